@@ -8,7 +8,7 @@ import os
 import re
 import shutil
 import sqlite3
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -87,6 +87,39 @@ def lock_folder(folder: Path) -> Iterator[None]:
         stream.write(str(os.getpid()))
         stream.flush()
         yield
+
+
+@contextmanager
+def keep_files(folder: Path) -> Iterator[None]:
+    """Keep the files of a folder from :func:`try_to_remove_files`, in any process, until the end.
+
+    The lock (``flock``) is one of the folder itself, so that it may be on a file system that cannot be written; it ends
+    with the process. Raises ``OSError`` if there is no such folder.
+    """
+    with _open_folder(folder) as descriptor:
+        fcntl.flock(descriptor, fcntl.LOCK_SH)
+        yield
+
+
+def try_to_remove_files(folder: Path, files: Iterable[Path]) -> bool:
+    """Remove files of a folder, or none of them and return False where :func:`keep_files` holds them."""
+    with _open_folder(folder) as descriptor:
+        try:
+            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            return False
+        for path in files:
+            path.unlink(missing_ok=True)
+        return True
+
+
+@contextmanager
+def _open_folder(folder: Path) -> Iterator[int]:
+    descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
+    try:
+        yield descriptor
+    finally:
+        os.close(descriptor)
 
 
 _NAME = re.compile(r"[a-z0-9][a-z0-9_-]{0,63}")

@@ -15,7 +15,7 @@ from typing import NamedTuple
 import msgspec
 
 from shrag.corpora.errors import ConflictingRecords, CorpusError, TooManyRejectedLines, UnaccountedLines
-from shrag.corpora.files import FolderBusy, check_name, disk_full_errors, lock_folder, sync_file
+from shrag.corpora.files import FolderBusy, check_name, disk_full_errors, lock_folder, sync_file, try_to_remove_files
 from shrag.corpora.formats.registry import Format, find_files, find_format
 from shrag.corpora.ingest.ledger import SeenIds
 from shrag.corpora.ingest.near_duplicates import DuplicateFinder
@@ -214,12 +214,15 @@ class _Draft:
         self._tidy(manifest)
 
     def _tidy(self, manifest: CorpusManifest) -> None:
-        """Remove the files of earlier versions and of killed additions."""
+        """Remove the files of earlier versions and of killed additions, unless a build reads one of them."""
+        (self._folder / FAILED_REJECTS).unlink(missing_ok=True)
         current = {manifest.records_file, manifest.rejects_file}
-        for pattern in ("records-*.parquet", "rejects-*.jsonl", FAILED_REJECTS, ".*.new"):
-            for old in self._folder.glob(pattern):
-                if old.name not in current:
-                    old.unlink()
+        found = (
+            path
+            for pattern in ("records-*.parquet", "rejects-*.jsonl", ".*.new")
+            for path in self._folder.glob(pattern)
+        )
+        try_to_remove_files(self._folder, [path for path in found if path.name not in current])
 
 
 def _is_among(path: Path, format: Format, accounts: Sequence[SourceAccount]) -> bool:

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 
 import msgspec
 
 from shrag.corpora.errors import CorpusError
-from shrag.corpora.files import check_name, is_name
+from shrag.corpora.files import check_name, is_name, keep_files
 from shrag.corpora.records import Record, Reject
 from shrag.corpora.store.manifest import MANIFEST_FILE, CorpusManifest, read_manifest
 from shrag.corpora.store.parquet import read_parquet, read_rows, record_digest
@@ -28,26 +29,27 @@ def open_corpus(corpora: Path, name: str) -> tuple[CorpusManifest, Iterator[Reco
     return manifest, read_parquet(folder / manifest.records_file)
 
 
+@contextmanager
+def hold_corpus(corpora: Path, name: str) -> Iterator[CorpusManifest]:
+    """Give the manifest of a stored corpus, whose files stay until the end, whatever is added to the corpus meanwhile.
+
+    Raises :class:`CorpusError` for a wrong name, and a corpus that does not exist.
+    """
+    folder = corpora / check_name(name)
+    with ExitStack() as held:
+        with suppress(FileNotFoundError, NotADirectoryError):  # read_manifest says what is missing
+            held.enter_context(keep_files(folder))
+        yield read_manifest(folder)
+
+
 def check_corpus(corpora: Path, name: str) -> int:
     """Read every record and reject of a stored corpus; return the number of records.
 
     Raises:
         CorpusError: The name is not valid, or the corpus is damaged.
     """
-    folder = corpora / check_name(name)
-    manifest = read_manifest(folder)
-    path = folder / manifest.records_file
-    fingerprint, records = hashlib.sha256(), 0
-    for row in read_rows(path):
-        records += 1
-        fingerprint.update(row.digest)
-        if record_digest(row.record) != row.digest:
-            raise CorpusError(f"{path} has another record {row.record.docid} than was stored: add the corpus again.")
-    if (records, fingerprint.hexdigest()) != (manifest.records, manifest.fingerprint):
-        raise CorpusError(f"{path} has other records than its manifest says: add the corpus again.")
-    for _ in _read_rejects(folder / manifest.rejects_file):
-        pass
-    return records
+    with hold_corpus(corpora, name) as manifest:
+        return _check_files(corpora / name, manifest)
 
 
 def list_corpora(corpora: Path) -> list[str]:
@@ -74,6 +76,21 @@ def failed_rejects(corpora: Path, name: str) -> Iterator[Reject] | None:
     """
     path = corpora / check_name(name) / FAILED_REJECTS
     return _read_rejects(path) if path.exists() else None
+
+
+def _check_files(folder: Path, manifest: CorpusManifest) -> int:
+    path = folder / manifest.records_file
+    fingerprint, records = hashlib.sha256(), 0
+    for row in read_rows(path):
+        records += 1
+        fingerprint.update(row.digest)
+        if record_digest(row.record) != row.digest:
+            raise CorpusError(f"{path} has another record {row.record.docid} than was stored: add the corpus again.")
+    if (records, fingerprint.hexdigest()) != (manifest.records, manifest.fingerprint):
+        raise CorpusError(f"{path} has other records than its manifest says: add the corpus again.")
+    for _ in _read_rejects(folder / manifest.rejects_file):
+        pass
+    return records
 
 
 def _read_rejects(path: Path) -> Iterator[Reject]:

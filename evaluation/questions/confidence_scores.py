@@ -1,4 +1,4 @@
-"""How well the confidence of a strategy tells which questions to answer: refusals, AUC, risk and coverage."""
+"""Scores of a strategy's confidence over answerable and unanswerable questions: refusals, AUC, risk and coverage."""
 
 from __future__ import annotations
 

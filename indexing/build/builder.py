@@ -9,8 +9,9 @@ from importlib.metadata import version
 from pathlib import Path
 
 from shrag.corpora.errors import CorpusError
-from shrag.corpora.files import DiskFull, FolderBusy, check_name, disk_full_errors, lock_folder
-from shrag.corpora.store.manifest import CorpusManifest, read_manifest
+from shrag.corpora.files import DiskFull, FolderBusy, disk_full_errors, lock_folder
+from shrag.corpora.store.manifest import CorpusManifest
+from shrag.corpora.store.open_corpus import hold_corpus
 from shrag.corpora.store.parquet import RecordFile
 from shrag.indexing.analysis.korean_english import analyzer_fingerprint
 from shrag.indexing.analysis.token_store import FILE as TOKEN_STORE
@@ -116,11 +117,10 @@ def build_index(
         ModelError: The encoder cannot be loaded.
         CorpusError: The corpus cannot be read.
     """
-    source = read_manifest(corpora / check_name(name))
     index = indexes / name
     chosen = None if encoder is None else canonical_encoder(encoder)
     try:
-        with disk_full_errors(index), lock_folder(index):
+        with hold_corpus(corpora, name) as source, disk_full_errors(index), lock_folder(index):
             choices = IndexChoices(
                 dictionary=_inherited_dictionary(index) if dictionary is None else dictionary,
                 corrections=_inherited_corrections(index) if corrections is None else corrections,

@@ -10,10 +10,10 @@ from contextlib import closing
 from pathlib import Path
 from typing import Literal
 
-from shrag.corpora.files import FolderBusy, check_name, disk_full_errors, lock_folder
+from shrag.corpora.files import FolderBusy, disk_full_errors, lock_folder
 from shrag.corpora.ingest.ledger import ScratchDatabase
 from shrag.corpora.records import Record, RecordChanges
-from shrag.corpora.store.manifest import read_manifest
+from shrag.corpora.store.open_corpus import hold_corpus
 from shrag.corpora.store.parquet import RecordFile, RecordWriter, read_rows, record_digest
 from shrag.indexing.analysis.korean_english import analyzer_fingerprint
 from shrag.indexing.analysis.token_store import FILE as TOKEN_STORE
@@ -86,10 +86,9 @@ def update_index(
         IndexMismatch: It was built by another analyzer.
         IndexingError: And the other errors of :func:`~shrag.indexing.build.builder.build_index`.
     """
-    source = read_manifest(corpora / check_name(name))
     index = indexes / name
     try:
-        with disk_full_errors(index), lock_folder(index):
+        with hold_corpus(corpora, name) as source, disk_full_errors(index), lock_folder(index):
             folder, manifest = current_generation(index)
             check_files(folder, manifest)
             choices = IndexChoices(

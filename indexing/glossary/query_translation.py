@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 from itertools import chain, islice
 from typing import NamedTuple, Protocol
@@ -29,6 +30,7 @@ _HANGUL = re.compile("[\uac00-\ud7a3]")
 _HANGUL_TERM = re.compile("[\uac00-\ud7a3][^ ]*")
 _CONFIDENCE_EXPONENT = 0.3
 _LEAST_SCALE = 0.25
+_DISTINCTIVE = 0.5
 
 
 class BilingualLexicon(Protocol):
@@ -210,6 +212,16 @@ def weight_translations(
         )
         for segment in segments
     ]
+
+
+def has_word(terms: AbstractSet[str], own: Iterable[str], translations: Iterable[Translation]) -> bool:
+    """Return whether ``terms`` contain one of a word's ``own`` terms, or all terms of one of its translations."""
+    return not terms.isdisjoint(own) or any(terms >= frozenset(each.terms) for each in translations)
+
+
+def least_distinctive_idf(idfs: Iterable[float]) -> float:
+    """Return the idf from which a word is distinctive for a question: half that of the question's rarest word."""
+    return _DISTINCTIVE * max(idfs, default=0.0)
 
 
 def is_korean(terms: Iterable[str]) -> bool:

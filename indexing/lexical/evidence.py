@@ -10,13 +10,12 @@ from typing import NamedTuple
 from shrag.indexing.analysis.analyzer import KEYWORD_KINDS
 from shrag.indexing.analyzed_record import AnalyzedRecord, to_passage
 from shrag.indexing.bm25 import Bm25
-from shrag.indexing.glossary.query_translation import AnalyzedQuestion
+from shrag.indexing.glossary.query_translation import AnalyzedQuestion, has_word, least_distinctive_idf
 from shrag.indexing.lexical.reranker import QuestionReranker
 
 DEPTH = 10
 """Records that evidence is measured on, each paper once."""
 
-_DISTINCTIVE = 0.5  # of the idf of the rarest word
 _FIFTH = 4
 
 
@@ -100,7 +99,7 @@ def distinctive_segments(question: AnalyzedQuestion) -> list[int]:
         for number, segment in enumerate(question.segments)
         if segment.is_content and any(token.kind in KEYWORD_KINDS for token in segment.tokens)
     }
-    least = _DISTINCTIVE * max(words.values(), default=0.0)
+    least = least_distinctive_idf(words.values())
     return [number for number, idf in words.items() if idf >= least]
 
 
@@ -118,8 +117,7 @@ def covered_segments(question: AnalyzedQuestion, record: AnalyzedRecord) -> list
 def _held(question: AnalyzedQuestion, terms: AbstractSet[str]) -> list[bool]:
     """Return for each segment of the question whether ``terms`` have it; compounds and framing words are not held."""
     return [
-        segment.is_content
-        and (not terms.isdisjoint(segment.terms) or any(terms >= frozenset(each.terms) for each in translations))
+        segment.is_content and has_word(terms, segment.terms, translations)
         for segment, translations in zip(question.segments, question.translations, strict=True)
     ]
 

@@ -10,7 +10,14 @@ from typing import NamedTuple
 
 from shrag.indexing.analysis.analyzer import KEYWORD_KINDS, TokenKind
 from shrag.indexing.bm25 import idf
-from shrag.indexing.glossary.query_translation import AnalyzedQuestion, QuerySegment, Translation, analyze_question
+from shrag.indexing.glossary.query_translation import (
+    AnalyzedQuestion,
+    QuerySegment,
+    Translation,
+    analyze_question,
+    has_word,
+    least_distinctive_idf,
+)
 from shrag.indexing.open_index import OpenIndex
 from shrag.indexing.search_engine import FieldStatistics, SearchEngine
 from shrag.serving.events import EmptyReason, Keyword, KeywordOrder, Keywords
@@ -20,7 +27,6 @@ _MOST_POSTINGS = 5_000
 """Documents of a term that its entropy is estimated over; a rarer term's is exact."""
 
 _CONTENT_KINDS: frozenset[TokenKind] = KEYWORD_KINDS | {"predicate"}
-_DISTINCTIVE = 0.5  # of the idf of the rarest word
 
 
 class QueryTerm(NamedTuple):
@@ -105,7 +111,7 @@ def searchable(terms: Iterable[QueryTerm]) -> list[QueryTerm]:
 def distinctive_words(query: Iterable[QueryTerm]) -> list[QueryTerm]:
     """Return the words that say what a question is about: nouns, foreign words and numbers, the rarest by idf."""
     words = [word for word in query if word.keyword and not word.framing]
-    least = _DISTINCTIVE * max([word.idf for word in words], default=0.0)
+    least = least_distinctive_idf([word.idf for word in words])
     return [word for word in words if word.idf >= least]
 
 
@@ -114,12 +120,7 @@ def held_words(query: Iterable[QueryTerm], terms: AbstractSet[str]) -> list[Quer
 
     A translation matches where all of its terms do.
     """
-    return [
-        word
-        for word in query
-        if not word.framing
-        and (not terms.isdisjoint(word.terms) or any(terms >= frozenset(each.terms) for each in word.translations))
-    ]
+    return [word for word in query if not word.framing and has_word(terms, word.terms, word.translations)]
 
 
 def matched_share(query: Sequence[QueryTerm], terms: AbstractSet[str]) -> float:

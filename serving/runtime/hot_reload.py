@@ -124,12 +124,13 @@ class CurrentIndex(EngineSource):
         """
         with self._lock:
             self._closed.set()
+        if self._watcher is not None:  # its check for damage has a lease
+            self._watcher.join(CLOSE_TIMEOUT)
+        with self._lock:
             self._serving.close_when_idle()
             unused = [each for each in (self._serving, *self._closing) if not each.in_use]
         for each in unused:
             each.wait_closed(CLOSE_TIMEOUT)
-        if self._watcher is not None:
-            self._watcher.join(CLOSE_TIMEOUT)
 
     def _poll(self, seconds: float) -> None:
         while not self._closed.wait(seconds):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import random
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import msgspec
@@ -19,6 +19,7 @@ from shrag.indexing.lexical.schema import CONTENTS, FOLDER, TITLE
 from shrag.indexing.lexical.searcher import LuceneSearcher
 from shrag.indexing.query import any_of
 from shrag.indexing.storage.generations import current_generation
+from tests.support.killed_build import shorten_vocabulary
 
 DEMO_RECORDS = Path(__file__).resolve().parents[2] / "corpora" / "demo" / "records.jsonl"
 
@@ -104,3 +105,11 @@ def identity() -> Callable[[Path], dict[str, object]]:
 
 def _told(analysed: AnalyzedRecord | None) -> bytes:
     return msgspec.json.encode(analysed and (analysed.record, analysed.title_terms, analysed.sentence_terms))
+
+
+@pytest.fixture(scope="module")
+def short_vocabulary() -> Iterator[None]:
+    """Make the builds of this module short."""
+    with pytest.MonkeyPatch.context() as patch:
+        shorten_vocabulary(patch)
+        yield

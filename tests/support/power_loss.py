@@ -1,4 +1,4 @@
-"""What is left of a folder when the power goes: the system calls of a process, without what was not synced.
+"""Simulation of a power loss: a replay of the system calls of a process without those that were not synced.
 
 The strictest file system that POSIX allows: the content of a file is on the disk once the file was synced, a name once
 its folder was; any of the changes after that may, or may not, have reached the disk.

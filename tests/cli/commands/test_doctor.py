@@ -35,7 +35,7 @@ def _lose_current(home: Path) -> None:
 
 def _change_digest(home: Path) -> None:
     path = generation_folder(home / "indexes" / "demo", 1) / "MANIFEST.sha256"
-    path.write_bytes(path.read_bytes().replace(b"0", b"1"))
+    path.write_bytes(path.read_bytes().translate(bytes.maketrans(b"01", b"10")))
 
 
 def _truncate_records(home: Path) -> None:

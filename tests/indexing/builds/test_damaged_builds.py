@@ -8,7 +8,7 @@ import random
 import shutil
 import subprocess
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from typing import NamedTuple
 
@@ -22,9 +22,9 @@ from shrag.indexing.build.job import BuildOptions
 from shrag.indexing.maintenance.verify import verify_index
 from shrag.indexing.storage.checksums import compute_checksums
 from shrag.indexing.storage.generations import current_generation, generation_folder, publish, read_generation
-from tests.support.killed_build import ROOT, shorten_vocabulary, start_killed_build
+from tests.support.killed_build import ROOT, start_killed_build
 
-pytestmark = [pytest.mark.process, pytest.mark.usefixtures("one_kiwi")]
+pytestmark = [pytest.mark.process, pytest.mark.usefixtures("one_kiwi", "short_vocabulary")]
 
 NAME = "grown"
 RECORDS = 700
@@ -36,14 +36,6 @@ class Interrupted(NamedTuple):
 
     homes: dict[str, Path]
     whole: dict[str, object]
-
-
-@pytest.fixture(scope="module", autouse=True)
-def short_vocabulary() -> Iterator[None]:
-    """Make the builds of this module short."""
-    with pytest.MonkeyPatch.context() as patch:
-        shorten_vocabulary(patch)
-        yield
 
 
 @pytest.fixture(scope="module")

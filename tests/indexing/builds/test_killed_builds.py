@@ -8,7 +8,7 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -18,9 +18,9 @@ from shrag.indexing.lexical.schema import FOLDER
 from shrag.indexing.lexical.searcher import LuceneSearcher
 from shrag.indexing.query import Term
 from shrag.indexing.storage.generations import current_generation
-from tests.support.killed_build import shorten_vocabulary, start_killed_build
+from tests.support.killed_build import start_killed_build
 
-pytestmark = pytest.mark.process
+pytestmark = [pytest.mark.process, pytest.mark.usefixtures("short_vocabulary")]
 
 RECORDS = 1_300
 NAME = "grown"
@@ -29,14 +29,6 @@ CHOSEN = (
     "records:100", "records:300", "commit:0.002", "records:400", "merge:0.01", "mark:records", "rejects", "words",
     "mark:tokens", "glossary", "mark:glossary", "seal", "manifest", "rename", "current", "clean",
 )  # fmt: skip
-
-
-@pytest.fixture(scope="module", autouse=True)
-def short_vocabulary() -> Iterator[None]:
-    """Make the builds of this module short."""
-    with pytest.MonkeyPatch.context() as patch:
-        shorten_vocabulary(patch)
-        yield
 
 
 @pytest.fixture(scope="module")

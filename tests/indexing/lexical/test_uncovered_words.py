@@ -1,37 +1,20 @@
 from __future__ import annotations
 
-from shrag.corpora.records import Record
-from shrag.corpora.text.sentences import detect_language
-from shrag.indexing.analyzed_record import AnalyzedRecord, analyze_record
-from shrag.indexing.glossary.query_translation import AnalyzedQuestion, analyze_question
 from shrag.indexing.lexical.uncovered_words import uncovered_words
 from shrag.serving.engine import Engine
-
-
-def _question(demo: Engine, text: str) -> AnalyzedQuestion:
-    index = demo.open_index
-    return analyze_question(text, index.analyzer, index.searcher, index.glossary)
-
-
-def _records(demo: Engine, *texts: str) -> list[AnalyzedRecord]:
-    return [
-        analyze_record(
-            Record(f"r{number}", "Title", text, detect_language(text), complete=True), demo.open_index.analyzer
-        )
-        for number, text in enumerate(texts)
-    ]
+from tests.support.analyzed import analyzed_question, analyzed_records
 
 
 def test_words_count_as_uncovered_only_where_no_record_has_them_in_either_language(demo: Engine) -> None:
-    question = _question(demo, "Could you summarize graphene yachts and prediction in Lisbon?")
-    records = _records(demo, "Graphene is thin.", "모형의 예측 성능이 높았다.")
+    question = analyzed_question(demo, "Could you summarize graphene yachts and prediction in Lisbon?")
+    records = analyzed_records(demo, "Graphene is thin.", "모형의 예측 성능이 높았다.")
     assert uncovered_words(question, records) == ("yachts", "Lisbon")
     assert "graphene" in uncovered_words(question, [])
 
 
 def test_uncovered_words_are_whole_words_of_which_no_part_is_covered(demo: Engine) -> None:
     def uncovered(question: str, *texts: str) -> tuple[str, ...]:
-        return uncovered_words(_question(demo, question), _records(demo, *texts))
+        return uncovered_words(analyzed_question(demo, question), analyzed_records(demo, *texts))
 
     assert uncovered("비파괴초음파검사는 어떻게 바뀌나요?", "차폐 효율을 재었다.") == ("비파괴초음파검사",)
     assert uncovered("비파괴초음파검사는 어떻게 바뀌나요?", "초음파의 속도를 재었다.") == ()
@@ -40,7 +23,9 @@ def test_uncovered_words_are_whole_words_of_which_no_part_is_covered(demo: Engin
 
 
 def test_words_that_name_no_subject_are_not_named_as_uncovered(demo: Engine) -> None:
-    question = _question(demo, "Which yachts are still rarely taken far beyond Lisbon, judging by watched races?")
-    assert uncovered_words(question, _records(demo, "Graphene is thin.")) == ("yachts", "Lisbon", "races")
-    question = _question(demo, "히말라야에서 가장 높은 산은 어디인가요? 우리나라 사람 가운데 누구인가요?")
-    assert uncovered_words(question, _records(demo, "Graphene is thin.")) == ("히말라야",)
+    question = analyzed_question(
+        demo, "Which yachts are still rarely taken far beyond Lisbon, judging by watched races?"
+    )
+    assert uncovered_words(question, analyzed_records(demo, "Graphene is thin.")) == ("yachts", "Lisbon", "races")
+    question = analyzed_question(demo, "히말라야에서 가장 높은 산은 어디인가요? 우리나라 사람 가운데 누구인가요?")
+    assert uncovered_words(question, analyzed_records(demo, "Graphene is thin.")) == ("히말라야",)

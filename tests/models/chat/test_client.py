@@ -324,10 +324,10 @@ def test_reasoning_is_removed_from_completions_and_streams() -> None:
 def test_a_slow_keyword_response_times_out() -> None:
     with (
         serving(Endpoint(goes_on(0.05))) as url,
-        closing(OpenAIModel(_settings(url, keyword_timeout=0.5, read_timeout=30.0))) as model,
+        closing(OpenAIModel(_settings(url, keyword_timeout=2.0, read_timeout=30.0))) as model,
     ):
         started = time.monotonic()
-        with pytest.raises(ModelUnavailable, match=r"not complete after 0\.5 seconds|nothing more in time"):
+        with pytest.raises(ModelUnavailable, match="not complete after 2 seconds"):
             model.complete(ASK)
         assert time.monotonic() - started < 10
 

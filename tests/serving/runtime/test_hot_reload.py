@@ -138,8 +138,7 @@ def test_through_many_swaps_every_answer_is_whole_and_of_one_generation(
     assert open_files(index) == {f"gen-{swaps + 1:06}"}
     assert (current.status.swaps, current.status.problem) == (swaps, "")
     current.close()
-    # The verification of checksums in the background ends at its next file.
-    assert wait_for(lambda: open_files(index) == set())
+    assert open_files(index) == set()
 
 
 def test_nothing_is_opened_while_nothing_is_published(index: Path) -> None:
