@@ -1,4 +1,4 @@
-"""A running server whose system calls fail for a while: what it answers meanwhile, and whether it is whole afterwards."""
+"""A running server whose system calls fail for a while: what it answers meanwhile, and whether it recovers."""
 
 from __future__ import annotations
 
@@ -84,7 +84,10 @@ class FaultedServer:
             self._ask()
             assert wait_for(lambda: self._generation() == now + 1, SECONDS)
             self._ask()
-        names = {generation_folder(self._index, now).name: "gen-NOW", generation_folder(self._index, now + 1).name: "gen-NEW"}
+        names = {
+            generation_folder(self._index, now).name: "gen-NOW",
+            generation_folder(self._index, now + 1).name: "gen-NEW",
+        }
         found: dict[tuple[str, str], int] = {}
         for (call, path), count in read_points(trace, self._home).items():
             named = re.sub(r"gen-\d+", lambda match: names.get(match.group(), match.group()), path)
@@ -105,7 +108,7 @@ class FaultedServer:
         with self._attached(injecting(self._strace, there, self._home, trace, attached=True)):
             self._publish()
             answers = self._ask()
-            noticed = wait_for(lambda: self._health_says(now + 1), 10)
+            noticed = wait_for(lambda: self._health_says(now + 1), 20 if fault.path else 3)
             health = self._get("/health/ready")
             answers += [health, *self._ask()]
         self._timeout = SECONDS
@@ -131,7 +134,7 @@ class FaultedServer:
             problems.append(f"generation {now + 1} is not taken up: {self._get('/health/ready')}")
         problems += [f"then answered {each.status} {each.body!r:.200}" for each in self._ask() if each.status != 200]
         health = self._get("/health/ready")
-        if health.status != 200 or health.body["index_problem"]:
+        if health.status != 200 or health.body["index_problem"] or health.body["background_problem"]:
             problems.append(f"health still says {health.body}")
         if not wait_for(lambda: self._name() in self._log(), SECONDS):
             problems.append("the log has not the last question")
@@ -162,7 +165,9 @@ class FaultedServer:
         health = self._get("/health/ready")
         if health.status == 0:
             return False
-        return health.status == 503 or health.body["index_generation"] == generation or bool(health.body["index_problem"])
+        body = health.body
+        said = health.status == 503 or body["index_problem"] or body["background_problem"]
+        return bool(said) or body["index_generation"] == generation
 
     def _get(self, path: str, body: object = None) -> Answer:
         data = None if body is None else json.dumps(body).encode()

@@ -37,7 +37,7 @@ _PATH = re.compile(r"[\"<](/[^\">]*)[\">]")
 
 
 class Fault(NamedTuple):
-    """A call that fails; ``path`` is relative to the home, ``when`` as strace has it: ``3`` or, from then on, ``3+``."""
+    """A call that fails; ``path`` is relative to the home, ``when`` strace's: ``3`` or, from then on, ``3+``."""
 
     call: str
     path: str
