@@ -37,15 +37,24 @@ CHOSEN: tuple[tuple[Kind, Fault], ...] = (
     ("add", Fault("close", "new.jsonl", "EIO", "1")),
     ("add", Fault("read", "corpora/c/manifest.json", "EIO", "1+")),
     ("add", Fault("rmdir", "corpora/c/.draft", "EACCES", "1+")),
+    ("add", Fault("newfstatat", "corpora/c/.draft", "EACCES", "1+")),
+    ("add", Fault("ftruncate", "corpora/c/.lock", "EIO", "1")),
+    ("add", Fault("write", "corpora/c/.manifest.json.new", "ENOSPC", "1")),
     ("build", Fault("openat", "indexes/c/CURRENT", "ESTALE", "1+")),
     ("build", Fault("ftruncate", f"{_STAGE}/notes.sqlite-journal", "EIO", "3")),
-    ("build", Fault("fsync", "indexes/c/.CURRENT.new", "ENOSPC", "1")),
+    ("build", Fault("fsync", f"{_INDEX}/.MANIFEST.json.new", "ESTALE", "1")),
     ("build", Fault("rmdir", "indexes/c/old-build-000002", "ESTALE", "1")),
-    ("update", Fault("write", f"{_INDEX}/lucene/_2.fdm", "ESTALE", "2")),
-    ("update", Fault("stat", f"{_STAGE}/changed.parquet", "EACCES", "1")),
     ("update", Fault("mmap", f"{_INDEX}/lucene/_2.nvm", "EACCES", "2")),
 )
-"""Each is of a kind of its own, and the first of their kinds that were not a sentence, or lost something, are here."""
+"""Each is of a kind of its own; those that once were no sentence, or lost something, are among them."""
+
+CHOSEN_FOR_SOAK: tuple[tuple[Kind, Fault], ...] = (
+    ("build", Fault("fsync", "indexes/c/.CURRENT.new", "ENOSPC", "1")),
+    ("build", Fault("pread64", "indexes/c/gen-000001/tokens.sqlite", "EIO", "1+")),
+    ("update", Fault("write", f"{_INDEX}/lucene/_2.fdm", "ESTALE", "2")),
+    ("update", Fault("stat", f"{_STAGE}/changed.parquet", "EACCES", "1")),
+)
+"""Builds take seconds."""
 
 DRAWN: dict[Kind, int] = {"add": 170, "build": 140, "update": 80}
 """How many faults ``make soak`` draws; those on calls that do not come in that run do not happen."""
@@ -73,6 +82,14 @@ def _shorten(patch: pytest.MonkeyPatch) -> None:
 def test_a_command_whose_system_call_fails_leaves_a_whole_state_and_says_so_in_one_sentence(
     commands: FaultedCommands, kind: Kind, fault: Fault
 ) -> None:
+    outcome = commands.case(kind, fault)
+    assert outcome.happened
+    assert outcome.problems == ()
+
+
+@pytest.mark.soak
+@pytest.mark.parametrize(("kind", "fault"), CHOSEN_FOR_SOAK, ids=[f"{kind} {fault}" for kind, fault in CHOSEN_FOR_SOAK])
+def test_so_does_one_whose_case_takes_seconds(commands: FaultedCommands, kind: Kind, fault: Fault) -> None:
     outcome = commands.case(kind, fault)
     assert outcome.happened
     assert outcome.problems == ()
