@@ -63,7 +63,7 @@ def command(
             "and set [llm] url, or use one worker."
         )
 
-    def work(port: int, log: Callable[[str], None]) -> None:
+    def work(port: int, log: Callable[[str], None], send_heartbeat: Callable[[], None] = lambda: None) -> None:
         cache = options.open_cache(llm)
         with running_language_model(llm, home, name) as model:
 
@@ -96,6 +96,7 @@ def command(
                 min_score=options.min_score,
                 min_confidence=options.min_confidence,
                 shared=workers > 1,
+                send_heartbeat=send_heartbeat,
             )
 
     def print_message(text: str) -> None:

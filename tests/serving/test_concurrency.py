@@ -4,7 +4,10 @@ import threading
 
 import pytest
 
-from shrag.serving.concurrency import PARALLEL_CALLS, CancellationToken, parallel_map
+from shrag.serving.concurrency import CancellationToken, parallel_map
+
+# Written out, so that a change of the module's own is noticed.
+PARALLEL_CALLS = 4
 
 
 def test_what_is_made_comes_in_the_order_of_what_it_was_made_of() -> None:

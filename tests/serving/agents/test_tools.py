@@ -78,7 +78,7 @@ def test_ask_answers_what_the_engine_answers(served: ServedIndexes, demo: Engine
     answer = demo.ask(QUESTION).answer
     assert [(each.number, each.docid) for each in reply.citations] == [(1, "DEMO-SOC-012")]
     assert [each.text for each in reply.sentences] == [s.text for section in answer.sections for s in section.sentences]
-    assert (reply.kind, reply.reason, reply.citation_precision) == ("extractive", "", 1.0)
+    assert (reply.kind, reply.reason, reply.citation_precision) == ("extractive", "", None)
     nothing: AskReply = _call(served, "ask", question="zzzz qqqq")
     assert (nothing.reason, nothing.citations, nothing.sentences) == ("unknown_words", (), ())
     assert (
