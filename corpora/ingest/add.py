@@ -15,7 +15,7 @@ from typing import NamedTuple
 import msgspec
 
 from shrag.corpora.errors import ConflictingRecords, CorpusError, TooManyRejectedLines, UnaccountedLines
-from shrag.corpora.files import FolderBusy, check_name, disk_full_errors, lock_folder, sync_file, try_to_remove_files
+from shrag.corpora.files import FolderBusy, check_name, disk_errors, lock_folder, sync_file, try_to_remove_files
 from shrag.corpora.formats.registry import Format, find_files, find_format
 from shrag.corpora.ingest.ledger import SeenIds
 from shrag.corpora.ingest.near_duplicates import DuplicateFinder
@@ -82,7 +82,10 @@ def add_corpus(
         TooManyRejectedLines: More than ``max_rejects`` lines were rejected.
         ConflictingRecords: An identifier has two contents and ``on_duplicate`` is ``error``.
         CorpusError: A source cannot be read, or another process writes the corpus.
-        DiskFull: There is no space left. In all these cases the stored corpus does not change.
+        DiskFull: There is no space left.
+        DiskFailed: A temporary database cannot be read or written.
+
+    In all these cases the stored corpus does not change.
     """
     folder = corpora / check_name(name)
     chosen = find_format(format)
@@ -96,7 +99,7 @@ def add_corpus(
             return AdditionResult(stored, RecordChanges(0, 0, 0, stored.records), stored=False)
     draft = folder / ".draft"
     try:
-        with disk_full_errors(folder), lock_folder(folder):
+        with disk_errors(folder), lock_folder(folder):
             shutil.rmtree(draft, ignore_errors=True)
             draft.mkdir()
             try:
