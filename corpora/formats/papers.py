@@ -32,6 +32,8 @@ URL_TOKEN = "URL"  # noqa: S105 (no secret)
 LARGEST_PDF = 256 * 2**20
 """Largest size of a PDF in bytes; it is read into memory."""
 
+_PIECE = 2**20
+
 _URL = re.compile(r"\(?\b(?:https?://|ftp://|www\.)[^\s<>\"'|]+|\bdoi:\s*10\.\S+", re.IGNORECASE)
 _HEADING_SEPARATOR = re.compile(r"\s*:::\s*")  # the data set QASPER writes "Method ::: Data"
 _URL_END = re.compile(r"[.,;:!?)\]}>]+$")
@@ -142,13 +144,17 @@ def _read_file(
 
 
 def _read_bytes(path: Path, largest: int) -> bytes:
+    parts: list[bytes] = []
+    size = 0
     with open_source(path) as stream:
-        data = stream.read(largest + 1)
-        while len(data) > largest and stream.read(2**20):
-            pass  # at the end of the stream gzip verifies its checksum
-    if len(data) > largest:
+        # In pieces, since a buffer is as large as what is asked for; to the end, where gzip verifies its checksum.
+        while part := stream.read(_PIECE):
+            size += len(part)
+            if size <= largest:
+                parts.append(part)
+    if size > largest:
         raise RejectedLine(f"longer than {largest} bytes")
-    return data
+    return b"".join(parts)
 
 
 def _parse_pdf(data: bytes) -> tuple[str, list[PaperSection]]:

@@ -75,6 +75,14 @@ def test_time_and_output_grow_with_the_file() -> None:
     assert [limits.file_output(size) // MIB for size in (0, MIB, 100 * MIB)] == [256, 320, 6_656]
 
 
+def test_a_small_pdf_needs_little_memory(tmp_path: Path) -> None:
+    path = tmp_path / "a.pdf"
+    path.write_bytes(shared_stream_pdf(3, 20))
+    with Parser(ParserLimits(memory=128 * MIB)) as parser:
+        ((items, _),) = parser.read(path, FORMATS["papers"], repair=True)
+    assert [type(item.outcome) for item in items] == [Record]
+
+
 def test_a_reader_that_is_killed_ends_its_file_at_the_last_line_received_and_another_takes_its_place(
     tmp_path: Path,
 ) -> None:
