@@ -2,10 +2,10 @@
 
 A server over the index NAME, without answer cache and language model, gets in alternating windows searches from 64
 clients, and the same while a fifth of the clients asks for answers instead. Printed are the median search of both and
-their ratio. With ``--overload SECONDS`` it then gets searches at twice the rate of the 64 clients for so long, whatever
-becomes of them: printed are p99 of the admitted ones, of the 64 clients before and after, and the median refusal.
+their ratio. With ``--overload`` each window of 64 clients is followed by one of searches at twice their rate, whatever
+becomes of them; printed are p99 of the admitted ones and of the 64 clients, their ratio, and the median refusal.
 
-The figures to compare are of one run, since other work on the machine changes all of them alike.
+Windows alternate, and only figures of one run are to be compared, since other work on the machine changes all of them.
 """
 
 from __future__ import annotations
@@ -13,8 +13,8 @@ from __future__ import annotations
 import argparse
 import asyncio
 import itertools
-import statistics
 import time
+from collections import Counter
 from collections.abc import Callable, Coroutine, Sequence
 from contextlib import AsyncExitStack
 from dataclasses import dataclass, field
@@ -22,7 +22,7 @@ from pathlib import Path
 
 from bench.server.http_client import LoadResult, ask_concurrently, connection, percentile, post
 from bench.server.load import TOPICS
-from bench.server.served import processor_seconds, run_server
+from bench.server.served import run_server
 from shrag.corpora.formats.topics import read_topics
 
 CLIENTS = 64
@@ -37,52 +37,73 @@ def main() -> None:
     parser.add_argument("name", nargs="?", default="demo", help="the index (%(default)s)")
     parser.add_argument("--rounds", type=int, default=5, help="pairs of windows (%(default)s)")
     parser.add_argument("--seconds", type=int, default=8, help="of a window (%(default)s)")
-    parser.add_argument("--overload", type=int, default=0, help="seconds of overload (%(default)s)")
+    parser.add_argument("--overload", action="store_true", help="measure overload instead of answers")
     parser.add_argument("--topics", type=Path, nargs="+", default=[TOPICS], help="the questions: id TAB question")
     chosen = parser.parse_args()
     questions = [topic.text for path in chosen.topics for topic in read_topics(path)]
     with run_server(chosen.name, ["--no-cache"]) as server:
         asyncio.run(_searches(server.port, questions, CLIENTS, WARM_SECONDS))
-        before = _compare(server.port, questions, chosen.rounds, chosen.seconds)
-        if chosen.overload:
-            rate = OVERLOAD * before.rate
-            used = processor_seconds(server.process.pid)
-            over = asyncio.run(_open_loop(server.port, questions, rate, chosen.overload))
-            used = processor_seconds(server.process.pid) - used
-            time.sleep(PAUSE_SECONDS)
-            after = asyncio.run(_searches(server.port, questions, CLIENTS, chosen.seconds * chosen.rounds))
-            usual = [percentile(seconds, 99) for seconds in (before.seconds, after.seconds)]
-            slowest = percentile(over.admitted, 99)
-            print(
-                f"{rate:.0f} searches/s for {chosen.overload} s: {len(over.admitted)} admitted, {len(over.refused)} "
-                f"refused, p50 {percentile(over.refused, 50) * 1e3:.1f} ms, wrong: {over.wrong}; {used:.0f} processor "
-                f"seconds\np99 of the admitted {slowest:.3f} s, of {CLIENTS} clients before {usual[0]:.3f} s and after "
-                f"{usual[1]:.3f} s: ratio {slowest / statistics.mean(usual):.2f}"
-            )
+        measure = _compare_overload if chosen.overload else _compare_answers
+        measure(server.port, questions, chosen.rounds, chosen.seconds)
 
 
-def _compare(port: int, questions: Sequence[str], rounds: int, seconds: int) -> LoadResult:
-    """Print the ratio of each round and of all; return the searches alone."""
-    alone, mixed, ratios = LoadResult(), [], []
+def _compare_answers(port: int, questions: Sequence[str], rounds: int, seconds: int) -> None:
+    """Print the median search alone and beside answers, of each round and of all."""
+    alone, beside = _Windows(50), _Windows(50)
     for _ in range(rounds):
         searched = asyncio.run(_searches(port, questions, CLIENTS, seconds))
         time.sleep(PAUSE_SECONDS)
-        beside, asked = asyncio.run(_beside_answers(port, questions, seconds))
+        mixed, asked = asyncio.run(_beside_answers(port, questions, seconds))
         time.sleep(PAUSE_SECONDS)
-        alone.seconds += searched.seconds
-        alone.elapsed += searched.elapsed
-        mixed += beside.seconds
-        ratios.append(statistics.median(beside.seconds) / statistics.median(searched.seconds))
+        alone.add(searched.seconds)
+        beside.add(mixed.seconds)
+        print(f"alone: {searched}\nbeside: {mixed}\nanswers: {asked}", flush=True)
+    print(f"median search: {beside.compared_with(alone)}")
+
+
+def _compare_overload(port: int, questions: Sequence[str], rounds: int, seconds: int) -> None:
+    """Print p99 of 64 clients and of the searches admitted at twice their rate, of each round and of all."""
+    usual, admitted, refused = _Windows(99), _Windows(99), _Windows(50)
+    for _ in range(rounds):
+        searched = asyncio.run(_searches(port, questions, CLIENTS, seconds))
+        time.sleep(PAUSE_SECONDS)
+        over = asyncio.run(_open_loop(port, questions, OVERLOAD * searched.rate, seconds))
+        time.sleep(PAUSE_SECONDS)
+        usual.add(searched.seconds)
+        admitted.add(over.admitted)
+        refused.add(over.refused)
         print(
-            f"alone: {searched}\nbeside: {beside}\nanswers: {asked}\nratio of the medians: {ratios[-1]:.2f}", flush=True
+            f"{CLIENTS} clients: {searched}\n{OVERLOAD * searched.rate:.0f} a second: {len(over.admitted)} admitted, "
+            f"{len(over.refused)} refused, p50 {percentile(over.refused, 50) * 1e3:.1f} ms, wrong: {dict(over.wrong)}",
+            flush=True,
         )
-    medians = statistics.median(alone.seconds), statistics.median(mixed)
-    print(
-        f"median search alone {medians[0]:.3f} s, beside answers {medians[1]:.3f} s: ratio "
-        f"{medians[1] / medians[0]:.2f} (by round {', '.join(f'{each:.2f}' for each in sorted(ratios))})",
-        flush=True,
-    )
-    return alone
+    print(f"p99 of the admitted: {admitted.compared_with(usual)}; refusal p50 {refused.value * 1e3:.1f} ms")
+
+
+@dataclass(slots=True)
+class _Windows:
+    """Seconds of responses in several windows, of which the percentile ``share`` is compared."""
+
+    share: int
+    all_seconds: list[float] = field(default_factory=list)
+    values: list[float] = field(default_factory=list)
+
+    @property
+    def value(self) -> float:
+        """The percentile over all windows."""
+        return percentile(self.all_seconds, self.share)
+
+    def add(self, seconds: Sequence[float]) -> None:
+        """Add a window."""
+        self.all_seconds += seconds
+        self.values.append(percentile(seconds, self.share))
+
+    def compared_with(self, usual: _Windows) -> str:
+        """Return both percentiles and their ratio, over all windows and by window."""
+        ratios = sorted(here / there for here, there in zip(self.values, usual.values, strict=True))
+        by_round = ", ".join(f"{ratio:.2f}" for ratio in ratios)
+        ratio = self.value / usual.value
+        return f"{self.value:.3f} s, usually {usual.value:.3f} s: ratio {ratio:.2f} (by round {by_round})"
 
 
 async def _searches(port: int, questions: Sequence[str], clients: int, seconds: float) -> LoadResult:
@@ -100,11 +121,11 @@ async def _beside_answers(port: int, questions: Sequence[str], seconds: float) -
 
 @dataclass(slots=True)
 class _Overloaded:
-    """Seconds of the admitted and of the refused searches, and the number of those that failed."""
+    """Seconds of the admitted and of the refused searches, and what was wrong with the others."""
 
     admitted: list[float] = field(default_factory=list)
     refused: list[float] = field(default_factory=list)
-    wrong: int = 0
+    wrong: Counter[str] = field(default_factory=Counter)
 
 
 async def _open_loop(port: int, questions: Sequence[str], rate: float, seconds: float) -> _Overloaded:
@@ -119,14 +140,14 @@ async def _open_loop(port: int, questions: Sequence[str], rate: float, seconds: 
             try:
                 opened = idle.pop() if idle else await stack.enter_async_context(connection(port))
                 status, _ = await post(*opened, "/v1/search", {"question": question})
-            except (OSError, EOFError, TimeoutError):
-                result.wrong += 1
+            except (OSError, EOFError, TimeoutError) as error:
+                result.wrong[type(error).__name__] += 1
                 return
             idle.append(opened)
             if status in seconds_of:
                 seconds_of[status].append(time.perf_counter() - started)
             else:
-                result.wrong += 1
+                result.wrong[str(status)] += 1
 
         await _at_rate(rate, seconds, questions, search)
     return result
