@@ -34,7 +34,7 @@ def searches_at_once(workers: int = 1, waiting: int = 0) -> int:
 class ServerLimits:
     """How many requests run and wait. Searches and answers have separate queues: slow answers do not delay searches.
 
-    Of the threads that compute, a third at most works on answers, so that these do not take the processors from
+    Of the threads that compute, a fifth at most works on answers, so that these do not take the processors from
     searches either; threads that wait for a language model do not count. 64 searches may wait: a longer queue would
     only make all requests wait longer, also those after a burst.
 
@@ -42,7 +42,7 @@ class ServerLimits:
         searches: Searches that run at once, in a thread each.
         queued_searches: Searches that may wait for a thread; more are refused at once.
         asks: Answers that run at once.
-        computing: Searches that compute at once; half as many answers do.
+        computing: Searches that compute at once; a quarter as many answers do.
         queued_asks: Answers that may wait.
         deadline: Seconds from a request's arrival to its last byte.
     """
@@ -255,7 +255,7 @@ class AdmissionControl:
         self.searches = AdmissionQueue(
             "search", self.limits.searches, self.limits.queued_searches, self.limits.computing
         )
-        self.asks = AdmissionQueue("ask", self.limits.asks, self.limits.queued_asks, max(1, self.limits.computing // 2))
+        self.asks = AdmissionQueue("ask", self.limits.asks, self.limits.queued_asks, max(1, self.limits.computing // 4))
         self.draining = False
         self.ended = False
 
