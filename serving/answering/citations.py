@@ -108,7 +108,8 @@ def _first_issue(written: str, cited: _Cited, index: OpenIndex) -> SentenceIssue
         return "number"
     if not all(cited.has(name) for name in _names(text, english=cited.speaks("en"))):
         return "name"
-    if not all(cited.has(next(filter(None, quoted.groups()))) for quoted in _QUOTED.finditer(text)):
+    # Folded, ‘ and ’ would be apostrophes.
+    if not all(cited.has(fold(next(filter(None, quoted.groups())))) for quoted in _QUOTED.finditer(written)):
         return "quote"
     words = text_terms(written, index) if cited.speaks(detect_language(written)) else []
     return "unrelated" if words and matched_share(words, cited.terms) < LEAST_SHARED else ""

@@ -116,7 +116,8 @@ class AnswerBody:
     choice made, empty where there is none. Where no record answers, ``reason`` is not empty, there are no sections and
     citations, and ``nearest`` are the nearest records. ``uncovered`` are distinctive words of the question that the
     records do not cover; ``quoted_language`` is the language of the record quoted where that is not the question's,
-    else null.
+    else null. ``uncertain`` says that an extractive answer has low confidence: it quotes the nearest record, which may
+    not answer.
     """
 
     kind: str
@@ -133,6 +134,7 @@ class AnswerBody:
     nearest: tuple[NearestRecord, ...]
     uncovered: tuple[str, ...]
     quoted_language: AnswerLanguage | None
+    uncertain: bool
 
 
 @dataclass(frozen=True, slots=True)

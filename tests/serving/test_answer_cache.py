@@ -13,6 +13,7 @@ from dataclasses import replace
 from typing import get_args
 
 import pytest
+from msgspec import structs
 
 from shrag.corpora.records import Record
 from shrag.models.errors import ModelUnavailable
@@ -45,6 +46,7 @@ from shrag.serving.events import (
 )
 from shrag.serving.request import Question, Request, parse_request
 from shrag.serving.results import cached_ask
+from shrag.serving.retrieval.rerankers import NoReranker
 from shrag.serving.search_settings import SearchSettings
 from tests.support.scripted_models import ScriptedModel, listed
 
@@ -321,6 +323,34 @@ def test_an_engine_with_a_cache_answers_as_one_without(demo: Engine) -> None:
     engine.ask(QUESTION, strategy="bm25")
     engine.ask(QUESTION, keyword_order="entropy")
     assert cache.counters.misses == 5
+
+
+def test_an_engine_gives_no_answer_that_was_made_by_other_means(demo: Engine, monkeypatch: pytest.MonkeyPatch) -> None:
+    cache = AnswerCache(settings="s")
+    asked = Engine(demo.open_index, cache=cache)
+
+    def is_cached(engine: Engine) -> list[bool]:
+        """Search twice: only the first time may be new."""
+        return [engine.search("그래핀").timings.cached for _ in range(2)]
+
+    assert is_cached(asked) == [False, True]
+    assert is_cached(Engine(demo.open_index, cache=cache)) == [True, True]
+    cache.settings = "t"
+    assert is_cached(asked) == [False, True]
+    assert is_cached(Engine(demo.open_index, reranker=NoReranker(), cache=cache)) == [False, True]
+    for name in ("one model", "another model"):
+        model = ScriptedModel(listed("그래핀"), listed("graphene"))
+        model.name = name
+        assert is_cached(Engine(demo.open_index, model, cache=cache)) == [False, True]
+    with monkeypatch.context() as other:
+        other.setattr("shrag.serving.engine.prompts_fingerprint", lambda: "other prompts")
+        assert is_cached(Engine(demo.open_index, cache=cache)) == [False, True]
+    asked.name = "another index"
+    assert is_cached(asked) == [False, True]
+    asked.digest = "another manifest"
+    assert is_cached(asked) == [False, True]
+    asked.manifest = structs.replace(asked.manifest, generation=77)
+    assert is_cached(asked) == [False, True]
 
 
 def test_an_engine_with_a_cache_refuses_what_one_without_does(demo: Engine) -> None:

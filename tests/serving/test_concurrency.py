@@ -6,7 +6,10 @@ from collections.abc import Callable
 
 import pytest
 
-from shrag.serving.concurrency import PARALLEL_CALLS, CancellationToken, ProcessorShare, parallel_map, waiting
+from shrag.serving.concurrency import CancellationToken, ProcessorShare, parallel_map, waiting
+
+# Written out, so that a change of the module's own is noticed.
+PARALLEL_CALLS = 4
 
 
 def test_what_is_made_comes_in_the_order_of_what_it_was_made_of() -> None:

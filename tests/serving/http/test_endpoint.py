@@ -18,10 +18,12 @@ from shrag.serving.answer_cache import AnswerCache
 from shrag.serving.app import create_app
 from shrag.serving.engine import Engine, open_engine
 from shrag.serving.http.endpoint import Operation, read_query
-from shrag.serving.http.middleware import LARGEST_BODY
 from shrag.serving.http.problems import HTTPProblem
 from shrag.serving.page.routes import ReferencesQuery
 from shrag.serving.runtime.admission import ServerLimits
+
+# Written out, so that a change of the module's own is noticed.
+LARGEST_BODY = 1_048_576
 
 QUESTION = "재택근무를 많이 할수록 일과 가정 사이의 갈등이 커지는가?"
 JSON = "application/json"

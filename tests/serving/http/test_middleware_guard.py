@@ -11,8 +11,11 @@ from starlette.routing import Route
 
 from shrag.serving.app import ROUTES
 from shrag.serving.engine import Engine
-from shrag.serving.http.middleware import LARGEST_BODY, MOST_HEADERS
 from tests.support.live import QUESTION, Live, live, read_all, split
+
+# Written out, so that a change of the module's own is noticed.
+LARGEST_BODY = 1_048_576
+MOST_HEADERS = 100
 
 
 @pytest.fixture(scope="module")

@@ -142,6 +142,38 @@ def test_times_measured_make_the_time_to_come_back() -> None:
     queue.close()
 
 
+def test_a_single_time_counts_for_a_fifth_of_the_average() -> None:
+    queue = AdmissionQueue("test", slots=1, queue=0)
+    estimates = []
+    for seconds in (100.0, 0.0, 100.0, 1e6):
+        queue.leave(seconds)
+        estimates.append(queue._retry_after())
+    assert estimates == [21, 17, 33, 60]  # 20.08, 16.06 and 32.85 rounded up; never more than a minute
+    queue.close()
+
+
+def test_answers_and_searches_wait_in_queues_of_their_own_lengths() -> None:
+    limits = ServerLimits(searches=1, queued_searches=2, asks=1, queued_asks=3)
+
+    async def refused_after(queue: AdmissionQueue) -> int:
+        release = threading.Event()
+        running = [asyncio.create_task(queue.run(release.wait, Deadline())) for _ in range(10)]
+        while sum(task.done() for task in running) + queue.busy + queue.queued < 10:
+            await asyncio.sleep(0)
+        admitted = queue.busy + queue.queued
+        release.set()
+        await asyncio.gather(*running, return_exceptions=True)
+        return admitted
+
+    async def run() -> tuple[int, int]:
+        control = AdmissionControl(limits)
+        admitted = await refused_after(control.searches), await refused_after(control.asks)
+        control.close_queues()
+        return admitted
+
+    assert asyncio.run(run()) == (3, 4)
+
+
 @pytest.mark.parametrize(
     ("limits", "says"),
     [
