@@ -29,12 +29,14 @@ class Format:
         patterns: Patterns of the names of its files, without ``.gz``.
         read: Yields the items of a file in order; raises :class:`CorpusError` where the file cannot be read to its end.
         options: The options that differ from the defaults, for the manifest.
+        keys: The keys of the format jsonl.
     """
 
     name: str
     patterns: tuple[str, ...]
     read: Callable[[Path], Iterator[ParsedItem]]
     options: str = ""
+    keys: JsonlKeys | None = None
 
     @property
     def label(self) -> str:
@@ -48,7 +50,7 @@ def jsonl_format(keys: JsonlKeys) -> Format:
         (field.name, getattr(keys, field.name)) for field in fields(keys) if getattr(keys, field.name) != field.default
     )
     options = " ".join(f"{name}={value if isinstance(value, str) else '+'.join(value)}" for name, value in changed)
-    return Format("jsonl", ("*.jsonl", "*.json"), partial(read_mapped, keys=keys), options)
+    return Format("jsonl", ("*.jsonl", "*.json"), partial(read_mapped, keys=keys), options, keys)
 
 
 FORMATS: Mapping[str, Format] = {

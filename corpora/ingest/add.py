@@ -19,6 +19,7 @@ from shrag.corpora.files import FolderBusy, check_name, disk_errors, lock_folder
 from shrag.corpora.formats.registry import Format, find_files, find_format
 from shrag.corpora.ingest.ledger import SeenIds
 from shrag.corpora.ingest.near_duplicates import DuplicateFinder
+from shrag.corpora.ingest.parser import Parser, ParserLimits
 from shrag.corpora.ingest.reading import (
     REPORT_EVERY,
     DraftFiles,
@@ -54,6 +55,7 @@ def add_corpus(
     on_duplicate: OnDuplicate = "error",
     merge: bool = False,
     repair: bool = True,
+    limits: ParserLimits | None = None,
     report: ProgressCallback = lambda stage, done: None,
 ) -> AdditionResult:
     """Read ``sources`` into the corpus ``name``.
@@ -73,6 +75,7 @@ def add_corpus(
             are the whole corpus, and other stored records are deleted.
         repair: Whether to repair fused words, wrong blanks, hyphenation and section labels
             (:mod:`shrag.corpora.text.repairs`). Stored records that ``merge`` keeps stay as they are.
+        limits: The limits for reading a file, None for the default ones. A file that exceeds them is rejected.
         report: Called with the progress.
 
     Raises:
@@ -100,9 +103,10 @@ def add_corpus(
             shutil.rmtree(draft, ignore_errors=True)
             draft.mkdir()
             try:
-                return _Draft(folder, draft, report, repair=repair).make(
-                    chosen, files, max_rejects, on_duplicate, merge=merge
-                )
+                with Parser(limits or ParserLimits()) as parser:
+                    return _Draft(folder, draft, parser, report, repair=repair).make(
+                        chosen, files, max_rejects, on_duplicate, merge=merge
+                    )
             finally:
                 shutil.rmtree(draft, ignore_errors=True)
     except FolderBusy as busy:
@@ -112,8 +116,8 @@ def add_corpus(
 class _Draft:
     """The next version of a corpus, written in a temporary folder inside the corpus's folder."""
 
-    def __init__(self, folder: Path, draft: Path, report: ProgressCallback, *, repair: bool) -> None:
-        self._folder, self._report, self._repair = folder, report, repair
+    def __init__(self, folder: Path, draft: Path, parser: Parser, report: ProgressCallback, *, repair: bool) -> None:
+        self._folder, self._parser, self._report, self._repair = folder, parser, report, repair
         self._read, self._records, self._rejects = draft / "read", draft / "records", draft / "rejects"
         self._seen, self._keys = draft / "seen", draft / "keys"
 
@@ -122,7 +126,7 @@ class _Draft:
     ) -> AdditionResult:
         with SeenIds(self._seen) as seen, DuplicateFinder(self._keys) as duplicates:
             with RecordWriter(self._read) as writer, self._rejects.open("w", encoding="utf-8") as rejects:
-                draft = DraftFiles(writer, seen, duplicates, rejects)
+                draft = DraftFiles(writer, seen, duplicates, rejects, self._parser)
                 reader = DraftReader(draft, on_duplicate, self._report, repair=self._repair)
                 if merge:
                     stored = read_manifest(self._folder)

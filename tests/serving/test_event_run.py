@@ -10,6 +10,7 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 
 from shrag.models.errors import ModelUnavailable
+from shrag.serving.concurrency import ProcessorShare, waiting
 from shrag.serving.engine import Engine
 from shrag.serving.errors import QuestionAbandoned
 from shrag.serving.event_run import EventRun, SingleFlight
@@ -283,3 +284,25 @@ def test_closing_before_the_first_event_does_nothing(demo: Engine) -> None:
     run = demo.events(QUESTION)
     run.close()
     assert list(run) == []
+
+
+def test_a_run_that_waits_for_anothers_step_leaves_it_the_turn_on_the_processor() -> None:
+    share, held, go_on = ProcessorShare(1), threading.Event(), threading.Event()
+
+    def events() -> Generator[Event, None, None]:
+        with waiting():
+            held.set()
+            assert go_on.wait(30)
+        yield from EVENTS
+
+    flight = SingleFlight(events)
+    first = EventRun(flight)
+    second = flight.subscribe()
+    assert second is not None
+    with ThreadPoolExecutor(2) as threads:
+        taken = [threads.submit(share.run, first.take_all)]
+        assert held.wait(30)
+        taken.append(threads.submit(share.run, second.take_all))
+        time.sleep(0.1)  # so that the second has taken the turn that the first gave up
+        go_on.set()
+        assert [each.result(30) for each in taken] == [EVENTS, EVENTS]

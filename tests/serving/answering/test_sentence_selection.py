@@ -246,3 +246,14 @@ def test_the_finding_of_a_related_record_stands_alone_and_is_no_announcement() -
     assert finding("Films of graphene were made by three methods.") is None
     assert best_finding([QuotableSentence(result, frozenset(), 0.5)]) is None
     assert best_finding([]) is None
+
+
+@pytest.mark.parametrize(("letters", "language"), [(72, "ko"), (73, "en")])
+def test_an_abstract_in_two_languages_is_quoted_in_the_questions_from_a_quarter_of_it(
+    letters: int, language: str
+) -> None:
+    korean = "그래핀 필름을 재었다."
+    english = f"Films {'a' * (letters - 14)} shield."
+    assert (len(korean), len(english)) == (12, letters)  # a syllable counts as two letters
+    text = quotable_text(_record(f"{korean} {english}"), _words("graphene"), "ko")
+    assert text.language == language

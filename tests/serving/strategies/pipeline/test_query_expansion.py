@@ -2,6 +2,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from shrag.indexing.query import any_of
 from shrag.serving.engine import Engine
 from shrag.serving.retrieval.query_terms import text_terms
 from shrag.serving.strategies.pipeline.query_expansion import (
@@ -65,6 +66,10 @@ def test_no_hypothesis_is_taken_from_an_incomplete_record(demo: Engine) -> None:
     own = query_of_text(question, index, "question")
     assert len(_supposed(demo, question, 2)) == 2
     assert hypotheses_by_sentences(text_terms(question, index), own, 2, index) == []
+    # One that is left out does not end the search.
+    first, *_ = demo.open_index.searcher.search([any_of(own.terms)], FIRST_SEARCH)[0]
+    others = replace(demo.open_index, store=IncompleteStore(demo.open_index.store, {first.docid}))
+    assert len(hypotheses_by_sentences(text_terms(question, others), own, 2, others)) == 2
 
 
 def test_hypotheses_by_sentences_hold_most_of_the_question_one_per_record(demo: Engine) -> None:
