@@ -20,30 +20,48 @@ class ProcessorShare:
     """Turns on the processors for one kind of work: at most ``turns`` of its threads compute at the same time.
 
     A thread gives up its turn while it waits in a block of :func:`waiting`.
+
+    Args:
+        turns: The number of turns.
+        is_limited: Says whether more threads must wait now; asked when a thread wants a turn and when one ends.
     """
 
-    def __init__(self, turns: int) -> None:
-        self._turns = threading.Semaphore(turns)
+    def __init__(self, turns: int, is_limited: Callable[[], bool] = lambda: True) -> None:
+        self._turns = turns
+        self._is_limited = is_limited
+        self._changed = threading.Condition()
+        self._computing = 0
 
     def run(self, work: Callable[[], _Made]) -> _Made:
         """Wait for a turn and return what ``work`` returns."""
-        with self._turns:
-            _THREAD.share = self
-            try:
-                return work()
-            finally:
-                _THREAD.share = None
+        self._take_turn()
+        _THREAD.share = self
+        try:
+            return work()
+        finally:
+            _THREAD.share = None
+            self._end_turn()
 
     @contextmanager
     def given_up(self) -> Iterator[None]:
         """Give up the calling thread's turn for the block, for :func:`waiting`."""
         _THREAD.share = None
-        self._turns.release()
+        self._end_turn()
         try:
             yield
         finally:
-            self._turns.acquire()
+            self._take_turn()
             _THREAD.share = self
+
+    def _take_turn(self) -> None:
+        with self._changed:
+            self._changed.wait_for(lambda: self._computing < self._turns or not self._is_limited())
+            self._computing += 1
+
+    def _end_turn(self) -> None:
+        with self._changed:
+            self._computing -= 1
+            self._changed.notify_all()
 
 
 _THREAD = threading.local()

@@ -34,15 +34,15 @@ def searches_at_once(workers: int = 1, waiting: int = 0) -> int:
 class ServerLimits:
     """How many requests run and wait. Searches and answers have separate queues: slow answers do not delay searches.
 
-    Of the threads that compute, a fifth at most works on answers, so that these do not take the processors from
-    searches either; threads that wait for a language model do not count. 64 searches may wait: a longer queue would
-    only make all requests wait longer, also those after a burst.
+    While there are searches, a fifth at most of the threads that compute works on answers, so that these do not take
+    the processors from searches either; threads that wait for a language model do not count. 64 searches may wait: a
+    longer queue would only make all requests wait longer, also those after a burst.
 
     Attributes:
         searches: Searches that run at once, in a thread each.
         queued_searches: Searches that may wait for a thread; more are refused at once.
         asks: Answers that run at once.
-        computing: Searches that compute at once; a quarter as many answers do.
+        computing: Searches that compute at once; beside them a quarter as many answers do.
         queued_asks: Answers that may wait.
         deadline: Seconds from a request's arrival to its last byte.
     """
@@ -129,17 +129,17 @@ class AdmissionQueue:
     every thread that has called it.
     """
 
-    def __init__(self, stage: str, slots: int, queue: int, turns: int | None = None) -> None:
+    def __init__(self, stage: str, slots: int, queue: int, share: ProcessorShare | None = None) -> None:
         """Make a queue for the work called ``stage``.
 
         Args:
             stage: Its name.
             slots: Requests that run at once, in a thread each.
             queue: Requests that may wait.
-            turns: Threads that compute at once, while others wait for a language model; None for all.
+            share: Says which of the threads may compute, while others wait for a language model; None for all.
         """
         self.stage = stage
-        self._share = ProcessorShare(turns or slots)
+        self._share = share or ProcessorShare(slots)
         self.workers = ThreadPoolExecutor(max_workers=slots, thread_name_prefix=stage)
         self._slots = slots
         self._queue = queue
@@ -252,10 +252,12 @@ class AdmissionControl:
     def __init__(self, limits: ServerLimits | None = None) -> None:
         self.limits = limits or ServerLimits()
         self.metrics = Metrics()
+        limits = self.limits
         self.searches = AdmissionQueue(
-            "search", self.limits.searches, self.limits.queued_searches, self.limits.computing
+            "search", limits.searches, limits.queued_searches, ProcessorShare(limits.computing)
         )
-        self.asks = AdmissionQueue("ask", self.limits.asks, self.limits.queued_asks, max(1, self.limits.computing // 4))
+        beside = ProcessorShare(max(1, limits.computing // 4), is_limited=lambda: self.searches.busy > 0)
+        self.asks = AdmissionQueue("ask", limits.asks, limits.queued_asks, beside)
         self.draining = False
         self.ended = False
 

@@ -71,6 +71,31 @@ def test_as_many_threads_compute_at_once_as_there_are_turns() -> None:
     assert (computing, most) == (0, 2)
 
 
+def test_turns_are_not_counted_while_there_is_no_limit_and_who_waits_goes_on_at_the_end_of_one() -> None:
+    limited, ends, begun = True, [threading.Event() for _ in range(3)], []
+    share = ProcessorShare(1, is_limited=lambda: limited)
+
+    def work(number: int) -> None:
+        begun.append(number)
+        assert ends[number].wait(30)
+
+    threads = []
+    for number in range(3):
+        threads.append(_started(lambda number=number: share.run(lambda: work(number))))  # type: ignore[misc]
+        while not begun:
+            time.sleep(0.001)
+    time.sleep(0.05)
+    assert begun == [0]
+    limited = False
+    ends[0].set()
+    while len(begun) < 3:
+        time.sleep(0.001)
+    for end in ends:
+        end.set()
+    for thread in threads:
+        thread.join(30)
+
+
 def test_a_turn_is_given_up_while_its_thread_waits_and_taken_again_behind_that() -> None:
     share, go_on, order = ProcessorShare(1), threading.Event(), []
 

@@ -257,7 +257,7 @@ def test_a_request_is_waited_for_until_its_deadline_or_until_its_client_leaves()
     asyncio.run(run())
 
 
-def test_a_fifth_of_the_threads_that_compute_works_on_answers_at_most() -> None:
+def test_beside_searches_a_fifth_of_the_threads_that_compute_works_on_answers_at_most() -> None:
     async def run() -> tuple[int, int]:
         control = AdmissionControl(ServerLimits(searches=8, asks=16, computing=4))
         release, computing = threading.Event(), {"search": 0, "ask": 0}
@@ -270,7 +270,7 @@ def test_a_fifth_of_the_threads_that_compute_works_on_answers_at_most() -> None:
 
         running = [
             asyncio.create_task(queue.run(partial(work, queue.stage), Deadline()))
-            for queue in (control.asks, control.searches)
+            for queue in (control.searches, control.asks)
             for _ in range(8)
         ]
         while sum(computing.values()) < 5:
@@ -284,6 +284,16 @@ def test_a_fifth_of_the_threads_that_compute_works_on_answers_at_most() -> None:
         return counts
 
     assert asyncio.run(run()) == (4, 1)
+
+
+def test_without_searches_answers_have_all_of_their_threads() -> None:
+    async def run() -> None:
+        control = AdmissionControl(ServerLimits(searches=1, asks=16, computing=1))
+        together = threading.Barrier(16, timeout=30)
+        await asyncio.gather(*(control.asks.run(together.wait, Deadline()) for _ in range(16)))
+        control.close_queues()
+
+    asyncio.run(run())
 
 
 def test_answers_that_wait_for_a_model_leave_the_processors_to_others() -> None:
