@@ -256,8 +256,8 @@ class _Hanging(ScriptedStream):
 
 
 class _HangingModel(ScriptedModel):
-    def __init__(self, *replies: str) -> None:
-        super().__init__(*replies)
+    def __init__(self) -> None:
+        super().__init__(listed("재택근무"), listed("work"))
         self.hangs = threading.Event()
 
     def stream(self, *_: object, **__: object) -> ScriptedStream:
@@ -266,7 +266,7 @@ class _HangingModel(ScriptedModel):
 
 
 def test_closing_from_another_thread_ends_a_model_that_says_nothing(demo: Engine) -> None:
-    model = _HangingModel(listed("재택근무"), listed("work"))
+    model = _HangingModel()
     run = Engine(demo.open_index, model).events(QUESTION)
 
     def close() -> None:
