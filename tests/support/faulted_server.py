@@ -61,7 +61,8 @@ class ServerOutcome(NamedTuple):
     problems: tuple[str, ...]
 
     def __str__(self) -> str:
-        return f"server {self.state:<13} {self.fault}" + "".join(f"\n  {each}" for each in self.problems)
+        hit = "" if self.happened else " (did not happen)"
+        return f"server {self.state:<13} {self.fault}{hit}" + "".join(f"\n  {each}" for each in self.problems)
 
 
 class FaultedServer:
