@@ -90,6 +90,7 @@ def command(
                     asks=options.asks,
                     queued_asks=options.queued_asks,
                     deadline=options.deadline,
+                    computing=searches_at_once(workers),
                 ),
                 log_questions=log_questions,
                 reranker=options.reranker,

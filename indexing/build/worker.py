@@ -12,6 +12,7 @@ import sqlite3
 import sys
 import time
 from collections.abc import Callable
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -29,6 +30,7 @@ from shrag.models.fork_server import Connection, serve
 if TYPE_CHECKING:
     from shrag.corpora.records import Record
     from shrag.corpora.store.parquet import RecordFile
+    from shrag.indexing.analysis.korean_english import KoreanEnglishAnalyzer
 
 DEPENDENCY_MISSING = 6
 """Exit status if a dependency is missing, which the last line of stderr names."""
@@ -106,17 +108,21 @@ class _Worker:
         dictionary: UserDictionary,
         setup: WorkerSetup,
     ) -> None:
-        from shrag.indexing.analysis.korean_english import KoreanEnglishAnalyzer
-
-        self._connection = connection
-        self._store = Path(setup.store or setup.dictionary)
+        self._connection, self._kiwi, self._dictionary, self._setup = connection, kiwi, dictionary, setup
+        self._store = Path(setup.store) if setup.store else None
         self._words: list[tuple[str, tuple[Token, ...]]] = []
         self._file: tuple[str, RecordFile] | None = None
-        self._analyzer = KoreanEnglishAnalyzer(
-            TokenStore(Path(setup.store)) if setup.store else None,
-            dictionary,
-            kiwi=kiwi,
-            cached_words=setup.cached_words,
+
+    @cached_property
+    def _analyzer(self) -> KoreanEnglishAnalyzer:
+        """The analyzer, made with the first task: an error of the token store's file must reach the pool."""
+        from shrag.indexing.analysis.korean_english import KoreanEnglishAnalyzer
+
+        return KoreanEnglishAnalyzer(
+            TokenStore(self._store) if self._store else None,
+            self._dictionary,
+            kiwi=self._kiwi,
+            cached_words=self._setup.cached_words,
             on_new_word=self._words.append,
             before_kiwi=_set_deadline,
         )
@@ -126,7 +132,7 @@ class _Worker:
         while True:
             task = msgspec.msgpack.decode(self._connection.receive(), type=AnalysisTask)
             try:
-                with disk_errors(self._store):
+                with disk_errors(self._store or Path(self._setup.dictionary)):
                     self._analyzer.add_tokens(task.known)
                     self._analyzer.terms(task.words)
                     self._analyze(task)

@@ -26,6 +26,10 @@ from shrag.serving.runtime.background import record_ended_threads
 _GRACE_SECONDS = 9.5
 """Seconds that running requests may take once the server is told to stop."""
 
+_SWITCH_SECONDS = 0.001
+"""Seconds after which a thread that computes lets others on (the interpreter's default: 0.005). A search gives the
+interpreter away at each call of Lucene and has to wait so long for each answer that computes to get it back."""
+
 _CLOSE_SECONDS = 1
 """Seconds that requests given up then have to send their error and close the connection."""
 
@@ -49,6 +53,7 @@ def run(app: Starlette, listener: socket.socket, send_heartbeat: Callable[[], No
     # A full garbage collection takes some 50 ms, in which nothing is answered: exclude the objects that exist now.
     gc.collect()
     gc.freeze()
+    sys.setswitchinterval(_SWITCH_SECONDS)
     record_ended_threads()
     with _logging(sys.stderr):
         make_server(app, send_heartbeat).run(sockets=[listener])

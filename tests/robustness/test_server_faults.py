@@ -8,31 +8,29 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 
-from shrag.indexing.glossary import vocabulary_selection
-from shrag.indexing.glossary.vocabulary import read_vocabulary
 from tests.support.faulted_server import PROCESS_WIDE, FaultedServer, faulted_server
 from tests.support.injected_faults import Fault, draw_faults, seed
-from tests.support.killed_build import ROOT
 
 pytestmark = pytest.mark.process
 
 CHOSEN = (
     *(fault for fault in PROCESS_WIDE if fault.when in ("1", "3")),
     Fault("write", "server.log", "ENOSPC", "1+"),
-    Fault("openat", "indexes/c/CURRENT", "ESTALE", "1+"),
-    Fault("read", "indexes/c/CURRENT", "EIO", "1"),
-    Fault("newfstatat", "indexes/c/gen-NOW/golden.json", "EACCES", "1+"),
-    Fault("newfstatat", "indexes/c/gen-NOW", "EIO", "1+"),
-    Fault("openat", "indexes/c/gen-NEW/MANIFEST.json", "EACCES", "1+"),
-    Fault("openat", "indexes/c/gen-NEW/vectors/encoder/vocabulary.json", "EMFILE", "1"),
-    Fault("mmap", "indexes/c/gen-NEW/lucene/_1.fdt", "EACCES", "1+"),
-    Fault("mmap", "indexes/c/gen-NEW/lucene/_1.nvd", "EIO", "1"),
-    Fault("read", "indexes/c/gen-NEW/golden.json", "EIO", "1+"),
-    Fault("getdents64", "indexes/c/gen-NEW/lucene", "ESTALE", "1+"),
-    Fault("close", "indexes/c/gen-NEW/MANIFEST.json", "EIO", "1"),
+    Fault("openat", "indexes/demo/CURRENT", "ESTALE", "1+"),
+    Fault("read", "indexes/demo/CURRENT", "EIO", "1"),
+    Fault("newfstatat", "indexes/demo/gen-NOW/golden.json", "EACCES", "1+"),
+    Fault("newfstatat", "indexes/demo/gen-NOW", "EIO", "1+"),
+    Fault("openat", "indexes/demo/gen-NEW/MANIFEST.json", "EACCES", "1+"),
+    Fault("openat", "indexes/demo/gen-NEW/vectors/encoder/vocabulary.json", "EMFILE", "1"),
+    Fault("mmap", "indexes/demo/gen-NEW/lucene/_1.fdt", "EACCES", "1+"),
+    Fault("mmap", "indexes/demo/gen-NEW/lucene/_1.nvd", "EIO", "1"),
+    Fault("read", "indexes/demo/gen-NEW/golden.json", "EIO", "1+"),
+    Fault("getdents64", "indexes/demo/gen-NEW/lucene", "ESTALE", "1+"),
+    Fault("close", "indexes/demo/gen-NEW/MANIFEST.json", "EIO", "1"),
 )
 
 DRAWN = 130
@@ -40,13 +38,10 @@ DRAWN = 130
 
 
 @pytest.fixture(scope="module")
-def server(tmp_path_factory: pytest.TempPathFactory, strace: str) -> Iterator[FaultedServer]:
-    """Serve a small index for the whole module."""
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(vocabulary_selection, "read_vocabulary", lambda: read_vocabulary()[::2000])
-        folder = tmp_path_factory.mktemp("faults")
-        with faulted_server(folder, strace, ROOT / "corpora" / "demo" / "records.jsonl") as server:
-            yield server
+def server(tmp_path_factory: pytest.TempPathFactory, strace: str, demo_home: Path) -> Iterator[FaultedServer]:
+    """Serve the demonstration for the whole module."""
+    with faulted_server(tmp_path_factory.mktemp("faults"), strace, demo_home) as server:
+        yield server
 
 
 @pytest.mark.parametrize("fault", CHOSEN, ids=map(str, CHOSEN))

@@ -63,7 +63,8 @@ class Outcome(NamedTuple):
     said: str
 
     def __str__(self) -> str:
-        return f"{self.kind:<7}{self.state:<10} {self.fault}" + "".join(f"\n  {each}" for each in self.problems)
+        hit = "" if self.happened else " (did not happen)"
+        return f"{self.kind:<7}{self.state:<10} {self.fault}{hit}" + "".join(f"\n  {each}" for each in self.problems)
 
 
 class FaultedCommands:

@@ -18,21 +18,21 @@ from typing import Any, NamedTuple
 
 import pytest
 
-from shrag.corpora.ingest.add import add_corpus
-from shrag.indexing.build.builder import build_index
 from shrag.indexing.storage.generations import current_number, generation_folder
 from tests.support.injected_faults import ANYWHERE, ERRORS, Fault, Points, has_happened, injecting, read_points
 from tests.support.killed_build import ROOT
 from tests.support.process_figures import held
 from tests.support.published import publish_copy, wait_for
 
-NAME = "c"
+NAME = "demo"
 SECONDS = 60.0
 """What has not come true after this long does not; the machine may be busy."""
 
-# The command itself, which tries a refused generation again after half a second instead of a minute.
+# The command itself, which looks for a generation ten times a second instead of once, and tries a refused one again
+# after half a second instead of a minute.
 _SCRIPT = (
     "from shrag.serving.runtime import hot_reload; hot_reload._RETRY_SECONDS = 0.5\n"
+    "hot_reload.CurrentIndex.watch.__defaults__ = (0.1,)\n"
     "from shrag.cli.commands.serve import main; main()"
 )
 
@@ -61,11 +61,12 @@ class ServerOutcome(NamedTuple):
     problems: tuple[str, ...]
 
     def __str__(self) -> str:
-        return f"server {self.state:<13} {self.fault}" + "".join(f"\n  {each}" for each in self.problems)
+        hit = "" if self.happened else " (did not happen)"
+        return f"server {self.state:<13} {self.fault}{hit}" + "".join(f"\n  {each}" for each in self.problems)
 
 
 class FaultedServer:
-    """A server over a small index, in a process of its own."""
+    """A server over the demonstration, in a process of its own."""
 
     def __init__(self, home: Path, strace: str, process: subprocess.Popen[bytes], port: int) -> None:
         self._home, self._strace, self._process = home, strace, process
@@ -204,14 +205,10 @@ class FaultedServer:
 
 
 @contextmanager
-def faulted_server(folder: Path, strace: str, records: Path) -> Iterator[FaultedServer]:
-    """Serve a small index in a home below ``folder`` until the block ends."""
+def faulted_server(folder: Path, strace: str, demo_home: Path) -> Iterator[FaultedServer]:
+    """Serve a copy of the demonstration's index in a home below ``folder`` until the block ends."""
     home = folder / "home"
-    home.mkdir(parents=True)
-    lines = records.read_text(encoding="utf-8").splitlines(keepends=True)
-    (home / "records.jsonl").write_text("".join(lines[:12]), encoding="utf-8")
-    add_corpus(home / "corpora", NAME, "scienceon", [home / "records.jsonl"])
-    build_index(home / "corpora", home / "indexes", NAME, encoder="lsa")
+    shutil.copytree(demo_home, home)
     shutil.copytree(home / "indexes" / NAME, folder / "content")
     environment = {**os.environ, "SHRAG_HOME": str(home), "PYTHONPATH": str(ROOT)}
     with (home / "server.log").open("wb") as log:

@@ -167,6 +167,13 @@ def test_a_fault_of_the_machine_ends_the_build_and_is_no_record_s(
     assert (manifest.records, manifest.rejected) == (3, 0)
 
 
+def test_a_store_of_words_that_cannot_be_read_ends_the_build_and_is_no_record_s(tmp_path: Path) -> None:
+    path = _corpus(tmp_path, [("a", "그래핀 필름")])
+    setup = WorkerSetup(str(tmp_path / "none" / "words"), 10, str(tmp_path))
+    with WorkerPool(1, setup) as pool, pytest.raises(DiskFailed, match="words cannot be read or written"):
+        list(pool.analyze(path, 0, 1))
+
+
 def test_a_corpus_that_cannot_be_read_ends_the_build_with_its_own_error(tmp_path: Path, grow_corpus: Grow) -> None:
     grow_corpus(tmp_path, "grown", 2_500)
     path = next((tmp_path / "corpora" / "grown").glob("*.parquet"))
