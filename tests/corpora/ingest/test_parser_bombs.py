@@ -69,7 +69,8 @@ def test_every_bomb_ends_within_the_limits(tmp_path: Path, capsys: pytest.Captur
         slowest, longest, own = max(slowest, time.monotonic() - clock), max(longest, worker), max(own, parent)
         path.unlink()
     assert sum(outcomes.values()) == BOMBS
-    assert {outcome for _, outcome in outcomes} >= {"records", "rejects", "error", "processor time", "of memory"}
+    # None of them needs more memory than allowed; that limit has a test in test_parser.py.
+    assert {outcome for _, outcome in outcomes} >= {"records", "rejects", "error", "processor time", "of records"}
     with capsys.disabled():
         print(f"\nslowest addition {slowest:.1f} s; processor time: workers {longest:.1f} s, adding {own:.1f} s")
         for (kind, outcome), count in sorted(outcomes.items()):
