@@ -115,7 +115,7 @@ def _matching(format: Format, folder: Path) -> list[Path]:
 
 def _others(format: Format, folder: Path) -> str:
     # Formats of the same files are named once, by the first.
-    first_of = {other.patterns: other.name for other in reversed(FORMATS.values()) if _matching(other, folder)}
+    first_of = {other.patterns: other.name for other in reversed(list(FORMATS.values())) if _matching(other, folder)}
     others = [name for patterns, name in reversed(first_of.items()) if patterns != format.patterns]
     return f"; there are files that may be {' or '.join(others)}" if others else ""
 

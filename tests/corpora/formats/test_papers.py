@@ -162,12 +162,11 @@ def test_addresses_become_one_word(raw: str, clean: str) -> None:
 
 def test_chunks_share_words_or_with_the_other_format_whole_sentences(tmp_path: Path) -> None:
     path = tmp_path / "a.txt"
-    path.write_text(
-        "Introduction\n" + " ".join(f"The film number {number} shields {'x' * 130}." for number in range(9))
-    )
+    sentence = "The film numbered {} shields " + "well and " * 14 + "reflects."
+    path.write_text("Introduction\n" + " ".join(sentence.format(number) for number in range(9)))
     texts = {
         name: [line.outcome.text for line in read_source(path, FORMATS[name]) if isinstance(line.outcome, Record)]
         for name in ("papers", "papers-sentences")
     }
-    assert [text[:15] for text in texts["papers"]] == ["The film number", "number 2 shield", "number 4 shield"]
+    assert [text[:8] for text in texts["papers"][:3]] == ["The film", "well and", "well and"]
     assert all(text.startswith("The film") for text in texts["papers-sentences"])
