@@ -45,7 +45,7 @@ from shrag.serving.retrieval.ranking import (
     search_candidates,
 )
 from shrag.serving.retrieval.rerankers import CosineReranker, NoReranker
-from shrag.serving.search_settings import Candidates, SearchSettings
+from shrag.serving.search_settings import ANSWERING, SEARCH, Candidates, SearchSettings, refuse_unused
 from shrag.serving.strategy import Resources, require_vectors
 
 DEPTH = 10
@@ -74,6 +74,7 @@ class ShragStrategy:
 
     def run(self, request: Request, resources: Resources) -> Generator[Event, None, None]:
         """See :class:`~shrag.serving.strategy.Strategy`."""
+        refuse_unused(request.settings, self.name, SEARCH | ANSWERING)
         source = self._candidates if request.settings.candidates == "strategy" else request.settings.candidates
         if self._cosine_weight != 0 or source != "lexical":
             require_vectors(resources.index, f"the strategy {self.name}", "ask with another strategy")
