@@ -202,6 +202,7 @@ def build_identity(
 ) -> RunIdentity:
     """Return the identity of the experiment's results; this opens and checks every index it uses."""
     stochastic = tuple(each.name for each in experiment.conditions if uses_model(each, model))
+    used = bool(stochastic) or experiment.judge
     names = sorted({index_name(judged_set, encoder) for judged_set, encoder in required_indexes(experiment)})
     return RunIdentity(
         format_version=FORMAT_VERSION,
@@ -213,7 +214,9 @@ def build_identity(
         },
         indexes={name: index_identity(indexes[name].manifest) for name in names},
         prompts=prompts_fingerprint(),
-        model=ModelIdentity(model.name, model.fingerprint) if model and stochastic else ModelIdentity(),
+        model=ModelIdentity(model.name, model.fingerprint)
+        if model and (stochastic or experiment.judge)
+        else ModelIdentity(),
         code=code_digest(),
         versions=package_versions(),
     )
