@@ -18,7 +18,7 @@ export SHRAG_HOME ?= var
 # Bytecode is written whatever the shell says: else each process that a test starts would compile everything again.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: help setup setup-gpu setup-vllm index serve test quick test-vllm soak check fix openapi evaluate bench bench-gpu java load clean
+.PHONY: help setup setup-gpu setup-vllm index serve test quick test-vllm soak mutants check fix openapi evaluate bench bench-gpu java load clean
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-10s %s\n", $$1, $$2}'
@@ -46,6 +46,9 @@ soak: $(VENV)/.dev ## run the tests that take minutes: kills, full disks, damage
 
 test-vllm: $(VENV)/.dev .venv-vllm/.done ## run the tests that ask a real vLLM (its CPU build; 3.4 GB of packages)
 	SHRAG_VLLM_PYTHON=$(CURDIR)/.venv-vllm/bin/python $(BIN)/python -m pytest -m "vllm and not soak" tests/vllm tests/contracts
+
+mutants: $(VENV)/.dev ## try 300 small mistakes in the source and list those that no test finds, for hours (MUTANTS="--count 30")
+	$(BIN)/python -m bench.mutants $(MUTANTS)
 
 check: $(VENV)/.dev .typing ## lint, format and strict types, over source and tests
 	$(BIN)/ruff check .

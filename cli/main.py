@@ -18,7 +18,7 @@ import click
 from shrag.cli.output import echo
 from shrag.cli.settings import CONFIG_FILE, Home, check_options, read_config
 from shrag.corpora.errors import CorpusError
-from shrag.corpora.files import DiskFull
+from shrag.corpora.files import DiskFailed, DiskFull
 from shrag.evaluation.errors import EvaluationError, PlotLibraryMissing, ResultsMismatch
 from shrag.indexing.errors import (
     DependencyMissing,
@@ -61,7 +61,7 @@ COMMANDS = {
 
 EXIT_STATUS: tuple[tuple[int, tuple[type[Exception], ...]], ...] = (
     (2, (UnknownStrategy, UnknownReranker, SettingRejected, UnknownEncoder, AddressTaken, UnknownName, PlanRejected)),
-    (5, (DiskFull, BudgetTooSmall, OutOfMemory)),
+    (5, (DiskFull, DiskFailed, BudgetTooSmall, OutOfMemory)),
     (4, (StrategyUnavailable, ResultsMismatch, IndexMissing, IndexDamaged, IndexMismatch)),
     (6, (PlotLibraryMissing, DependencyMissing)),
     (3, (CorpusError, EvaluationError, ServingError, UnknownArchitecture, WeightsRejected, ModelRefused)),
@@ -77,6 +77,7 @@ _MACHINE_ERRORS = {
     errno.EMFILE: "the process has too many files open, raise the limit (`ulimit -n`)",
     errno.ENFILE: "the machine has too many files open, close some programs",
     errno.ENOMEM: "the machine has no memory left, close some programs",
+    errno.ENOSPC: "the disk is full, free some space",
     errno.EIO: "the disk or its connection fails, check it (`dmesg`)",
     errno.ESTALE: "its network file system was lost, mount it again",
 }
@@ -159,7 +160,7 @@ def _report(error: Exception) -> int:
         what = error.filename or "A file"
         echo(f"shrag: {what} cannot be used ({error.strerror}): {_MACHINE_ERRORS[error.errno]}.", err=True)
         return 5
-    if isinstance(error, OSError) and error.filename is not None:
+    if isinstance(error, OSError) and (error.filename is not None or isinstance(error, PermissionError)):
         echo(f"shrag: {_path_problem(error)}", err=True)
         return 2
     if os.environ.get("SHRAG_TRACEBACK"):
@@ -171,6 +172,8 @@ def _report(error: Exception) -> int:
 
 def _path_problem(error: OSError) -> str:
     """Return what is wrong with the path of ``error``, and the way out."""
+    if error.filename is None:  # a descriptor's, or a library's
+        return f"A file cannot be used ({error.strerror}): give this user the right to the files of the home."
     path = Path(os.fsdecode(error.filename)) if isinstance(error.filename, str | bytes) else Path(str(error.filename))
     # The path itself, or the first of the folders above it that is none.
     wrong = next((each for each in (*reversed(path.parents), path) if _is_no_folder(each)), None)

@@ -9,7 +9,7 @@ import re
 import shutil
 import sqlite3
 from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from shrag.corpora.errors import CorpusError
@@ -17,6 +17,14 @@ from shrag.corpora.errors import CorpusError
 _FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 # SQLite reports only ENOSPC as a full disk; an exceeded quota or limit is a failed write.
 _SQLITE_FULL = (sqlite3.SQLITE_FULL, sqlite3.SQLITE_IOERR_WRITE)
+_SQLITE_FAILED = (
+    *(sqlite3.SQLITE_PERM, sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED, sqlite3.SQLITE_READONLY, sqlite3.SQLITE_IOERR),
+    *(sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_PROTOCOL, sqlite3.SQLITE_NOTADB),
+)
+_PRIMARY_CODE = 0xFF
+
+PROCESS_ERRORS = (*(errno.EACCES, errno.EPERM, errno.EROFS, errno.EMFILE, errno.ENFILE, errno.ENOMEM, errno.ESTALE),)
+"""Errors of the system that say nothing of a file's content: rights, limits of the process, a network that is away."""
 
 
 class FolderBusy(Exception):
@@ -30,19 +38,28 @@ class DiskFull(Exception):
     """There is no space left on the disk."""
 
 
+class DiskFailed(Exception):
+    """A file cannot be read or written: a fault of the disk, of the rights to it, or of the process's limits."""
+
+
 @contextmanager
-def disk_full_errors(folder: Path) -> Iterator[None]:
-    """Turn the errors of a full disk, also those of SQLite, into :class:`DiskFull`, which says how much is free."""
+def disk_errors(folder: Path) -> Iterator[None]:
+    """Turn errors of the disk into :class:`DiskFull`, which says how much is free, or :class:`DiskFailed`.
+
+    The latter stands for SQLite's errors, which name no file; an ``OSError`` other than of a full disk is raised as it
+    is.
+    """
     try:
         yield
-    except (OSError, sqlite3.OperationalError) as error:
-        full = (
-            error.errno in _FULL
-            if isinstance(error, OSError)
-            else getattr(error, "sqlite_errorcode", 0) in _SQLITE_FULL
-        )
-        if not full:
-            raise
+    except (OSError, sqlite3.DatabaseError) as error:
+        code = getattr(error, "sqlite_errorcode", 0)
+        if not (error.errno in _FULL if isinstance(error, OSError) else code in _SQLITE_FULL):
+            if code & _PRIMARY_CODE not in _SQLITE_FAILED:
+                raise
+            raise DiskFailed(
+                f"A database under {folder} cannot be read or written ({error}): check the disk (`dmesg`) and the "
+                "right to the folder, and run again."
+            ) from error
         existing = next(path for path in (folder, *folder.absolute().parents) if path.exists())
         free = shutil.disk_usage(existing).free
         raise DiskFull(
@@ -62,12 +79,23 @@ def sync_file(path: Path) -> None:
 def write_atomically(path: Path, data: bytes) -> None:
     """Replace the content of ``path`` by one rename: a reader sees the old content or the new. Flushed to the disk."""
     draft = path.with_name(f".{path.name}.new")
-    with draft.open("wb") as stream:
-        stream.write(data)
-        stream.flush()
-        os.fsync(stream.fileno())
-    draft.replace(path)
+    try:
+        with draft.open("wb") as stream:
+            stream.write(data)
+            stream.flush()
+            os.fsync(stream.fileno())
+        draft.replace(path)
+    except BaseException:
+        with suppress(OSError):
+            draft.unlink(missing_ok=True)
+        raise
     sync_file(path.parent)
+
+
+def remove_drafts(folder: Path) -> None:
+    """Remove what :func:`write_atomically` left in a folder, and in those below it, when the process was killed."""
+    for draft in folder.rglob(".*.new"):
+        draft.unlink()
 
 
 @contextmanager

@@ -15,7 +15,7 @@ from typing import NamedTuple
 
 import msgspec
 
-from shrag.corpora.files import FolderBusy, disk_full_errors, lock_folder, write_atomically
+from shrag.corpora.files import FolderBusy, disk_errors, lock_folder, write_atomically
 from shrag.corpora.records import Topic
 from shrag.corpora.store.open_corpus import open_corpus
 from shrag.evaluation.errors import ExperimentRejected, ResultsMismatch
@@ -112,7 +112,7 @@ def run_experiment(
     options = options or RunOptions()
     _check_prerequisites(experiment, folder, model, options)
     with ExitStack() as stack:
-        stack.enter_context(disk_full_errors(folder))
+        stack.enter_context(disk_errors(folder))
         try:
             stack.enter_context(lock_folder(folder))
         except FolderBusy as busy:

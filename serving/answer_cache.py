@@ -18,7 +18,7 @@ from typing import get_args
 import msgspec
 
 from shrag.serving.event_run import ClosableIterator, EventRun, SingleFlight
-from shrag.serving.events import Event, Fallback, ModelCall, Timings
+from shrag.serving.events import Answer, Event, Fallback, ModelCall, Timings, Truncated
 from shrag.serving.request import Request
 
 MOST_BYTES = 256 << 20
@@ -122,8 +122,8 @@ class AnswerCache:
     ) -> EventRun[Event]:
         """Return the run for ``key``: a :class:`CachedAnswer`, one more of a run in flight, or a new one.
 
-        An answer is cached where it ends with its timings, has no fallback, and ``may_cache`` allows it. A failure is
-        raised to all subscribers, and is not cached.
+        An answer is cached where it ends with its timings, has no fallback, was not cut off by the model's limit of
+        tokens or a plan's time, and ``may_cache`` allows it. A failure is raised to all subscribers, and is not cached.
 
         Args:
             key: What determines the answer.
@@ -204,8 +204,18 @@ def _make_entry(key: AnswerKey, events: tuple[Event, ...]) -> _Entry:
 
 
 def _is_complete(events: tuple[Event, ...]) -> bool:
-    """Say whether the events end as a stream does and none of them is a fallback."""
-    return isinstance(events[-1], Timings) and not any(isinstance(event, Fallback) for event in events)
+    """Say whether the events end as a stream does and nothing in them was cut off or done without the model."""
+    return isinstance(events[-1], Timings) and not any(map(_is_incomplete, events))
+
+
+def _is_incomplete(event: Event) -> bool:
+    match event:
+        case Fallback() | Answer(complete=False):
+            return True
+        case Truncated(exhausted="seconds"):  # with the other budgets a plan ends at the same place each time
+            return True
+        case _:
+            return False
 
 
 _DECODERS = {kind.__dataclass_fields__["event"].default: msgspec.msgpack.Decoder(kind) for kind in get_args(Event)}

@@ -1,10 +1,12 @@
-"""Work done in parallel threads, and a token that cancels it."""
+"""Work done in parallel threads, turns on the processors, and a token that cancels work."""
 
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from functools import partial
 from typing import TypeVar
 
 _Item = TypeVar("_Item")
@@ -14,12 +16,84 @@ PARALLEL_CALLS = 4
 """Calls that :func:`parallel_map` makes at a time."""
 
 
+class ProcessorShare:
+    """Turns on the processors for one kind of work: at most ``turns`` of its threads compute at the same time.
+
+    A thread gives up its turn while it waits in a block of :func:`waiting`.
+
+    Args:
+        turns: The number of turns.
+        is_limited: Says whether more threads must wait now; asked when a thread wants a turn and when one ends.
+    """
+
+    def __init__(self, turns: int, is_limited: Callable[[], bool] = lambda: True) -> None:
+        self._turns = turns
+        self._is_limited = is_limited
+        self._changed = threading.Condition()
+        self._computing = 0
+
+    def run(self, work: Callable[[], _Made]) -> _Made:
+        """Wait for a turn and return what ``work`` returns."""
+        self._take_turn()
+        _THREAD.share = self
+        try:
+            return work()
+        finally:
+            _THREAD.share = None
+            self._end_turn()
+
+    @contextmanager
+    def given_up(self) -> Iterator[None]:
+        """Give up the calling thread's turn for the block, for :func:`waiting`."""
+        _THREAD.share = None
+        self._end_turn()
+        try:
+            yield
+        finally:
+            self._take_turn()
+            _THREAD.share = self
+
+    def _take_turn(self) -> None:
+        with self._changed:
+            self._changed.wait_for(lambda: self._computing < self._turns or not self._is_limited())
+            self._computing += 1
+
+    def _end_turn(self) -> None:
+        with self._changed:
+            self._computing -= 1
+            self._changed.notify_all()
+
+
+_THREAD = threading.local()
+"""``share`` is the share of which the thread has a turn."""
+
+
+@contextmanager
+def waiting() -> Iterator[None]:
+    """Give up the calling thread's turn on the processors, if it has one, for a block that only waits.
+
+    Every wait for a language model or for another thread that may need a turn has to be in such a block. The caller
+    must hold no lock behind it that a thread with a turn may wait for.
+    """
+    share: ProcessorShare | None = getattr(_THREAD, "share", None)
+    if share is None:
+        yield
+    else:
+        with share.given_up():
+            yield
+
+
 def parallel_map(make: Callable[[_Item], _Made], items: Sequence[_Item]) -> list[_Made]:
-    """Return what ``make`` makes of each item, in their order; raises what the first of them that fails raises."""
+    """Return what ``make`` makes of each item, in their order; raises what the first of them that fails raises.
+
+    The threads take turns of the share that the calling thread has a turn of.
+    """
     if len(items) < 2:
         return [make(item) for item in items]
-    with ThreadPoolExecutor(min(PARALLEL_CALLS, len(items)), thread_name_prefix="parallel") as workers:
-        return list(workers.map(make, items))
+    share: ProcessorShare | None = getattr(_THREAD, "share", None)
+    in_turn = make if share is None else lambda item: share.run(partial(make, item))
+    with waiting(), ThreadPoolExecutor(min(PARALLEL_CALLS, len(items)), thread_name_prefix="parallel") as workers:
+        return list(workers.map(in_turn, items))
 
 
 class CancellationToken:

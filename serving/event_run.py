@@ -10,6 +10,7 @@ import threading
 from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from typing import Generic, Protocol, TypeVar
 
+from shrag.serving.concurrency import waiting
 from shrag.serving.errors import QuestionAbandoned
 
 _Event = TypeVar("_Event")
@@ -90,10 +91,17 @@ class SingleFlight(Generic[_Event]):
         Raises:
             Exception: What the work has raised.
         """
+
+        def others_work() -> bool:
+            return self._working and (not self.started or len(self.events) < events) and not run.closed
+
         while True:
+            if others_work():
+                with waiting(), self._changed:
+                    self._changed.wait_for(lambda: not others_work())
             with self._changed:
-                while self._working and (not self.started or len(self.events) < events) and not run.closed:
-                    self._changed.wait()
+                if others_work():
+                    continue
                 if run.closed:
                     return False
                 if self.started and len(self.events) >= events:

@@ -292,12 +292,13 @@ class Answer:
 
     ``kind``: ``extractive`` is made of sentences of the records; ``generated`` was written from them by the language
     model ``model``; ``closed_book`` was written without records, so it cites nothing and no sentence is supported.
-    ``citation_precision`` is the share of citations whose sentences are supported, None where there is no citation.
-    ``complete`` is false where the model was cut off. ``choice`` is the letter of the choice made, or empty; where
-    there is also a ``reason``, no record supports it.
+    ``citation_precision`` is, of a generated answer, the share of citations whose sentences are supported; None of the
+    other kinds and where there is no citation. ``complete`` is false where the model was cut off. ``choice`` is the
+    letter of the choice made, or empty; where there is also a ``reason``, no record supports it.
     ``nearest`` are the records nearest to a question that was refused, which are no citations. ``uncovered`` are the
     distinctive words of the question that the best records do not cover. ``quoted_language`` is the language of the
-    record quoted, where that is not the question's.
+    record quoted, where that is not the question's. ``uncertain`` says that an extractive answer has low confidence: it
+    quotes the nearest record, which may not answer.
     """
 
     kind: Literal["extractive", "generated", "closed_book"]
@@ -312,6 +313,7 @@ class Answer:
     nearest: tuple[NearestRecord, ...] = ()
     uncovered: tuple[str, ...] = ()
     quoted_language: Literal["ko", "en"] | None = None
+    uncertain: bool = False
     event: Literal["answer"] = "answer"
 
 

@@ -44,6 +44,7 @@ def serve(
     limits: ServerLimits | None = None,
     log_questions: bool = False,
     shared: bool = False,
+    send_heartbeat: Callable[[], None] = lambda: None,
 ) -> None:
     """Serve the index ``name``; switch to newer generations while serving.
 
@@ -65,6 +66,7 @@ def serve(
         limits: How many requests are run and wait at once.
         log_questions: Whether the log, JSON lines on stderr, contains the text of questions.
         shared: Whether other processes of the same server listen on the address too.
+        send_heartbeat: Called about every second by the event loop.
 
     Raises:
         AddressTaken: Another process listens on the address.
@@ -86,7 +88,7 @@ def serve(
             if shared:  # not earlier, or the system would send connections here that other processes could serve
                 listener.listen(socket.SOMAXCONN)
             _report_ready(current, ready, address_of(host, listener) + "/")
-            run(create_app(current, access, limits, log_questions=log_questions), listener)
+            run(create_app(current, access, limits, log_questions=log_questions), listener, send_heartbeat)
 
 
 def _report_ready(current: CurrentIndex, ready: Callable[[Engine, str], None], address: str) -> None:

@@ -7,13 +7,17 @@ import gc
 import shutil
 import subprocess
 from collections.abc import Generator, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
 from hypothesis import settings
 
+from shrag.corpora.errors import ConflictingRecords, TooManyRejectedLines
+from shrag.corpora.ingest import add
 from shrag.corpora.ingest.add import add_corpus
+from shrag.corpora.ingest.parser import Parser, ParserLimits
 from shrag.corpora.records import Record
 from shrag.indexing.analysis import morphological_analysis
 from shrag.indexing.analysis.korean_english import KoreanEnglishAnalyzer
@@ -75,6 +79,30 @@ _kiwi = functools.cache(morphological_analysis.load_kiwi)
 def one_kiwi(monkeypatch: pytest.MonkeyPatch) -> None:
     """Let all analysers of this process share one Kiwi: a test that builds often would mostly load it."""
     monkeypatch.setattr(morphological_analysis, "load_kiwi", _kiwi)
+
+
+@pytest.fixture(scope="session")
+def shared_parser() -> Iterator[Parser]:
+    """Return a parser with the default limits."""
+    with Parser(ParserLimits()) as parser:
+        yield parser
+
+
+@pytest.fixture
+def one_parser(shared_parser: Parser, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let all additions of this process share one parser: a test that adds often would mostly start it."""
+
+    @contextmanager
+    def lend(_: ParserLimits) -> Iterator[Parser]:
+        try:
+            yield shared_parser
+        except (TooManyRejectedLines, ConflictingRecords):  # after the last file
+            raise
+        except BaseException:
+            shared_parser.stop()  # it may be within a file
+            raise
+
+    monkeypatch.setattr(add, "Parser", lend)
 
 
 @pytest.fixture(scope="session")

@@ -82,6 +82,20 @@ def command() -> None:
     show_default=True,
     help="Repair fused words, wrong blanks, hyphenation and section labels, or store the text as it is.",
 )
+@click.option(
+    "--max-seconds",
+    type=click.IntRange(min=1),
+    default=120,
+    show_default=True,
+    help="Most processor seconds for reading a file, and 10 more for each MiB of it; beyond them it is rejected.",
+)
+@click.option(
+    "--max-memory",
+    type=click.IntRange(min=64),
+    default=2048,
+    show_default=True,
+    help="Most MiB of memory for reading a file; beyond them it is rejected.",
+)
 @jsonl_options
 @click.pass_obj
 def add(
@@ -94,6 +108,8 @@ def add(
     on_duplicate: OnDuplicate,
     merge: bool,
     repair: bool,
+    max_seconds: int,
+    max_memory: int,
     **keys: str | tuple[str, ...],
 ) -> None:
     """Read, clean and validate PATHS (files or folders), and store them as the corpus NAME.
@@ -103,6 +119,7 @@ def add(
     Example: shrag corpus add sci --format scienceon records.jsonl.gz
     """
     from shrag.corpora.ingest.add import add_corpus
+    from shrag.corpora.ingest.parser import ParserLimits
 
     format = select_format(format_name, keys)
     with progress() as report:
@@ -115,6 +132,7 @@ def add(
             on_duplicate=on_duplicate,
             merge=merge,
             repair=repair,
+            limits=ParserLimits(seconds=max_seconds, memory=max_memory * 2**20),
             report=report,
         )
     _print_counts(manifest)

@@ -63,7 +63,7 @@ def command(
             "and set [llm] url, or use one worker."
         )
 
-    def work(port: int, log: Callable[[str], None]) -> None:
+    def work(port: int, log: Callable[[str], None], send_heartbeat: Callable[[], None] = lambda: None) -> None:
         cache = options.open_cache(llm)
         with running_language_model(llm, home, name) as model:
 
@@ -90,12 +90,14 @@ def command(
                     asks=options.asks,
                     queued_asks=options.queued_asks,
                     deadline=options.deadline,
+                    computing=searches_at_once(workers),
                 ),
                 log_questions=log_questions,
                 reranker=options.reranker,
                 min_score=options.min_score,
                 min_confidence=options.min_confidence,
                 shared=workers > 1,
+                send_heartbeat=send_heartbeat,
             )
 
     def print_message(text: str) -> None:

@@ -8,10 +8,6 @@ import re
 
 from shrag.corpora.errors import RejectedLine
 
-LONGEST_TEXT = 16 * 2**20
-"""Characters a paper may have."""
-
-_MOST_PAGES = 5_000
 # Titles that word processors write if there is none.
 _NO_TITLE = re.compile(r"^(?:untitled|microsoft word\b.*)$|\.(?:docx?|hwpx?|tex|dvi|pdf|indd)$", re.IGNORECASE)
 _HYPHENATED = re.compile(r"(?<=[a-z])-\n(?=[a-z])")
@@ -26,7 +22,7 @@ def read_pdf(data: bytes) -> tuple[str, str]:
     logging.getLogger("pypdf").addHandler(logging.NullHandler())  # its warnings about sloppy files are of no use here
     try:
         title, text = _extract(data)
-    except RejectedLine:
+    except (RejectedLine, MemoryError):
         raise
     except Exception as error:  # a damaged file fails anywhere in the parser, with anything Python has
         raise RejectedLine(f"the PDF cannot be read ({type(error).__name__}: {error})") from None
@@ -41,13 +37,5 @@ def _extract(data: bytes) -> tuple[str, str]:
     reader = PdfReader(io.BytesIO(data))
     if reader.is_encrypted and not reader.decrypt(""):
         raise RejectedLine("the PDF is encrypted: save a copy without a password")
-    if len(reader.pages) > _MOST_PAGES:
-        raise RejectedLine(f"the PDF has {len(reader.pages)} pages, at most {_MOST_PAGES} are read")
-    pages: list[str] = []
-    length = 0
-    for page in reader.pages:
-        pages.append(page.extract_text())
-        length += len(pages[-1])
-        if length > LONGEST_TEXT:
-            raise RejectedLine(f"the PDF holds more than {LONGEST_TEXT} characters")
+    pages = [page.extract_text() for page in reader.pages]
     return (reader.metadata.title or "") if reader.metadata else "", "\n".join(pages)

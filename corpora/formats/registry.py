@@ -15,6 +15,7 @@ from shrag.corpora.formats.passages import read_beir, read_miracl
 from shrag.corpora.formats.scienceon import read_scienceon
 from shrag.corpora.formats.trec import read_trec
 from shrag.corpora.readers.item import ParsedItem
+from shrag.corpora.text.chunking import split_sentence_chunks
 
 # Names of files in a folder of data that hold none.
 _NO_DATA = ("readme", "license", "licence", "changelog", "notice")
@@ -29,12 +30,14 @@ class Format:
         patterns: Patterns of the names of its files, without ``.gz``.
         read: Yields the items of a file in order; raises :class:`CorpusError` where the file cannot be read to its end.
         options: The options that differ from the defaults, for the manifest.
+        keys: The keys of the format jsonl.
     """
 
     name: str
     patterns: tuple[str, ...]
     read: Callable[[Path], Iterator[ParsedItem]]
     options: str = ""
+    keys: JsonlKeys | None = None
 
     @property
     def label(self) -> str:
@@ -48,8 +51,10 @@ def jsonl_format(keys: JsonlKeys) -> Format:
         (field.name, getattr(keys, field.name)) for field in fields(keys) if getattr(keys, field.name) != field.default
     )
     options = " ".join(f"{name}={value if isinstance(value, str) else '+'.join(value)}" for name, value in changed)
-    return Format("jsonl", ("*.jsonl", "*.json"), partial(read_mapped, keys=keys), options)
+    return Format("jsonl", ("*.jsonl", "*.json"), partial(read_mapped, keys=keys), options, keys)
 
+
+_PAPERS = ("*.pdf", "*.md", "*.txt", "*.jsonl", "*.json")
 
 FORMATS: Mapping[str, Format] = {
     format.name: format
@@ -59,7 +64,8 @@ FORMATS: Mapping[str, Format] = {
         Format("beir", ("corpus.jsonl",), read_beir),
         jsonl_format(JsonlKeys()),
         Format("trec", ("*.trec", "*.sgml", "*.sgm", "*.xml", "*.dat"), read_trec),
-        Format("papers", ("*.pdf", "*.md", "*.txt", "*.jsonl", "*.json"), read_papers),
+        Format("papers", _PAPERS, read_papers),
+        Format("papers-sentences", _PAPERS, partial(read_papers, split=split_sentence_chunks)),
     )
 }
 
@@ -108,7 +114,9 @@ def _matching(format: Format, folder: Path) -> list[Path]:
 
 
 def _others(format: Format, folder: Path) -> str:
-    others = [other.name for other in FORMATS.values() if other.name != format.name and _matching(other, folder)]
+    # Formats of the same files are named once, by the first.
+    first_of = {other.patterns: other.name for other in reversed(list(FORMATS.values())) if _matching(other, folder)}
+    others = [name for patterns, name in reversed(first_of.items()) if patterns != format.patterns]
     return f"; there are files that may be {' or '.join(others)}" if others else ""
 
 

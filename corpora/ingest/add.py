@@ -15,10 +15,11 @@ from typing import NamedTuple
 import msgspec
 
 from shrag.corpora.errors import ConflictingRecords, CorpusError, TooManyRejectedLines, UnaccountedLines
-from shrag.corpora.files import FolderBusy, check_name, disk_full_errors, lock_folder, sync_file, try_to_remove_files
+from shrag.corpora.files import FolderBusy, check_name, disk_errors, lock_folder, sync_file, try_to_remove_files
 from shrag.corpora.formats.registry import Format, find_files, find_format
 from shrag.corpora.ingest.ledger import SeenIds
 from shrag.corpora.ingest.near_duplicates import DuplicateFinder
+from shrag.corpora.ingest.parser import Parser, ParserLimits
 from shrag.corpora.ingest.reading import (
     REPORT_EVERY,
     DraftFiles,
@@ -54,6 +55,7 @@ def add_corpus(
     on_duplicate: OnDuplicate = "error",
     merge: bool = False,
     repair: bool = True,
+    limits: ParserLimits | None = None,
     report: ProgressCallback = lambda stage, done: None,
 ) -> AdditionResult:
     """Read ``sources`` into the corpus ``name``.
@@ -73,13 +75,17 @@ def add_corpus(
             are the whole corpus, and other stored records are deleted.
         repair: Whether to repair fused words, wrong blanks, hyphenation and section labels
             (:mod:`shrag.corpora.text.repairs`). Stored records that ``merge`` keeps stay as they are.
+        limits: The limits for reading a file, None for the default ones. A file that exceeds them is rejected.
         report: Called with the progress.
 
     Raises:
         TooManyRejectedLines: More than ``max_rejects`` lines were rejected.
         ConflictingRecords: An identifier has two contents and ``on_duplicate`` is ``error``.
         CorpusError: A source cannot be read, or another process writes the corpus.
-        DiskFull: There is no space left. In all these cases the stored corpus does not change.
+        DiskFull: There is no space left.
+        DiskFailed: A temporary database cannot be read or written.
+
+    In all these cases the stored corpus does not change.
     """
     folder = corpora / check_name(name)
     chosen = find_format(format)
@@ -93,13 +99,14 @@ def add_corpus(
             return AdditionResult(stored, RecordChanges(0, 0, 0, stored.records), stored=False)
     draft = folder / ".draft"
     try:
-        with disk_full_errors(folder), lock_folder(folder):
+        with disk_errors(folder), lock_folder(folder):
             shutil.rmtree(draft, ignore_errors=True)
             draft.mkdir()
             try:
-                return _Draft(folder, draft, report, repair=repair).make(
-                    chosen, files, max_rejects, on_duplicate, merge=merge
-                )
+                with Parser(limits or ParserLimits()) as parser:
+                    return _Draft(folder, draft, parser, report, repair=repair).make(
+                        chosen, files, max_rejects, on_duplicate, merge=merge
+                    )
             finally:
                 shutil.rmtree(draft, ignore_errors=True)
     except FolderBusy as busy:
@@ -109,8 +116,8 @@ def add_corpus(
 class _Draft:
     """The next version of a corpus, written in a temporary folder inside the corpus's folder."""
 
-    def __init__(self, folder: Path, draft: Path, report: ProgressCallback, *, repair: bool) -> None:
-        self._folder, self._report, self._repair = folder, report, repair
+    def __init__(self, folder: Path, draft: Path, parser: Parser, report: ProgressCallback, *, repair: bool) -> None:
+        self._folder, self._parser, self._report, self._repair = folder, parser, report, repair
         self._read, self._records, self._rejects = draft / "read", draft / "records", draft / "rejects"
         self._seen, self._keys = draft / "seen", draft / "keys"
 
@@ -119,7 +126,7 @@ class _Draft:
     ) -> AdditionResult:
         with SeenIds(self._seen) as seen, DuplicateFinder(self._keys) as duplicates:
             with RecordWriter(self._read) as writer, self._rejects.open("w", encoding="utf-8") as rejects:
-                draft = DraftFiles(writer, seen, duplicates, rejects)
+                draft = DraftFiles(writer, seen, duplicates, rejects, self._parser)
                 reader = DraftReader(draft, on_duplicate, self._report, repair=self._repair)
                 if merge:
                     stored = read_manifest(self._folder)

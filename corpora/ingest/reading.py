@@ -13,14 +13,15 @@ from typing import Literal, NamedTuple, TextIO
 import msgspec
 
 from shrag.corpora.errors import CorpusError
-from shrag.corpora.formats.detection import read_source
 from shrag.corpora.formats.registry import Format
 from shrag.corpora.ingest.ledger import SeenIds, SeenRecord
 from shrag.corpora.ingest.near_duplicates import DuplicateFinder
+from shrag.corpora.ingest.parser import Parser
+from shrag.corpora.readers.item import ParsedItem
 from shrag.corpora.records import Origin, Record, Reject
 from shrag.corpora.store.manifest import SourceAccount
 from shrag.corpora.store.parquet import RecordWriter, StoredRow, record_digest
-from shrag.corpora.text.repairs import REPAIR_KINDS, repair_record
+from shrag.corpora.text.repairs import REPAIR_KINDS
 
 OnDuplicate = Literal["error", "first", "newest"]
 """Which record to keep if an identifier has different contents: none (an error), or the first or last one read."""
@@ -34,12 +35,13 @@ _COUNTS = ("lines", "records", "rejected", "duplicates", "superseded", "blank")
 
 
 class DraftFiles(NamedTuple):
-    """The files of a corpus's draft."""
+    """The files of a corpus's draft, and the parser of its sources."""
 
     writer: RecordWriter
     seen: SeenIds
     duplicates: DuplicateFinder
     rejects: TextIO
+    parser: Parser
 
 
 class _Source:
@@ -94,36 +96,33 @@ class DraftReader:
         source = _Source(printable_path(path), format.label)
         self._sources.append(source)
         before = _file_state(path)
-        for line in read_source(path, format):
-            source.counts["lines"] += 1
-            self.lines += 1
-            if isinstance(line.outcome, Record):
-                self._add(
-                    source,
-                    self._repaired(source, line.outcome),
-                    Origin(len(self._sources) - 1, line.number, line.offset),
-                )
-            elif line.outcome is None:
-                source.counts["blank"] += 1
-            else:
-                self._reject(source, Origin(len(self._sources) - 1, line.number, line.offset), line.outcome)
-            if self.lines % REPORT_EVERY == 0:
-                self._report("lines read", self.lines)
+        for items, repairs in self._files.parser.read(path, format, repair=self._repair):
+            source.repairs.update(repairs)
+            for item in items:
+                self._count(source, item)
         self._report("lines read", self.lines)
+        if _file_state(path) != before:
+            raise _changed(path)
         try:
             with path.open("rb") as stream:
                 source.sha256, source.bytes = hashlib.file_digest(stream, "sha256").hexdigest(), stream.tell()
         except OSError as error:
             raise CorpusError(f"{path} cannot be read: {error.strerror or error}.") from error
         if _file_state(path) != before:
-            raise CorpusError(f"{path} changed while it was read: wait until nothing writes to it and add it again.")
+            raise _changed(path)
 
-    def _repaired(self, source: _Source, record: Record) -> Record:
-        if not self._repair:
-            return record
-        record, repairs = repair_record(record)
-        source.repairs.update(repairs)
-        return record
+    def _count(self, source: _Source, item: ParsedItem) -> None:
+        source.counts["lines"] += 1
+        self.lines += 1
+        origin = Origin(len(self._sources) - 1, item.number, item.offset)
+        if isinstance(item.outcome, Record):
+            self._add(source, item.outcome, origin)
+        elif item.outcome is None:
+            source.counts["blank"] += 1
+        else:
+            self._reject(source, origin, item.outcome)
+        if self.lines % REPORT_EVERY == 0:
+            self._report("lines read", self.lines)
 
     def _add(self, source: _Source, record: Record, origin: Origin) -> None:
         """Write a record, or count it as a duplicate, as superseded or as a conflict."""
@@ -171,6 +170,10 @@ class DraftReader:
 def printable_path(path: Path) -> str:
     """Return a path as text, with escapes for bytes that are not UTF-8."""
     return os.fsencode(path).decode("utf-8", "backslashreplace")
+
+
+def _changed(path: Path) -> CorpusError:
+    return CorpusError(f"{path} changed while it was read: wait until nothing writes to it and add it again.")
 
 
 def _file_state(path: Path) -> tuple[int, int, int] | None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
@@ -21,8 +22,9 @@ def read_csv(path: Path) -> Iterator[SourceItem]:
     its row is not UTF-8 or has another number of cells than the header, and None where it is blank.
 
     Raises:
-        CorpusError: As :func:`~shrag.corpora.readers.source.open_source`; or the first line cannot be parsed, a row is
-            longer than ``LONGEST_LINE`` bytes, or a quotation mark is never closed, so that later rows cannot be found.
+        CorpusError: As :func:`~shrag.corpora.readers.source.open_source`; or the first line cannot be parsed or names
+            a column twice, a row is longer than ``LONGEST_LINE`` bytes, or a quotation mark is never closed, so that
+            later rows cannot be found.
     """
     csv.field_size_limit(LONGEST_LINE + 1)  # for the whole process, in which nothing else reads CSV
     lines = _RowLines(path)
@@ -60,11 +62,18 @@ def column_names(head: bytes) -> list[str]:
 def _header(path: Path, line: str) -> tuple[list[str], str]:
     delimiter = max(_DELIMITERS, key=line.count)
     try:
-        return [name.strip() for name in next(csv.reader([line], delimiter=delimiter), [])], delimiter
+        header = [name.strip() for name in next(csv.reader([line], delimiter=delimiter), [])]
     except csv.Error as error:
         raise CorpusError(
             f"{path} line 1 is no header of a table ({error}): export it with a line for each row."
         ) from None
+    duplicates = [name for name, count in Counter(filter(None, header)).items() if count > 1]
+    if duplicates:
+        raise CorpusError(
+            f"{path} line 1 has more than one column {duplicates[0]!r}: rename or delete the others and add the file "
+            "again."
+        )
+    return header, delimiter
 
 
 def _fields(header: Sequence[str], cells: list[str], count: int) -> dict[str, object] | str | None:

@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 import msgspec
 
 from shrag.corpora.errors import RejectedLine
+from shrag.corpora.readers.duplicate_keys import duplicate_key
 from shrag.corpora.readers.source import LONGEST_LINE
 from shrag.corpora.records import Record
 
@@ -55,7 +56,10 @@ def decode_object(data: bytes | None, prefix: str = "") -> dict[str, Any] | str:
     error: object = ""
     try:
         if data is not None:
-            return _DECODER.decode(data)
+            fields = _DECODER.decode(data)
+            if (key := duplicate_key(data, fields)) is None:
+                return fields
+            return f"{prefix}the key {key!r} stands more than once in an object: keep one"
     except (msgspec.MsgspecError, UnicodeDecodeError) as malformed:
         error = malformed
     except RecursionError:

@@ -28,7 +28,13 @@ UTF8_MARK = b"\xef\xbb\xbf"
 
 _BUFFER = 2**18
 _GZIP_MAGIC = b"\x1f\x8b"
-_UTF16_MARKS = (b"\xff\xfe", b"\xfe\xff")
+_ENCODING_MARKS = (
+    (b"\xff\xfe\0\0", "UTF-32"),  # before UTF-16, whose mark it begins with
+    (b"\0\0\xfe\xff", "UTF-32"),
+    (b"\xff\xfe", "UTF-16"),
+    (b"\xfe\xff", "UTF-16"),
+)
+"""Byte order marks of encodings that are not read."""
 
 
 class SourceLine(NamedTuple):
@@ -44,8 +50,8 @@ def open_source(path: Path) -> Iterator[BinaryIO]:
     """Open ``path`` for reading, and decompress it if its first bytes are those of gzip.
 
     Raises:
-        CorpusError: The file is missing, no regular file, UTF-16, damaged or oversized gzip, or changes while it is
-            read. This may come after some of it was read, which the caller must then not publish.
+        CorpusError: The file is missing, no regular file, UTF-16 or UTF-32, damaged or oversized gzip, or changes while
+            it is read. This may come after some of it was read, which the caller must then not publish.
     """
     if not path.exists():
         raise CorpusError(f"{path} does not exist: give the path of a file or folder to read.")
@@ -56,7 +62,7 @@ def open_source(path: Path) -> Iterator[BinaryIO]:
         with path.open("rb") as file:
             counted = _CountingReader(path, file)
             stream = io.BufferedReader(counted, _BUFFER)
-            _check_head(path, stream.peek(2)[:2], counted.compressed)
+            _check_head(path, stream.peek(4)[:4], counted.compressed)
             yield cast("BinaryIO", stream)
     except (EOFError, gzip.BadGzipFile, zlib.error) as error:
         last = counted.lines if counted else 0
@@ -100,9 +106,10 @@ def _skip_line(stream: BinaryIO) -> int:
 
 
 def _check_head(path: Path, head: bytes, compressed: bool) -> None:
-    if head in _UTF16_MARKS:
-        raise CorpusError(f"{path} is UTF-16: convert it to UTF-8 (iconv -f UTF-16 -t UTF-8) and read that.")
-    if compressed and head == _GZIP_MAGIC:
+    encoding = next((name for mark, name in _ENCODING_MARKS if head.startswith(mark)), "")
+    if encoding:
+        raise CorpusError(f"{path} is {encoding}: convert it to UTF-8 (iconv -f {encoding} -t UTF-8) and read that.")
+    if compressed and head.startswith(_GZIP_MAGIC):
         raise CorpusError(f"{path} is gzip inside gzip: decompress it once (gunzip) and read that.")
 
 

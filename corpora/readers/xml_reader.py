@@ -9,6 +9,7 @@ from collections import deque
 from collections.abc import Iterator
 from pathlib import Path
 from xml.parsers import expat
+from xml.parsers.expat import errors
 
 from shrag.corpora.errors import CorpusError
 from shrag.corpora.readers.item import SourceItem
@@ -46,6 +47,8 @@ def read_xml(path: Path) -> Iterator[SourceItem]:
             yield from reader.take_finished()
     except expat.ExpatError as error:
         what = expat.ErrorString(error.code)
+        if what == errors.XML_ERROR_NO_MEMORY:
+            raise MemoryError from None
         raise CorpusError(
             f"{path} line {error.lineno}, column {error.offset + 1}, is not well-formed XML ({what}): export it again."
         ) from None

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import errno
 import hashlib
+import os
 from bisect import bisect_right
 from collections import Counter
 from collections.abc import Iterator
@@ -70,10 +72,12 @@ class RecordWriter:
     """Writes rows in order, with at most :data:`_BATCH` in memory."""
 
     def __init__(self, path: Path) -> None:
+        self._path = path
         self._waiting: list[StoredRow] = []
         self.rows = 0
         """The number of rows so far."""
-        self._file = pyarrow.parquet.ParquetWriter(path, _SCHEMA, compression="zstd", write_page_checksum=True)
+        with _writing(path):
+            self._file = pyarrow.parquet.ParquetWriter(path, _SCHEMA, compression="zstd", write_page_checksum=True)
 
     def __enter__(self) -> RecordWriter:
         return self
@@ -81,7 +85,8 @@ class RecordWriter:
     def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
         if kind is None:
             self._flush()
-        self._file.close()
+        with _writing(self._path):
+            self._file.close()
 
     def write(self, row: StoredRow) -> None:
         """Add one row."""
@@ -96,7 +101,8 @@ class RecordWriter:
         records, digests, origins = zip(*self._waiting, strict=True)
         columns: dict[str, Any] = {name: [getattr(record, name) for record in records] for name in _RECORD_COLUMNS}
         columns |= {"digest": digests, **dict(zip(Origin._fields, zip(*origins, strict=True), strict=True))}
-        self._file.write_table(pyarrow.Table.from_pydict(columns, _SCHEMA))
+        with _writing(self._path):
+            self._file.write_table(pyarrow.Table.from_pydict(columns, _SCHEMA))
         self._waiting.clear()
 
 
@@ -208,6 +214,16 @@ def _open(path: Path) -> Any:  # noqa: ANN401  (pyarrow has no types)
     if not file.schema_arrow.equals(_SCHEMA):
         raise CorpusError(f"{path} has no records of this version: add the corpus again.")
     return file
+
+
+@contextmanager
+def _writing(path: Path) -> Iterator[None]:
+    """Give errors of the system the file that they are of; some of pyarrow's have not even a number."""
+    try:
+        yield
+    except OSError as error:
+        number = error.errno or errno.EIO
+        raise OSError(number, os.strerror(number), str(path)) from error
 
 
 @contextmanager

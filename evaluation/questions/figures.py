@@ -2,7 +2,7 @@
 
 Which questions a figure covers depends on the references alone, never on the answers, so any two conditions are
 compared over the same questions. A question that was refused or could not be asked has the value 0, except by
-``choice_accuracy_with_guessing``.
+``choice_accuracy_with_guessing``. Runs whose answers are all extractive have no figures of citations.
 
 The candidates are those before the ranking is cut at k. ``candidate_recall`` is the y-axis of the SHRAG paper's figure
 3, ``candidate_success`` its equation 6 over all candidates (providers.py has both for a ranking).
@@ -62,6 +62,9 @@ def _is_right(case: _Case) -> float:
     return float(case.answer.choice == case.reference.choice)
 
 
+_OF_MODELS = ("citation_precision", "citation_recall")
+"""Measures of runs in which a language model wrote an answer: of extractive answers alone they could only be 1."""
+
 _has_choices, _has_answers, _has_short, _is_answerable = map(
     attrgetter, ("choice", "answers", "short_answers", "answerable")
 )
@@ -105,7 +108,7 @@ ANSWER_FIGURES = (*_FIGURES, CITES, LEADS, REFUSAL, RETRIEVAL_RATIO)
 ``rouge_l_characters``: the same in letters and digits.
 ``string_match``: 1 if the answer contains a short reference; ``exact_match``: 1 if it equals a reference.
 ``yes_no_accuracy``: 1 if it begins with the right one.
-``citation_precision``, ``citation_recall``: shares of supported citations and sentences.
+``citation_precision``, ``citation_recall``: shares of supported citations and sentences, where a model wrote them.
 ``choice_accuracy``: 1 if the right choice was made; ``choice_rate``: 1 if any was.
 ``choice_accuracy_with_guessing``: the first, or the probability of guessing the right choice if none was made.
 ``well_formed``: 1 if sections and language are right.
@@ -134,7 +137,10 @@ def answer_figures(
     answered = [pair for pair in known if pair[0].answer is not None or pair[0].error]
     figures: dict[str, dict[str, float]] = {}
     if any(outcome.answer is not None for outcome, _ in known):
+        written = any(outcome.answer is not None and outcome.answer.kind != "extractive" for outcome, _ in known)
         for name, figure in _FIGURES.items():
+            if name in _OF_MODELS and not written:
+                continue
             figures[name] = {o.qid: _value(figure, o, r, split) for o, r in answered if figure.over(r)}
         judged = [o for o, r in answered if r.answerable and any(e.relevance >= min_grade for e in o.relevant)]
         figures[CITES] = {o.qid: float(any(_cites(o, min_grade))) for o in judged}

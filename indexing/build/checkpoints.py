@@ -16,11 +16,11 @@ from typing import NamedTuple, TypeVar
 
 import msgspec
 
-from shrag.corpora.files import DiskFull, sync_file, write_atomically
+from shrag.corpora.files import PROCESS_ERRORS, DiskFull, sync_file, write_atomically
 from shrag.indexing.bm25 import Bm25
 from shrag.indexing.errors import IndexDamaged
 from shrag.indexing.storage.checksums import FileChecksum, compute_checksum
-from shrag.indexing.storage.generations import remove_folder
+from shrag.indexing.storage.generations import remove_folder, remove_leftovers
 
 _PLAN_FILE = "PLAN.json"
 _Stored = TypeVar("_Stored", bound=msgspec.Struct)
@@ -117,9 +117,10 @@ def find_workspace(index: Path, plan: BuildPlan, notify: Callable[[str], None]) 
 
 
 def drop_workspaces(index: Path) -> None:
-    """Remove the workspaces of all interrupted builds."""
+    """Remove the workspaces of all interrupted builds, and what is left of folders that were being removed."""
     for folder in index.glob("build-[0-9]*"):
         remove_folder(folder)
+    remove_leftovers(index)
 
 
 def start_workspace(index: Path, plan: BuildPlan, generation: int) -> BuildWorkspace:
@@ -198,7 +199,12 @@ def _checksums(folder: Path, names: Sequence[str]) -> dict[str, FileChecksum]:
 
 
 def _read(path: Path, kind: type[_Stored]) -> _Stored | None:
+    """Read a stored object, None if it is missing or damaged; raises ``OSError`` for :data:`PROCESS_ERRORS`."""
     try:
         return msgspec.json.decode(path.read_bytes(), type=kind)
-    except (OSError, msgspec.MsgspecError, UnicodeDecodeError):
+    except (msgspec.MsgspecError, UnicodeDecodeError):
+        return None
+    except OSError as error:
+        if error.errno in PROCESS_ERRORS:
+            raise
         return None

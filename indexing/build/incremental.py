@@ -10,7 +10,7 @@ from contextlib import closing
 from pathlib import Path
 from typing import Literal
 
-from shrag.corpora.files import FolderBusy, disk_full_errors, lock_folder
+from shrag.corpora.files import FolderBusy, disk_errors, lock_folder
 from shrag.corpora.ingest.ledger import ScratchDatabase
 from shrag.corpora.records import Record, RecordChanges
 from shrag.corpora.store.open_corpus import hold_corpus
@@ -88,7 +88,7 @@ def update_index(
     """
     index = indexes / name
     try:
-        with hold_corpus(corpora, name) as source, disk_full_errors(index), lock_folder(index):
+        with hold_corpus(corpora, name) as source, disk_errors(index), lock_folder(index):
             folder, manifest = current_generation(index)
             check_files(folder, manifest)
             choices = IndexChoices(
@@ -98,9 +98,9 @@ def update_index(
                 weights=weights_folder(indexes),
             )
             check_analyzer(name, manifest, analyzer_fingerprint(choices.dictionary))
+            drop_workspaces(index)
             if manifest.source.fingerprint == source.fingerprint:
                 return manifest, None
-            drop_workspaces(index)
             records = corpora / name / source.records_file
             # An update writes the whole index, and needs no more space than a build.
             with RecordFile(records) as file:

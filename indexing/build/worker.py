@@ -8,15 +8,18 @@ only its worker: timers of the kernel kill the process, since Python cannot inte
 from __future__ import annotations
 
 import signal
+import sqlite3
 import sys
 import time
 from collections.abc import Callable
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import msgspec
 
 from shrag.corpora.errors import CorpusError
+from shrag.corpora.files import DiskFailed, DiskFull, disk_errors
 from shrag.indexing.analysis.analyzer import Token
 from shrag.indexing.analysis.token_store import TokenStore
 from shrag.indexing.analysis.user_dictionary import UserDictionary, load_dictionary
@@ -27,6 +30,7 @@ from shrag.models.fork_server import Connection, serve
 if TYPE_CHECKING:
     from shrag.corpora.records import Record
     from shrag.corpora.store.parquet import RecordFile
+    from shrag.indexing.analysis.korean_english import KoreanEnglishAnalyzer
 
 DEPENDENCY_MISSING = 6
 """Exit status if a dependency is missing, which the last line of stderr names."""
@@ -82,7 +86,8 @@ class RejectedRecord(msgspec.Struct, frozen=True, array_like=True, tag=True):
 class AnalyzedBatch(msgspec.Struct, frozen=True, array_like=True):
     """Analyzed records in the corpus's order, new words with their tokens, and the seconds for reading and analysis.
 
-    ``error`` is a message that ends the build: the corpus cannot be read.
+    ``error`` is a message that ends the build: the corpus cannot be read or, where the disk has ``failed``, another
+    file.
     """
 
     records: list[PackedRecord | RejectedRecord]
@@ -90,6 +95,7 @@ class AnalyzedBatch(msgspec.Struct, frozen=True, array_like=True):
     reading_seconds: float
     analysis_seconds: float
     error: str = ""
+    failed: bool = False
 
 
 class _Worker:
@@ -102,16 +108,21 @@ class _Worker:
         dictionary: UserDictionary,
         setup: WorkerSetup,
     ) -> None:
-        from shrag.indexing.analysis.korean_english import KoreanEnglishAnalyzer
-
-        self._connection = connection
+        self._connection, self._kiwi, self._dictionary, self._setup = connection, kiwi, dictionary, setup
+        self._store = Path(setup.store) if setup.store else None
         self._words: list[tuple[str, tuple[Token, ...]]] = []
         self._file: tuple[str, RecordFile] | None = None
-        self._analyzer = KoreanEnglishAnalyzer(
-            TokenStore(Path(setup.store)) if setup.store else None,
-            dictionary,
-            kiwi=kiwi,
-            cached_words=setup.cached_words,
+
+    @cached_property
+    def _analyzer(self) -> KoreanEnglishAnalyzer:
+        """The analyzer, made with the first task: an error of the token store's file must reach the pool."""
+        from shrag.indexing.analysis.korean_english import KoreanEnglishAnalyzer
+
+        return KoreanEnglishAnalyzer(
+            TokenStore(self._store) if self._store else None,
+            self._dictionary,
+            kiwi=self._kiwi,
+            cached_words=self._setup.cached_words,
             on_new_word=self._words.append,
             before_kiwi=_set_deadline,
         )
@@ -120,12 +131,18 @@ class _Worker:
         """Execute tasks; raises ``EOFError`` when the connection ends."""
         while True:
             task = msgspec.msgpack.decode(self._connection.receive(), type=AnalysisTask)
-            self._analyzer.add_tokens(task.known)
-            self._analyzer.terms(task.words)
             try:
-                self._analyze(task)
+                with disk_errors(self._store or Path(self._setup.dictionary)):
+                    self._analyzer.add_tokens(task.known)
+                    self._analyzer.terms(task.words)
+                    self._analyze(task)
             except CorpusError as error:
                 self._send([], 0.0, 0.0, str(error))
+            except (DiskFull, DiskFailed) as error:
+                self._send([], 0.0, 0.0, str(error), failed=True)
+            except OSError as error:
+                what = f"{error.filename or 'A file'} cannot be read ({error.strerror})"
+                self._send([], 0.0, 0.0, f"{what}: check the disk (`dmesg`) and run again.", failed=True)
 
     def _analyze(self, task: AnalysisTask) -> None:
         done: list[PackedRecord | RejectedRecord] = []
@@ -156,6 +173,8 @@ class _Worker:
     def _analyze_record(self, record: Record) -> PackedRecord | RejectedRecord:
         try:
             return pack_record(analyze_record(record, self._analyzer, _set_deadline))
+        except (OSError, sqlite3.DatabaseError):
+            raise  # not the record's fault
         except Exception as error:
             return RejectedRecord(record.docid, f"{type(error).__name__}: {error}")
         finally:
@@ -163,10 +182,16 @@ class _Worker:
             signal.setitimer(signal.ITIMER_REAL, 0)
 
     def _send(
-        self, records: list[PackedRecord | RejectedRecord], reading: float, analysis: float, error: str = ""
+        self,
+        records: list[PackedRecord | RejectedRecord],
+        reading: float,
+        analysis: float,
+        error: str = "",
+        *,
+        failed: bool = False,
     ) -> None:
         words = [(word, msgspec.json.encode(tokens)) for word, tokens in self._words]
-        self._connection.send(AnalyzedBatch(records, words, reading, analysis, error))
+        self._connection.send(AnalyzedBatch(records, words, reading, analysis, error, failed))
         self._words.clear()
 
 

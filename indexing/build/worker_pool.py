@@ -15,6 +15,7 @@ from pathlib import Path
 import msgspec
 
 from shrag.corpora.errors import CorpusError
+from shrag.corpora.files import DiskFailed
 from shrag.indexing.build.worker import DEPENDENCY_MISSING, AnalysisTask, AnalyzedBatch, RejectedRecord, WorkerSetup
 from shrag.indexing.errors import DependencyMissing, IndexingError
 from shrag.models.fork_server import Connection, ForkServer
@@ -57,6 +58,7 @@ class WorkerPool:
 
         Raises:
             CorpusError: The file cannot be read.
+            DiskFailed: Another file cannot be read.
             DependencyMissing: The analyzer is not installed.
             IndexingError: Workers keep crashing.
         """
@@ -173,7 +175,7 @@ class _PendingTask:
             if self._error is not None:
                 raise self._error
             if batch.error:
-                raise CorpusError(batch.error)
+                raise DiskFailed(batch.error) if batch.failed else CorpusError(batch.error)
             self.left -= len(batch.records)
             self._batches.append((batch, size))
             self._bytes += size

@@ -7,7 +7,9 @@ has no such error, and its queries are five times as fast.
 
 from __future__ import annotations
 
+import errno
 import gc
+import os
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -27,6 +29,9 @@ _HEAP = "1g"
 # Young generation: a search in 40,000 passages allocates 1 MiB. The default would be twice as much.
 _YOUNG = "64m"
 _MOST_CLAUSES = 65_536
+
+_SYSTEM_ERRORS = (errno.EIO, errno.ESTALE, errno.EMFILE, errno.ENFILE, errno.EACCES, errno.EROFS)
+"""Errors of the system, other than of a full disk, that Java knows by their text only."""
 
 _OWN_CLASSES = Path(__file__).with_name("java")
 
@@ -107,7 +112,7 @@ def lucene_jar() -> Path:
 
 @contextmanager
 def java_errors(doing: str) -> Iterator[None]:
-    """Convert Java's exceptions to :class:`DiskFull` for a full disk, else to :class:`IndexingError`."""
+    """Convert Java's exceptions as :func:`java_failure` does."""
     try:
         yield
     except java_exception() as error:
@@ -120,12 +125,28 @@ def java_exception() -> type[Exception]:
     return kind
 
 
-def java_failure(error: Any, doing: str) -> DiskFull | IndexingError:  # noqa: ANN401  (a Java object)
-    """Return the error to raise instead of a Java exception; ``doing`` describes the failed action."""
-    message = str(error.getMessage() or error.getClass().getName())
+def java_failure(error: Any, doing: str) -> DiskFull | OSError | IndexingError:  # noqa: ANN401  (a Java object)
+    """Return the error to raise instead of a Java exception: of a full disk, of the system, or of Lucene.
+
+    Args:
+        error: The exception.
+        doing: The failed action: a verb and the path of its folder or file.
+    """
+    message = java_message(error)
     if "No space left" in message or "File too large" in message:
         return DiskFull(f"The disk is full while {doing}: free some space and run the command again.")
+    for number in _SYSTEM_ERRORS:
+        if os.strerror(number) in message:
+            return OSError(number, os.strerror(number), doing.partition(" ")[2])
     return IndexingError(f"Lucene failed while {doing}: {message}.")
+
+
+def java_message(error: Any) -> str:  # noqa: ANN401  (a Java object)
+    """Return what a Java exception says, else its class."""
+    name = str(error.getClass().getName())
+    # Its message is the path.
+    reason = f": {os.strerror(errno.EACCES)}" if name.endswith("AccessDeniedException") else ""
+    return f"{error.getMessage() or name}{reason}"
 
 
 def _bridge() -> Any:  # noqa: ANN401  (a module without types)

@@ -28,6 +28,7 @@ from shrag.indexing.lexical.jvm import (
     java_errors,
     java_exception,
     java_failure,
+    java_message,
     lucene_class,
     project_class,
 )
@@ -210,10 +211,9 @@ class LuceneSearcher:
         try:
             yield
         except self._java_exception as error:
-            failure = java_failure(error, self._doing)
             if type(error).__name__.endswith("OutOfMemoryError"):
-                raise failure from error
-            raise IndexDamaged(str(failure)) from error
+                raise java_failure(error, self._doing) from error
+            raise IndexDamaged(f"Lucene failed while {self._doing}: {java_message(error)}.") from error
         except (msgspec.MsgspecError, ValueError) as error:
             raise IndexDamaged(f"What was read is no record while {self._doing}: {error}.") from error
 

@@ -52,8 +52,9 @@ class LuceneIndexWriter:
                 self._directory.close()
         else:
             # Closing would commit an incomplete corpus.
-            self._writer.rollback()
-            self._directory.close()
+            with java_errors(self._doing):
+                self._writer.rollback()
+                self._directory.close()
 
     def add(self, records: Iterable[PackedRecord]) -> None:
         """Add packed records; no docid may occur twice."""

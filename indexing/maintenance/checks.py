@@ -45,7 +45,7 @@ def check_lucene(folder: Path, *, checksums_only: bool = False) -> list[str]:
             if status.clean:
                 return []
             lines = [line.strip() for line in str(output.toString("UTF-8")).splitlines()]
-    except IndexingError as error:
+    except (IndexingError, OSError) as error:
         return [str(error)]
     return [line for line in lines if any(word in line for word in _FAILURE_WORDS)] or ["CheckIndex finds it not clean"]
 

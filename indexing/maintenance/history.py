@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
-from shrag.corpora.files import FolderBusy, check_name, disk_full_errors, lock_folder
+from shrag.corpora.files import FolderBusy, check_name, disk_errors, lock_folder
 from shrag.indexing.analysis.korean_english import analyzer_fingerprint
 from shrag.indexing.analysis.user_dictionary import load_dictionary
 from shrag.indexing.errors import IndexDamaged, IndexingError, IndexMismatch, IndexMissing
@@ -39,7 +39,7 @@ def roll_back(indexes: Path, name: str, to: int | None = None) -> IndexManifest:
     if not list_generations(index):
         read_current(index)  # raises with the names of other indexes
     try:
-        with disk_full_errors(index), lock_folder(index):
+        with disk_errors(index), lock_folder(index):
             number, manifest = _newest_before(index) if to is None else (to, _checked(index, to))
             set_current(index, number)
             return manifest

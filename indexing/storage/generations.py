@@ -83,8 +83,7 @@ def prune_generations(index: Path, current: int, before: int | None, keep: int =
     others = sorted(list_generations(index), key=lambda number: (number == current, number == before, number))
     for number in others[: max(len(others) - keep, 0)]:
         remove_folder(generation_folder(index, number))
-    for old in index.glob("old-*"):
-        shutil.rmtree(old, ignore_errors=True)
+    remove_leftovers(index)
 
 
 def remove_folder(folder: Path) -> None:
@@ -97,6 +96,12 @@ def remove_folder(folder: Path) -> None:
     shutil.rmtree(aside, ignore_errors=True)
     folder.rename(aside)
     shutil.rmtree(aside, ignore_errors=True)
+
+
+def remove_leftovers(index: Path) -> None:
+    """Delete what is left of folders whose removal was interrupted."""
+    for old in index.glob("old-*"):
+        shutil.rmtree(old, ignore_errors=True)
 
 
 def current_generation(index: Path) -> tuple[Path, IndexManifest]:

@@ -90,11 +90,13 @@ class CitedRecord:
 class AskReply:
     """An answer. ``kind`` and ``label`` say who wrote it; ``fallbacks`` what was done without a model that failed.
 
-    ``citation_precision`` is the share of its citations whose sentences passed the checks, null where it has none.
+    ``citation_precision`` is, of an answer that a language model wrote, the share of its citations whose sentences
+    passed the checks; null where it has none and where the answer is quoted from the records.
     ``cached`` says that it was made for an earlier question like this one. ``confidence`` says how likely the best
     record answers, null where it is not known. Where no record answers, ``reason`` is not empty and ``nearest`` are the
     nearest records, which answer nothing. ``uncovered`` are the question's words that the records do not cover;
-    ``quoted_language`` is the language of the record quoted where that is not the question's.
+    ``quoted_language`` is the language of the record quoted where that is not the question's; ``uncertain`` says that
+    the confidence is low, so that the record quoted may not answer.
     """
 
     index: str
@@ -112,6 +114,7 @@ class AskReply:
     nearest: tuple[NearestRecord, ...]
     uncovered: tuple[str, ...]
     quoted_language: AnswerLanguage | None
+    uncertain: bool
     confidence: Confidence | None
     fallbacks: tuple[str, ...]
     cached: bool
@@ -195,6 +198,7 @@ def ask_reply(result: AskResult) -> AskReply:
         nearest=tuple(NearestRecord(each.docid, cut_to_json(each.title, _MOST_LINE_BYTES)) for each in answer.nearest),
         uncovered=answer.uncovered,
         quoted_language=answer.quoted_language,
+        uncertain=answer.uncertain,
         confidence=search.ranking.confidence,
         fallbacks=tuple(cut_to_json(each.message, _MOST_LINE_BYTES) for each in search.fallbacks),
         cached=search.timings.cached,

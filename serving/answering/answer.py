@@ -114,10 +114,12 @@ def _extract(request: Request, found: RetrievalResult, evidence: Sequence[Analyz
     answers = ranking.confidence is not None or answers_by_words(question, found.terms, evidence[0])
     if is_refused(request, ranking) or not answers:
         return refuse(question, ranking, "nothing_fits")
-    confidence = ranking.confidence.value if ranking.confidence else 0.0
-    extracted = extract_answer(question, found.terms, evidence, merged=found.merged, confidence=confidence)
+    confidence = ranking.confidence
+    value = confidence.value if confidence else 0.0
+    extracted = extract_answer(question, found.terms, evidence, merged=found.merged, confidence=value)
     extracted = verify_quotes(extracted, [each.record for each in evidence])
-    return replace(extracted, uncovered=doubtful_words(ranking))
+    uncertain = confidence is not None and confidence.level == "low"
+    return replace(extracted, uncovered=doubtful_words(ranking), uncertain=uncertain)
 
 
 def _answer_closed_book(question: Question, model: LanguageModel | None, notes: str) -> Generator[Event, None, None]:

@@ -108,7 +108,8 @@ def _first_issue(written: str, cited: _Cited, index: OpenIndex) -> SentenceIssue
         return "number"
     if not all(cited.has(name) for name in _names(text, english=cited.speaks("en"))):
         return "name"
-    if not all(cited.has(next(filter(None, quoted.groups()))) for quoted in _QUOTED.finditer(text)):
+    # Folded, ‘ and ’ would be apostrophes.
+    if not all(cited.has(fold(next(filter(None, quoted.groups())))) for quoted in _QUOTED.finditer(written)):
         return "quote"
     words = text_terms(written, index) if cited.speaks(detect_language(written)) else []
     return "unrelated" if words and matched_share(words, cited.terms) < LEAST_SHARED else ""
@@ -147,14 +148,13 @@ def verify_quotes(answer: Answer, evidence: Sequence[Record]) -> Answer:
 
     A sentence is supported where each record that it cites contains it verbatim, in the title or the text.
     """
-    checked = replace(
+    return replace(
         answer,
         sections=tuple(
             replace(section, sentences=tuple(_verify_quote(sentence, evidence) for sentence in section.sentences))
             for section in answer.sections
         ),
     )
-    return replace(checked, citation_precision=citation_precision(checked))
 
 
 def verify_support(sentence: Sentence, evidence: Sequence[AnalyzedRecord], index: OpenIndex) -> Sentence:
@@ -174,7 +174,8 @@ def make_citations(sections: Sequence[Section], records: Sequence[Record]) -> tu
 def citation_precision(answer: Answer) -> float | None:
     """Return the share of citations whose sentences are supported, None where there is no citation.
 
-    The citation of a record that does not exist counts as unsupported.
+    It is a measure of answers that a language model wrote: sentences quoted from a record are always in it. The
+    citation of a record that does not exist counts as unsupported.
     """
     supported = total = 0
     for section in answer.sections:

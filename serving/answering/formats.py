@@ -119,8 +119,12 @@ CONFIDENCE_LEVELS: Mapping[AnswerLanguage, Mapping[ConfidenceLevel, str]] = {
 
 _CONFIDENCE: Mapping[AnswerLanguage, str] = {"ko": "확신", "en": "Confidence"}
 _QUOTED_LANGUAGE: Mapping[AnswerLanguage, str] = {
-    "ko": "이 질문에 가장 잘 답하는 문헌은 영어로 되어 있어 원문 그대로 인용합니다.",
-    "en": "The record that answers best is in Korean; it is quoted in its own language.",
+    "ko": "질문에 가장 가까운 문헌이 영어로 되어 있어 원문 그대로 인용합니다.",
+    "en": "The closest record is in Korean; it is quoted in its own language.",
+}
+_UNCERTAIN: Mapping[AnswerLanguage, str] = {
+    "ko": "이 질문에 답하는 문헌이 있는지 확실하지 않아 가장 가까운 문헌을 인용합니다.",
+    "en": "It is not certain that a record answers this question; the closest one is quoted.",
 }
 _LANGUAGE_NOTES: Mapping[AnswerLanguage, Mapping[str, str]] = {
     "ko": {"en": " (영어)", "ko": " (한국어)"},
@@ -164,9 +168,10 @@ def confidence_line(confidence: Confidence, language: AnswerLanguage) -> str:
     return f"{_CONFIDENCE[language]}: {CONFIDENCE_LEVELS[language][confidence.level]} ({confidence.value:.2f})"
 
 
-def quoted_language_line(answer: Answer) -> str:
-    """Return the line that says that the answer quotes a record in the other language, empty where it does not."""
-    return _QUOTED_LANGUAGE[answer.language] if answer.quoted_language else ""
+def quotation_lines(answer: Answer) -> list[str]:
+    """Return the lines that say that the record quoted may not answer, and that it is in the other language."""
+    uncertain = [_UNCERTAIN[answer.language]] if answer.uncertain else []
+    return [*uncertain, _QUOTED_LANGUAGE[answer.language]] if answer.quoted_language else uncertain
 
 
 def uncovered_line(answer: Answer) -> str:
@@ -193,7 +198,7 @@ def _refusal_text(answer: Answer) -> str:
 
 
 def _cited(answer: Answer) -> str:
-    paragraphs = [quoted_language_line(answer)]
+    paragraphs: list[str] = []
     part = ""
     lead = answer.sections[0].language if answer.sections else "und"
     for section in answer.sections:
@@ -209,7 +214,12 @@ def _cited(answer: Answer) -> str:
         title = f"##{title}##" if section.part == "record" else heading + title
         text = f"{_sentences(section)}{mark}" if section.sentences else ""
         paragraphs.append("\n".join(filter(None, (title, text))))
-    return "\n\n".join(filter(None, [*paragraphs, uncovered_line(answer)]))
+    notes, uncovered = quotation_lines(answer), uncovered_line(answer)
+    # Where the answer is uncertain, what is missing says why.
+    paragraphs = (
+        [*notes[:1], uncovered, *notes[1:], *paragraphs] if answer.uncertain else [*notes, *paragraphs, uncovered]
+    )
+    return "\n\n".join(filter(None, paragraphs))
 
 
 def _scienceon(answer: Answer) -> str:

@@ -106,5 +106,6 @@ def _ask_response(result: AskResult, form: AnswerFormat) -> AskResponse:
         nearest=answer.nearest,
         uncovered=answer.uncovered,
         quoted_language=answer.quoted_language,
+        uncertain=answer.uncertain,
     )
     return AskResponse(body, search, search.request_id)

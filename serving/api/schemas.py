@@ -111,11 +111,13 @@ class SearchResponse:
 class AnswerBody:
     """The answer as text and in sections; ``kind``, ``model`` and ``label`` say who wrote it.
 
-    ``citation_precision`` is the share of its citations whose sentences are supported, null where it has none;
-    ``choice`` is the letter of the choice made, empty where there is none. Where no record answers, ``reason`` is not
-    empty, there are no sections and citations, and ``nearest`` are the nearest records. ``uncovered`` are distinctive
-    words of the question that the records do not cover; ``quoted_language`` is the language of the record quoted where
-    that is not the question's, else null.
+    ``citation_precision`` is, of an answer that a language model wrote, the share of its citations whose sentences are
+    supported; null where it has none and where the answer is quoted from the records. ``choice`` is the letter of the
+    choice made, empty where there is none. Where no record answers, ``reason`` is not empty, there are no sections and
+    citations, and ``nearest`` are the nearest records. ``uncovered`` are distinctive words of the question that the
+    records do not cover; ``quoted_language`` is the language of the record quoted where that is not the question's,
+    else null. ``uncertain`` says that an extractive answer has low confidence: it quotes the nearest record, which may
+    not answer.
     """
 
     kind: str
@@ -132,6 +134,7 @@ class AnswerBody:
     nearest: tuple[NearestRecord, ...]
     uncovered: tuple[str, ...]
     quoted_language: AnswerLanguage | None
+    uncertain: bool
 
 
 @dataclass(frozen=True, slots=True)

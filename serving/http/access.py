@@ -162,7 +162,7 @@ def _unauthorized(detail: str, parameters: str = "") -> HTTPProblem:
 
 def _is_page_visit(scope: Scope, headers: Headers) -> bool:
     """Return whether a browser opened a page: browsers accept HTML by name, programs anything."""
-    return scope["method"] == "GET" and "text/html" in headers.get("accept", "").lower()
+    return scope["method"] in {"GET", "HEAD"} and "text/html" in headers.get("accept", "").lower()
 
 
 def _is_every_address(host: str) -> bool:

@@ -17,6 +17,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.types import Receive, Scope, Send
 
+from shrag.corpora.readers.duplicate_keys import duplicate_key
 from shrag.models.decoding import convert
 from shrag.serving.http.problems import HTTPProblem
 from shrag.serving.http.validation import explain
@@ -111,7 +112,8 @@ class _BodyReader:
         """Return the body of ``request``.
 
         Raises:
-            HTTPProblem: 422; it is not declared to be JSON, it is not JSON, or it does not fit the schema.
+            HTTPProblem: 422; it is not declared to be JSON, it is not JSON, a key stands twice in an object, or it does
+                not fit the schema.
         """
         body = (await request.body()).removeprefix(BOM_UTF8)
         # A page of another site can have a browser send any body as text/plain or as a form, but none as JSON.
@@ -120,12 +122,15 @@ class _BodyReader:
         if kind != "application/json" and not (kind.startswith("application/") and kind.endswith("+json")):
             raise _invalid(f"content-type: expected application/json, got {declared[:100]!r}.")
         try:
+            value = msgspec.json.decode(body)
+            if (key := duplicate_key(body, value)) is not None:
+                raise _invalid(f"body: the key {key[:100]!r} stands more than once in an object: send it once.")
             try:
                 return self._decoder.decode(body)
             except msgspec.ValidationError as error:
-                raise _invalid(explain(error, self._schema, msgspec.json.decode(body), "body")) from None
+                raise _invalid(explain(error, self._schema, value, "body")) from None
         except (ValueError, RecursionError):
-            raise _invalid(f"body: not JSON in UTF-8: {_syntax_error(body)}.") from None
+            raise HTTPProblem(422, "invalid_json", f"body: not JSON in UTF-8: {_syntax_error(body)}.") from None
 
 
 def _syntax_error(body: bytes) -> str:

@@ -113,7 +113,7 @@ def _write_lines(queue: SimpleQueue[str | None], stream: TextIO) -> None:
             time.sleep(_GATHER_SECONDS)
         while not queue.empty():
             lines.append(queue.get())
-        with BACKGROUND.watch("log"), suppress(OSError, ValueError):  # nobody reads the log any more
+        with BACKGROUND.watch("log"), suppress(BrokenPipeError, ValueError):  # nobody reads the log any more
             stream.write("".join(filter(None, lines)))
             stream.flush()
 

@@ -8,7 +8,7 @@ import logging
 import signal
 import socket
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from types import FrameType
 from typing import TextIO
@@ -26,6 +26,10 @@ from shrag.serving.runtime.background import record_ended_threads
 _GRACE_SECONDS = 9.5
 """Seconds that running requests may take once the server is told to stop."""
 
+_SWITCH_SECONDS = 0.001
+"""Seconds after which a thread that computes lets others on (the interpreter's default: 0.005). A search gives the
+interpreter away at each call of Lucene and has to wait so long for each answer that computes to get it back."""
+
 _CLOSE_SECONDS = 1
 """Seconds that requests given up then have to send their error and close the connection."""
 
@@ -35,19 +39,27 @@ def address_of(host: str, listener: socket.socket) -> str:
     return f"http://{f'[{host}]' if ':' in host else host}:{listener.getsockname()[1]}"
 
 
-def run(app: Starlette, listener: socket.socket) -> None:
-    """Serve ``app`` on ``listener`` until SIGTERM or SIGINT, then let running requests end; log to stderr."""
+def _nothing() -> None:
+    """Do nothing: a server that nobody supervises sends no heartbeat."""
+
+
+def run(app: Starlette, listener: socket.socket, send_heartbeat: Callable[[], None] = _nothing) -> None:
+    """Serve ``app`` on ``listener`` until SIGTERM or SIGINT, then let running requests end; log to stderr.
+
+    The event loop calls ``send_heartbeat`` about every second while it accepts requests.
+    """
     # uvicorn raises the signal again after shutdown; stopping on request is success.
     signal.signal(signal.SIGTERM, lambda *_: None)
     # A full garbage collection takes some 50 ms, in which nothing is answered: exclude the objects that exist now.
     gc.collect()
     gc.freeze()
+    sys.setswitchinterval(_SWITCH_SECONDS)
     record_ended_threads()
     with _logging(sys.stderr):
-        make_server(app).run(sockets=[listener])
+        make_server(app, send_heartbeat).run(sockets=[listener])
 
 
-def make_server(app: Starlette) -> uvicorn.Server:
+def make_server(app: Starlette, send_heartbeat: Callable[[], None] = _nothing) -> uvicorn.Server:
     """Return a server to run ``app``, whose ``app.state.service`` is an :class:`AdmissionControl`."""
     service: AdmissionControl = app.state.service
     config = uvicorn.Config(
@@ -61,7 +73,7 @@ def make_server(app: Starlette) -> uvicorn.Server:
         proxy_headers=False,  # any client could send them
         timeout_graceful_shutdown=_CLOSE_SECONDS,
     )
-    return _Server(config, service)
+    return _Server(config, service, send_heartbeat)
 
 
 class _Connection(Deadlines, HttpToolsProtocol):
@@ -79,9 +91,16 @@ class _Server(uvicorn.Server):
     within the grace, the others get an error. A second signal ends the server at once.
     """
 
-    def __init__(self, config: uvicorn.Config, service: AdmissionControl) -> None:
+    def __init__(self, config: uvicorn.Config, service: AdmissionControl, send_heartbeat: Callable[[], None]) -> None:
         super().__init__(config)
         self._service = service
+        self._send_heartbeat = send_heartbeat
+
+    async def on_tick(self, counter: int) -> bool:
+        """See uvicorn, which calls this ten times a second."""
+        if counter % 10 == 0:
+            self._send_heartbeat()
+        return await super().on_tick(counter)
 
     def handle_exit(self, sig: int, frame: FrameType | None) -> None:
         """See uvicorn."""

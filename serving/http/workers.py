@@ -1,7 +1,8 @@
 """Pre-fork worker processes.
 
 Each worker is a complete server with its own Java, analyzer, queues, answer cache and metrics. The kernel gives each
-new connection to one of them. The parent only forks them, before it has a thread of its own, and supervises them.
+new connection to one of them. The parent only forks them, before it has a thread of its own, and supervises them: it
+replaces workers that end, and kills those whose event loop has sent no heartbeat for a while.
 """
 
 from __future__ import annotations
@@ -21,30 +22,42 @@ _FIRST_DELAY, _LONGEST_DELAY = 1.0, 30.0
 _STOP_SECONDS = 15.0
 """Time that workers have to stop: longer than a server waits for open answers."""
 
+LONGEST_SILENCE = 30.0
+"""Seconds without a heartbeat after which a worker is killed: longer than it drains for, when it sends none."""
 
-def run_workers(count: int, work: Callable[[Callable[[str], None]], None], report: Callable[[str], None]) -> int:
+_HEARTBEAT = b"\0"
+
+
+def run_workers(
+    count: int,
+    work: Callable[[Callable[[str], None], Callable[[], None]], None],
+    report: Callable[[str], None],
+    longest_silence: float = LONGEST_SILENCE,
+) -> int:
     """Run ``work`` in ``count`` processes, forked from this one, until this one receives SIGTERM or SIGINT.
 
     Call it in the main thread, before others start. Each signal is passed on to every worker as SIGTERM: ``work`` has
     to drain at the first and end at the second. Workers that run 15 seconds after the first are killed. Workers end
     with this process, however it ends. A worker that ends is replaced after a second, and after twice the time, at most
-    30 seconds, whenever the replacement ends before it is ready.
+    30 seconds, whenever the replacement ends before it is ready. One that is ready and then hangs is killed.
 
     Args:
         count: Number of worker processes; the others are started when the first is ready.
-        work: Serves, and handles SIGTERM; once ready it calls the function that it is given, once, with a message.
+        work: Serves, and handles SIGTERM. It is given two functions: once ready it calls the first, with a message, and
+            from then on the second about every second, as a heartbeat.
         report: Called with the last worker's message when all are ready, and with one for each worker replaced.
+        longest_silence: Seconds without a heartbeat after which a worker is killed.
 
     Returns:
         The exit status: 0, or at the start that of a worker that ended before it was ready (1 for a signal). The call
         returns in every worker too, with 0 when ``work`` ends: end the process then.
     """
-    workers = _Workers(count, report)
+    workers = _Workers(count, report, longest_silence)
     signal.signal(signal.SIGTERM, workers.stop)
     signal.signal(signal.SIGINT, workers.stop)
     while not workers.are_stopped():
         if workers.needs_worker() and not workers.start():
-            work(workers.report_ready)
+            work(workers.report_ready, workers.send_heartbeat)
             return 0
         workers.poll()
     return workers.status
@@ -52,29 +65,32 @@ def run_workers(count: int, work: Callable[[Callable[[str], None]], None], repor
 
 @dataclass(slots=True)
 class _Worker:
-    """A process, and the pipe that its readiness is read from, -1 once it is closed."""
+    """A process, the pipe that its readiness and heartbeats are read from (-1 once it is closed), and its silence."""
 
     pid: int
-    ready_pipe: int
+    pipe: int
     ready: bool = False
+    silent_seconds: float = 0.0
 
 
 class _Workers:
-    """The supervisor of the workers. A child uses its copy only to :meth:`report_ready`."""
+    """The supervisor of the workers. A child uses its copy only for :meth:`report_ready` and :meth:`send_heartbeat`."""
 
-    def __init__(self, count: int, report: Callable[[str], None]) -> None:
+    def __init__(self, count: int, report: Callable[[str], None], longest_silence: float) -> None:
         self.status = 0
         self._count = count
         self._report = report
+        self._longest_silence = longest_silence
         self._announced = False
         self._running: list[_Worker] = []
         self._stops = 0
         self._kill_at = float("inf")
         self._start_at = 0.0
         self._delay = _FIRST_DELAY
+        self._polled_at = time.monotonic()
         # Nobody writes into it: a worker that reads end-of-file knows that the parent has ended.
         self._lifeline, self._lifeline_end = os.pipe()
-        self._ready_pipe = -1
+        self._pipe = -1
 
     def are_stopped(self) -> bool:
         """Return whether all workers have been stopped."""
@@ -100,17 +116,22 @@ class _Workers:
         for descriptor in (
             read_end,
             self._lifeline_end,
-            *(each.ready_pipe for each in self._running if each.ready_pipe >= 0),
+            *(each.pipe for each in self._running if each.pipe >= 0),
         ):
             os.close(descriptor)
-        self._ready_pipe = write_end
+        os.set_blocking(write_end, False)
+        self._pipe = write_end
         threading.Thread(target=self._end_with_parent, name="lifeline", daemon=True).start()
         return False
 
     def report_ready(self, text: str) -> None:
         """Send ``text`` from a worker to the parent: it is ready."""
-        os.write(self._ready_pipe, text.encode())
-        os.close(self._ready_pipe)
+        os.write(self._pipe, text.encode())
+
+    def send_heartbeat(self) -> None:
+        """Tell the parent, from a worker, that it is alive."""
+        with suppress(OSError):  # the parent has ended, or is stopped and leaves the pipe full
+            os.write(self._pipe, _HEARTBEAT)
 
     def stop(self, _signal: int = 0, _frame: FrameType | None = None) -> None:
         """Stop the workers: a signal handler."""
@@ -121,32 +142,52 @@ class _Workers:
                 os.kill(worker.pid, signal.SIGTERM)
 
     def poll(self) -> None:
-        """Wait for a moment, then handle workers that are ready or have ended, and kill those that do not stop."""
-        waiting = {worker.ready_pipe: worker for worker in self._running if worker.ready_pipe >= 0}
-        for pipe in select.select(list(waiting), [], [], _POLL_SECONDS)[0]:
-            self._read_ready(waiting[pipe])
+        """Wait for a moment; handle workers that are ready or have ended, and kill those that hang or do not stop."""
+        waiting = {worker.pipe: worker for worker in self._running if worker.pipe >= 0}
+        readable = select.select(list(waiting), [], [], _POLL_SECONDS)[0]
+        self._add_silence()
+        for pipe in readable:
+            self._read(waiting[pipe])
         for worker in list(self._running):
             pid, status = os.waitpid(worker.pid, os.WNOHANG)
             if pid:
                 self._running.remove(worker)
                 self._handle_exit(worker, os.waitstatus_to_exitcode(status))
+            elif worker.silent_seconds > self._longest_silence and not self._stops:
+                worker.silent_seconds = 0.0
+                self._report(
+                    f"Worker {worker.pid} has sent no heartbeat for {self._longest_silence:g} s: it is killed."
+                )
+                os.kill(worker.pid, signal.SIGKILL)
         if time.monotonic() > self._kill_at:
             for worker in self._running:
                 with suppress(ProcessLookupError):
                     os.kill(worker.pid, signal.SIGKILL)
 
-    def _read_ready(self, worker: _Worker) -> None:
-        text = os.read(worker.ready_pipe, 65_536).decode()
-        os.close(worker.ready_pipe)
-        worker.ready_pipe = -1
-        worker.ready = bool(text)
-        if not self._announced and sum(each.ready for each in self._running) == self._count:
-            self._announced = True
-            self._report(text)
+    def _add_silence(self) -> None:
+        """Count the time since the last call as silence, but not time in which this process itself was stopped."""
+        now = time.monotonic()
+        seconds = min(now - self._polled_at, 2 * _POLL_SECONDS)
+        self._polled_at = now
+        for worker in self._running:
+            worker.silent_seconds += seconds if worker.ready else 0.0
+
+    def _read(self, worker: _Worker) -> None:
+        """Read a message of readiness, heartbeats, or the end of both."""
+        data = os.read(worker.pipe, 65_536)
+        worker.silent_seconds = 0.0
+        if not data:
+            os.close(worker.pipe)
+            worker.pipe = -1
+        elif not worker.ready:
+            worker.ready = True
+            if not self._announced and sum(each.ready for each in self._running) == self._count:
+                self._announced = True
+                self._report(data.rstrip(_HEARTBEAT).decode())
 
     def _handle_exit(self, worker: _Worker, status: int) -> None:
-        if worker.ready_pipe >= 0:
-            os.close(worker.ready_pipe)
+        if worker.pipe >= 0:
+            os.close(worker.pipe)
         if self._stops:
             return
         if not worker.ready and not self._announced:

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 import msgspec
 
 from shrag.models.language_model import Completion, CompletionStream, LanguageModel, Message
+from shrag.serving.concurrency import waiting
 from shrag.serving.errors import BudgetExceeded
 
 
@@ -67,7 +68,8 @@ class BudgetedModel:
                 completion.set_result(self._model.complete(messages, schema, max_tokens=max_tokens))
             except BaseException as error:
                 completion.set_exception(error)
-        return completion.result()
+        with waiting():
+            return completion.result()
 
     def stream(self, messages: Sequence[Message], *, max_tokens: int = 1024) -> CompletionStream:
         """See :class:`~shrag.models.language_model.LanguageModel`."""

@@ -9,6 +9,7 @@ from typing import TypeVar
 
 from shrag.models.errors import InvalidOutput, ModelError, ModelRefused, ModelUnavailable
 from shrag.models.language_model import Completion, CompletionStream, LanguageModel, Message
+from shrag.serving.concurrency import waiting
 from shrag.serving.errors import BudgetExceeded, UnusableOutput
 from shrag.serving.events import Event, Fallback, ModelCall, Purpose, Truncated
 
@@ -37,13 +38,13 @@ class RequestModel:
     ) -> Completion:
         """See :class:`~shrag.models.language_model.LanguageModel`."""
         self._raise_if_failed()
-        with self.remembering_failure():
+        with self.remembering_failure(), waiting():
             return self._model.complete(messages, schema, max_tokens=max_tokens)
 
     def stream(self, messages: Sequence[Message], *, max_tokens: int = 1024) -> CompletionStream:
         """See :class:`~shrag.models.language_model.LanguageModel`."""
         self._raise_if_failed()
-        with self.remembering_failure():
+        with self.remembering_failure(), waiting():
             stream = self._model.stream(messages, max_tokens=max_tokens)
         with self._lock:
             self._streams.append(stream)
@@ -82,8 +83,13 @@ class _RequestStream:
         self._model = model
 
     def __iter__(self) -> Iterator[str]:
-        with self._model.remembering_failure():
-            yield from self._stream
+        pieces = iter(self._stream)
+        while True:
+            with self._model.remembering_failure(), waiting():
+                piece = next(pieces, None)
+            if piece is None:
+                return
+            yield piece
 
     def close(self) -> None:
         self._stream.close()

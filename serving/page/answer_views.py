@@ -63,6 +63,7 @@ def answer_view(state: PageState, request: PageRequest, analyzer: Analyzer) -> d
         "uncovered": [shorten(word, LONGEST_NAME) for word in answer.uncovered[:_SHOWN_UNCOVERED]],
         "nearest": [_record_view(ranked[each.docid].record, context) for each in answer.nearest],
         "quoted_language": answer.quoted_language,
+        "uncertain": answer.uncertain,
         "unsupported": sum(not sentence.supported for section in answer.sections for sentence in section.sentences),
         "fallbacks": [
             {"purpose": purpose, "message": FALLBACKS[request.language][cause]}

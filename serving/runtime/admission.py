@@ -11,6 +11,7 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
 from typing import Any, TypeVar
 
+from shrag.serving.concurrency import ProcessorShare
 from shrag.serving.errors import ClientDisconnected, DeadlineExceeded, Overloaded, ServiceUnavailable, ShuttingDown
 from shrag.serving.runtime.metrics import Metrics
 
@@ -33,12 +34,15 @@ def searches_at_once(workers: int = 1, waiting: int = 0) -> int:
 class ServerLimits:
     """How many requests run and wait. Searches and answers have separate queues: slow answers do not delay searches.
 
-    64 searches may wait: a longer queue would only make all requests wait longer, also those after a burst.
+    While there are searches, a fifth at most of the threads that compute works on answers, so that these do not take
+    the processors from searches either; threads that wait for a language model do not count. 64 searches may wait: a
+    longer queue would only make all requests wait longer, also those after a burst.
 
     Attributes:
         searches: Searches that run at once, in a thread each.
         queued_searches: Searches that may wait for a thread; more are refused at once.
         asks: Answers that run at once.
+        computing: Searches that compute at once; beside them a quarter as many answers do.
         queued_asks: Answers that may wait.
         deadline: Seconds from a request's arrival to its last byte.
     """
@@ -48,9 +52,10 @@ class ServerLimits:
     asks: int = 16
     queued_asks: int = 128
     deadline: float = 120.0
+    computing: int = field(default_factory=searches_at_once)
 
     def __post_init__(self) -> None:
-        for name in ("searches", "asks"):
+        for name in ("searches", "asks", "computing"):
             if getattr(self, name) < 1:
                 raise ValueError(f"{name} is {getattr(self, name)} and must be at least 1")
         for name in ("queued_searches", "queued_asks"):
@@ -124,9 +129,17 @@ class AdmissionQueue:
     every thread that has called it.
     """
 
-    def __init__(self, stage: str, slots: int, queue: int) -> None:
-        """Make a queue for the work called ``stage``, with ``slots`` threads and at most ``queue`` waiting requests."""
+    def __init__(self, stage: str, slots: int, queue: int, share: ProcessorShare | None = None) -> None:
+        """Make a queue for the work called ``stage``.
+
+        Args:
+            stage: Its name.
+            slots: Requests that run at once, in a thread each.
+            queue: Requests that may wait.
+            share: Says which of the threads may compute, while others wait for a language model; None for all.
+        """
         self.stage = stage
+        self._share = share or ProcessorShare(slots)
         self.workers = ThreadPoolExecutor(max_workers=slots, thread_name_prefix=stage)
         self._slots = slots
         self._queue = queue
@@ -208,7 +221,7 @@ class AdmissionQueue:
             await self.enter(deadline)
             started = loop.time()
             try:
-                work = loop.run_in_executor(self.workers, function)
+                work = self.submit(function)
             except BaseException:
                 self.leave()
                 raise
@@ -218,6 +231,10 @@ class AdmissionQueue:
             cancel()
             raise
         return work.result()
+
+    def submit(self, function: Callable[[], _Done]) -> asyncio.Future[_Done]:
+        """Run ``function`` in a thread, in its turn; the caller has a slot."""
+        return asyncio.get_running_loop().run_in_executor(self.workers, self._share.run, function)
 
     def close(self) -> None:
         """Take no more work, without waiting for what runs."""
@@ -235,8 +252,12 @@ class AdmissionControl:
     def __init__(self, limits: ServerLimits | None = None) -> None:
         self.limits = limits or ServerLimits()
         self.metrics = Metrics()
-        self.searches = AdmissionQueue("search", self.limits.searches, self.limits.queued_searches)
-        self.asks = AdmissionQueue("ask", self.limits.asks, self.limits.queued_asks)
+        limits = self.limits
+        self.searches = AdmissionQueue(
+            "search", limits.searches, limits.queued_searches, ProcessorShare(limits.computing)
+        )
+        beside = ProcessorShare(max(1, limits.computing // 4), is_limited=lambda: self.searches.busy > 0)
+        self.asks = AdmissionQueue("ask", limits.asks, limits.queued_asks, beside)
         self.draining = False
         self.ended = False
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncGenerator, Callable
+from functools import partial
 from typing import Any, Generic, TypeVar
 
 from shrag.serving.event_run import EventRun
@@ -49,7 +50,7 @@ class EventFeed(Generic[_Event]):
                 if self._queue is None:
                     event = next(self._run, None)
                 else:
-                    taken = loop.run_in_executor(self._queue.workers, next, self._run, None)
+                    taken = self._queue.submit(partial(next, self._run, None))
                     taken.add_done_callback(_retrieve)
                     while not await deadline.wait(taken, keep_alive):
                         yield None
@@ -65,7 +66,7 @@ class EventFeed(Generic[_Event]):
     async def start(self, deadline: Deadline) -> None:
         """Begin the run in a thread, since that may wait; raises as it and :meth:`Deadline.wait` do."""
         if self._queue is not None:
-            begun = asyncio.get_running_loop().run_in_executor(self._queue.workers, self._run.start)
+            begun = self._queue.submit(self._run.start)
             begun.add_done_callback(_retrieve)
             await deadline.wait(begun)
             begun.result()

@@ -48,6 +48,7 @@ def test_an_index_that_does_not_fit_is_one_sentence_and_leaves_the_old_one(
 def test_a_corpus_that_does_not_fit_is_one_sentence_and_leaves_nothing(tmp_path: Path, limit: int) -> None:
     done = _run(tmp_path, limit, "corpus", "add", "demo", "--format", "scienceon", str(DEMO / "records.jsonl"))
     assert (done.returncode, done.stdout) == (5, "")
-    assert done.stderr.count("\n") == 1
-    assert "The disk is full" in done.stderr
+    # On a busy machine there are lines of progress.
+    (sentence,) = [line for line in done.stderr.splitlines() if not line.startswith("lines read: ")]
+    assert "The disk is full" in sentence
     assert [path.name for path in (tmp_path / "corpora" / "demo").iterdir()] == [".lock"]

@@ -96,7 +96,14 @@ def test_an_index_whose_folder_is_a_file(demo_home: Path, folder: Path, capsys: 
     assert (status, said.split(" is no folder")[0]) == (2, f"shrag: {home / 'indexes'}")
 
 
-@pytest.mark.parametrize("number", [errno.EMFILE, errno.ENFILE, errno.EIO, errno.ESTALE, errno.ENOMEM])
+def test_a_right_that_is_missing_without_a_path_is_one_sentence(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main._report(PermissionError(errno.EACCES, os.strerror(errno.EACCES))) == 2
+    assert capsys.readouterr().err == (
+        "shrag: A file cannot be used (Permission denied): give this user the right to the files of the home.\n"
+    )
+
+
+@pytest.mark.parametrize("number", [errno.ENOSPC, errno.EMFILE, errno.ENFILE, errno.EIO, errno.ESTALE, errno.ENOMEM])
 def test_a_fault_of_the_machine_is_one_sentence(number: int, capsys: pytest.CaptureFixture[str]) -> None:
     assert main._report(OSError(number, os.strerror(number), "/data/x")) == 5
     said = capsys.readouterr().err

@@ -231,7 +231,9 @@ def test_every_question_is_ranked_as_a_plain_scorer_ranks_it(
     engine: EngineAndStore, documents: list[AnalyzedRecord], demo: Engine
 ) -> None:
     parameters = Bm25()
-    for topic in read_topics(DEMO / "topics.tsv"):
+    topics = list(read_topics(DEMO / "topics.tsv"))
+    assert len(topics) == 78
+    for topic in topics:
         (terms,) = demo.open_index.analyzer.terms([topic.text])
         query = Counter(terms)
         statistics = engine.statistics(list(query))

@@ -107,6 +107,7 @@ def test_without_an_earlier_generation_requests_are_refused_until_the_file_is_wh
 def test_bits_flipped_under_a_running_server_never_give_an_unexpected_error(index: Path) -> None:
     chance = random.Random(17)
     whole = {path: path.read_bytes() for path in generation_folder(index, 1).glob("lucene/*") if path.stat().st_size}
+    assert {".fdt", ".tim", ".doc", ".nvd"} <= {path.suffix for path in whole}
     for path, data in whole.items():
         with closing(CurrentIndex(index, opener(index))) as current, live_app(create_app(current)) as server:
             with path.open("r+b") as stream:

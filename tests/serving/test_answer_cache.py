@@ -13,6 +13,7 @@ from dataclasses import replace
 from typing import get_args
 
 import pytest
+from msgspec import structs
 
 from shrag.corpora.records import Record
 from shrag.models.errors import ModelUnavailable
@@ -45,6 +46,7 @@ from shrag.serving.events import (
 )
 from shrag.serving.request import Question, Request, parse_request
 from shrag.serving.results import cached_ask
+from shrag.serving.retrieval.rerankers import NoReranker
 from shrag.serving.search_settings import SearchSettings
 from tests.support.scripted_models import ScriptedModel, listed
 
@@ -151,11 +153,15 @@ def test_what_had_a_fallback_is_cut_or_may_not_be_kept_is_made_again() -> None:
         ((fallback, Timings({})), True),
         ((Queries(()),), True),
         ((Timings({}),), False),
+        ((Answer("generated", "ko", (), (), complete=False), Timings({})), True),
+        ((Truncated("seconds", 90.0), Timings({})), True),
     ]
     for events, keep in cut:
         for _ in range(2):
             assert _ask(cache, KEY, *events, keep=keep) == list(events)
-    assert (cache.counters.misses, cache.counters.answers, cache.counters.bytes) == (6, 0, 0)
+    assert (cache.counters.misses, cache.counters.answers, cache.counters.bytes) == (10, 0, 0)
+    assert _ask(cache, KEY, Truncated("calls", 48), Timings({}))
+    assert cache.counters.answers == 1
 
 
 def test_what_is_kept_stays_below_its_bound_and_the_oldest_goes_first() -> None:
@@ -319,6 +325,34 @@ def test_an_engine_with_a_cache_answers_as_one_without(demo: Engine) -> None:
     assert cache.counters.misses == 5
 
 
+def test_an_engine_gives_no_answer_that_was_made_by_other_means(demo: Engine, monkeypatch: pytest.MonkeyPatch) -> None:
+    cache = AnswerCache(settings="s")
+    asked = Engine(demo.open_index, cache=cache)
+
+    def is_cached(engine: Engine) -> list[bool]:
+        """Search twice: only the first time may be new."""
+        return [engine.search("그래핀").timings.cached for _ in range(2)]
+
+    assert is_cached(asked) == [False, True]
+    assert is_cached(Engine(demo.open_index, cache=cache)) == [True, True]
+    cache.settings = "t"
+    assert is_cached(asked) == [False, True]
+    assert is_cached(Engine(demo.open_index, reranker=NoReranker(), cache=cache)) == [False, True]
+    for name in ("one model", "another model"):
+        model = ScriptedModel(listed("그래핀"), listed("graphene"))
+        model.name = name
+        assert is_cached(Engine(demo.open_index, model, cache=cache)) == [False, True]
+    with monkeypatch.context() as other:
+        other.setattr("shrag.serving.engine.prompts_fingerprint", lambda: "other prompts")
+        assert is_cached(Engine(demo.open_index, cache=cache)) == [False, True]
+    asked.name = "another index"
+    assert is_cached(asked) == [False, True]
+    asked.digest = "another manifest"
+    assert is_cached(asked) == [False, True]
+    asked.manifest = structs.replace(asked.manifest, generation=77)
+    assert is_cached(asked) == [False, True]
+
+
 def test_an_engine_with_a_cache_refuses_what_one_without_does(demo: Engine) -> None:
     engine = Engine(demo.open_index, cache=AnswerCache())
     with pytest.raises(UnknownStrategy, match="'toq'"):
@@ -327,6 +361,17 @@ def test_an_engine_with_a_cache_refuses_what_one_without_does(demo: Engine) -> N
         engine.ask(" ")
     with pytest.raises(QuestionError, match="k must be"):
         engine.ask(QUESTION, k=0)
+
+
+def test_an_answer_that_the_model_was_cut_off_in_is_made_again(demo: Engine) -> None:
+    text = "##본론##\n재택근무는 일과 가정 사이의 갈등을 줄인다 [1]. 재택근무는"
+    model = ScriptedModel(listed("재택근무"), listed("work"), [text], finish_reason="length")
+    cache = AnswerCache(settings="s")
+    engine = Engine(demo.open_index, model, cache=cache)
+    assert not engine.ask(QUESTION).answer.complete
+    asked = len(model.asked)
+    assert not engine.ask(QUESTION).answer.complete
+    assert (len(model.asked), cache.counters.answers, cache.counters.hits) == (2 * asked, 0, 0)
 
 
 def test_an_answer_made_without_the_model_because_it_was_away_is_made_again(demo: Engine) -> None:

@@ -125,7 +125,7 @@ def test_a_lone_surrogate_in_a_question_is_only_a_character(client: TestClient) 
 
 def test_broken_json_and_wrong_methods_and_paths_are_problems_too(client: TestClient) -> None:
     broken = client.post("/v1/search", content=b"{", headers={"content-type": "application/json"})
-    assert (broken.status_code, broken.json()["code"]) == (422, "invalid_request")
+    assert (broken.status_code, broken.json()["code"]) == (422, "invalid_json")
     wrong = client.put("/v1/search")
     assert (wrong.status_code, wrong.json()["code"]) == (405, "method_not_allowed")
     assert wrong.headers["allow"] == "GET, HEAD, POST"

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Generator
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -15,6 +16,7 @@ from shrag.serving.events import Event, Ranking
 from shrag.serving.request import Request
 from shrag.serving.strategies.registry import find_strategy
 from shrag.serving.strategy import Resources
+from tests.support.incomplete_store import IncompleteStore
 
 DEMO = Path(__file__).resolve().parents[2] / "corpora" / "demo"
 
@@ -28,7 +30,7 @@ def test_demonstration_questions_find_a_record_that_answers_first_or_near_the_to
     for topic in read_topics(DEMO / "topics.tsv"):
         records = demo.search(topic.text).ranking.records
         ranks[topic.qid] = min((r.rank for r in records if r.record.docid in best[topic.qid]), default=99)
-    assert sum(rank == 1 for rank in ranks.values()) == 68
+    assert sum(rank == 1 for rank in ranks.values()) == 69
     assert {qid: rank for qid, rank in ranks.items() if rank > 4} == {}
 
 
@@ -52,6 +54,14 @@ def test_a_record_without_abstract_is_left_out_by_name_and_found_by_the_baseline
     assert baseline.ranking.records[0].record.docid == "DEMO-MED-011"
     answer = demo.ask(question, strategy="bm25").answer
     assert "DEMO-MED-011" not in [citation.docid for citation in answer.citations]
+
+
+@pytest.mark.parametrize("strategy", ["shrag", "hybrid", "chain", "decompose", "pipeline-2", "pipeline-3"])
+def test_no_incomplete_record_is_a_candidate_or_cited(demo: Engine, strategy: str) -> None:
+    index = replace(demo.open_index, store=IncompleteStore(demo.open_index.store))
+    found = Engine(index).ask("결핵 접촉자 검진 사업의 성과", strategy=strategy)
+    assert found.search.hits.incomplete
+    assert (found.search.hits.candidates, found.search.ranking.records, found.answer.citations) == ((), (), ())
 
 
 def test_an_engine_and_a_request_set_the_least_confidence(demo: Engine, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -10,6 +10,7 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 
 from shrag.models.errors import ModelUnavailable
+from shrag.serving.concurrency import ProcessorShare, waiting
 from shrag.serving.engine import Engine
 from shrag.serving.errors import QuestionAbandoned
 from shrag.serving.event_run import EventRun, SingleFlight
@@ -235,14 +236,16 @@ QUESTION = "재택근무를 많이 할수록 일과 가정 사이의 갈등이 �
 
 
 class _Hanging(ScriptedStream):
-    """Writes one piece and then nothing until it is let go of."""
+    """Writes one piece and then nothing until it is closed; sets ``hangs`` when more is asked for."""
 
-    def __init__(self) -> None:
+    def __init__(self, hangs: threading.Event) -> None:
         super().__init__([])
+        self._hangs = hangs
         self._let_go = threading.Event()
 
     def __iter__(self) -> Iterator[str]:
         yield "재택근무 갈등을 분석하였다 [1]. 둘째 문장이다 [1]. 셋째"
+        self._hangs.set()
         if not self._let_go.wait(20):
             raise AssertionError("nobody let go of the model")
         raise ModelUnavailable("let go")
@@ -253,18 +256,27 @@ class _Hanging(ScriptedStream):
 
 
 class _HangingModel(ScriptedModel):
+    def __init__(self) -> None:
+        super().__init__(listed("재택근무"), listed("work"))
+        self.hangs = threading.Event()
+
     def stream(self, *_: object, **__: object) -> ScriptedStream:
-        self.streams.append(_Hanging())
+        self.streams.append(_Hanging(self.hangs))
         return self.streams[-1]
 
 
 def test_closing_from_another_thread_ends_a_model_that_says_nothing(demo: Engine) -> None:
-    model = _HangingModel(listed("재택근무"), listed("work"))
+    model = _HangingModel()
     run = Engine(demo.open_index, model).events(QUESTION)
-    threading.Timer(0.3, run.close).start()
-    started = time.monotonic()
+
+    def close() -> None:
+        assert model.hangs.wait(30)
+        run.close()
+
+    closing = threading.Thread(target=close)
+    closing.start()
     events = list(run)
-    assert time.monotonic() - started < 10
+    closing.join(30)
     assert isinstance(events[-1], AnswerSentence)
     assert model.streams[0].closed
 
@@ -283,3 +295,25 @@ def test_closing_before_the_first_event_does_nothing(demo: Engine) -> None:
     run = demo.events(QUESTION)
     run.close()
     assert list(run) == []
+
+
+def test_a_run_that_waits_for_anothers_step_leaves_it_the_turn_on_the_processor() -> None:
+    share, held, go_on = ProcessorShare(1), threading.Event(), threading.Event()
+
+    def events() -> Generator[Event, None, None]:
+        with waiting():
+            held.set()
+            assert go_on.wait(30)
+        yield from EVENTS
+
+    flight = SingleFlight(events)
+    first = EventRun(flight)
+    second = flight.subscribe()
+    assert second is not None
+    with ThreadPoolExecutor(2) as threads:
+        taken = [threads.submit(share.run, first.take_all)]
+        assert held.wait(30)
+        taken.append(threads.submit(share.run, second.take_all))
+        time.sleep(0.1)  # so that the second has taken the turn that the first gave up
+        go_on.set()
+        assert [each.result(30) for each in taken] == [EVENTS, EVENTS]

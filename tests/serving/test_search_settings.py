@@ -10,7 +10,10 @@ from shrag.evaluation.questions.batch import write_run
 from shrag.serving.answer_cache import AnswerCache
 from shrag.serving.engine import Engine
 from shrag.serving.errors import SettingRejected, StrategyUnavailable
-from shrag.serving.search_settings import BOUNDS, SearchSettings
+from shrag.serving.search_settings import SearchSettings
+
+# Written out, so that a change of the module's own is noticed.
+BOUNDS = {"keywords": (1, 10), "ands": (0, 9), "depth": (0, 1000)}
 
 QUESTION = "재택근무를 많이 할수록 일과 가정 사이의 갈등이 커지는가?"
 
@@ -80,6 +83,14 @@ def test_a_search_takes_every_bound_of_a_number(demo: Engine, strategy: str, nam
     for value in BOUNDS[name]:
         result = demo.search(QUESTION, strategy=strategy, settings=SearchSettings.from_mapping({name: value}))
         assert result.ranking.records[0].record.docid == "DEMO-SOC-012"
+
+
+@pytest.mark.parametrize("name", BOUNDS)
+def test_a_number_beyond_its_bounds_is_rejected(name: str) -> None:
+    least, most = BOUNDS[name]
+    for value in (least - 1, most + 1):
+        with pytest.raises(SettingRejected, match=f"{name} is {value}"):
+            SearchSettings.from_mapping({name: value})
 
 
 def test_fewer_keywords_are_the_most_important_ones(demo: Engine) -> None:

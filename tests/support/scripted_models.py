@@ -15,7 +15,7 @@ import tomllib
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import msgspec
 
@@ -37,8 +37,9 @@ Line = str | ModelError
 class ScriptedStream:
     """Implements :class:`~shrag.models.language_model.CompletionStream`."""
 
-    def __init__(self, pieces: Sequence[Line]) -> None:
+    def __init__(self, pieces: Sequence[Line], finish_reason: Literal["stop", "length"] = "stop") -> None:
         self._pieces = pieces
+        self._finish_reason = finish_reason
         self.closed = False
         self.taken = 0
 
@@ -54,18 +55,26 @@ class ScriptedStream:
 
     @property
     def completion(self) -> Completion:
-        return Completion("".join(map(str, self._pieces)), "stop", 700, 80, 0.5, 0.1)
+        return Completion("".join(map(str, self._pieces)), self._finish_reason, 700, 80, 0.5, 0.1)
 
 
 class ScriptedModel:
     """Implements :class:`~shrag.models.language_model.LanguageModel`.
 
-    ``keywords`` has what is written where a Korean (English) list is asked for; ``answer`` is streamed.
+    ``keywords`` has what is written where a Korean (English) list is asked for; ``answer`` is streamed and ends for
+    ``finish_reason``.
     """
 
     name = "scripted"
 
-    def __init__(self, korean: Line = "", english: Line = "", answer: Sequence[Line] = ()) -> None:
+    def __init__(
+        self,
+        korean: Line = "",
+        english: Line = "",
+        answer: Sequence[Line] = (),
+        finish_reason: Literal["stop", "length"] = "stop",
+    ) -> None:
+        self.finish_reason = finish_reason
         self.keywords = {"ko": korean, "en": english}
         self.answer = answer
         self.asked: list[Sequence[Message]] = []
@@ -82,7 +91,7 @@ class ScriptedModel:
 
     def stream(self, messages: Sequence[Message], *, max_tokens: int = 1024) -> ScriptedStream:
         self.asked.append(messages)
-        self.streams.append(ScriptedStream(self.answer))
+        self.streams.append(ScriptedStream(self.answer, self.finish_reason))
         return self.streams[-1]
 
 

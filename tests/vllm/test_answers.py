@@ -42,7 +42,8 @@ def _holds(result: AskResult) -> None:
             assert sentence.supported == (not sentence.issue)
     if answer.kind == "extractive":
         assert [each for each in result.search.fallbacks if each.stage == "answer"]
-        assert answer.citation_precision == (None if answer.reason else 1.0)
+        assert answer.citation_precision is None
+        assert all(sentence.supported for section in answer.sections for sentence in section.sentences)
 
 
 @pytest.mark.parametrize("question", [KOREAN, ENGLISH])

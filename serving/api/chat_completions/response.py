@@ -17,7 +17,7 @@ from shrag.serving.answering.formats import (
     ISSUES,
     answer_label,
     answer_text,
-    quoted_language_line,
+    quotation_lines,
     uncovered_line,
 )
 from shrag.serving.api.chat_completions.markdown import escape_markdown
@@ -256,7 +256,7 @@ class AnswerText:
         if answer.reason:
             self._add(gap + escape_markdown(answer_text(answer)))
             return
-        for line in filter(None, (quoted_language_line(answer), uncovered_line(answer))):
+        for line in filter(None, (*quotation_lines(answer), uncovered_line(answer))):
             self._add(gap + escape_markdown(line))
             gap = "\n\n"
         self._add(f"{gap}*{escape_markdown(answer_label(answer))}*")

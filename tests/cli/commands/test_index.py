@@ -12,6 +12,7 @@ import pytest
 from shrag.cli.commands.index import command
 from shrag.cli.main import run
 from shrag.corpora.files import RESERVED
+from shrag.indexing.errors import IndexMissing
 from shrag.indexing.storage.generations import list_generations
 
 pytestmark = pytest.mark.slow
@@ -105,3 +106,17 @@ def test_an_index_can_be_asked_before_it_is_read_through(indexes: Path, capsys: 
     assert run(["search", "demo", "salt marsh", "-k", "1", "--verify", "quick"]) == 0
     assert capsys.readouterr().out.startswith("  1 ")
     assert indexes.is_dir()
+
+
+def test_verification_reaches_the_engine(monkeypatch: pytest.MonkeyPatch) -> None:
+    seen: list[str] = []
+
+    def open_engine(_indexes: Path, _name: str, _question: str, verify: str, **_: object) -> None:
+        seen.append(verify)
+        raise IndexMissing("There is none.")
+
+    monkeypatch.setattr("shrag.cli.options.search.open_engine", open_engine)
+    for asking in ("search", "ask"):
+        assert run([asking, "demo", "salt marsh"]) == 4
+        assert run([asking, "demo", "salt marsh", "--verify", "quick"]) == 4
+    assert seen == ["full", "quick"] * 2

@@ -17,6 +17,9 @@ from typing import Any, TypeVar
 import pytest
 from mcp import Client, StdioServerParameters
 
+from shrag.cli.main import run
+from shrag.serving.runtime.admission import ServerLimits
+
 pytestmark = pytest.mark.process
 
 START = "import sys; from shrag.cli.main import main; main()"
@@ -67,6 +70,19 @@ def test_a_call_takes_no_longer_than_the_deadline_that_was_given(demo_home: Path
     late = _ask_by_stdio(demo_home, work, "demo", "--deadline", "0.0001")
     assert late.is_error
     assert late.content[0].text.startswith("There was no whole answer within 0.0001 s")
+
+
+def test_limits_and_verification_reach_the_server(demo_home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    given: list[tuple[ServerLimits, str]] = []
+    monkeypatch.setenv("SHRAG_HOME", str(demo_home))
+    monkeypatch.setattr(
+        "shrag.serving.agents.server.serve_stdio",
+        lambda indexes, limits: given.append((limits, indexes._verify)),
+    )
+    assert run(["mcp", "demo"]) == 0
+    own = ["--verify", "quick", "--asks", "3", "--queued-asks", "5", "--deadline", "7"]
+    assert run(["mcp", "demo", *own]) == 0
+    assert given == [(ServerLimits(), "full"), (ServerLimits(asks=3, queued_asks=5, deadline=7.0), "quick")]
 
 
 def test_each_mistake_is_a_tool_error_and_the_next_call_is_answered(demo_home: Path) -> None:

@@ -9,6 +9,7 @@ import pytest
 
 from shrag.cli.main import run
 from shrag.serving.answer_cache import MOST_BYTES, AnswerCache
+from shrag.serving.runtime.admission import ServerLimits
 
 
 @pytest.fixture
@@ -54,3 +55,11 @@ def test_answers_of_other_settings_are_other_answers(served: dict[str, Any], mon
     assert run(["serve", "demo"]) == 0
     settings.append(served["cache"].settings)
     assert len(set(settings)) == 4
+
+
+def test_limits_and_verification_reach_the_server(served: dict[str, Any]) -> None:
+    assert run(["serve", "demo"]) == 0
+    assert (served["verify"], served["limits"]) == ("full", ServerLimits())
+    own = ["--verify", "quick", "--asks", "3", "--queued-asks", "5", "--deadline", "7"]
+    assert run(["serve", "demo", *own]) == 0
+    assert (served["verify"], served["limits"]) == ("quick", ServerLimits(asks=3, queued_asks=5, deadline=7.0))

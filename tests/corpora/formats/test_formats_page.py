@@ -15,7 +15,7 @@ from shrag.corpora.formats.registry import FORMATS, jsonl_format
 from shrag.corpora.records import Record
 
 PAGE = (Path(__file__).resolve().parents[3] / "docs" / "formats.md").read_text(encoding="utf-8")
-SECTIONS = dict(re.findall(r"^## (\w+)\n(.*?)(?=^## |\Z)", PAGE, re.MULTILINE | re.DOTALL))
+SECTIONS = dict(re.findall(r"^## ([\w-]+)\n(.*?)(?=^## |\Z)", PAGE, re.MULTILINE | re.DOTALL))
 MAPPED = jsonl_format(
     JsonlKeys(id="doi", title="meta.title", text=("abstract", "sections.text"), author="authors.name", keyword="topics")
 )
@@ -34,7 +34,9 @@ def test_every_key_option_is_on_the_page() -> None:
 
 @pytest.mark.parametrize("name", ["scienceon", "miracl", "beir", "jsonl", "papers"])
 def test_every_example_is_read(tmp_path: Path, name: str) -> None:
-    for kind, example in re.findall(r"```(json|xml)\n(.*?)```", SECTIONS[name], re.DOTALL):
+    examples = re.findall(r"```(json|xml)\n(.*?)```", SECTIONS[name], re.DOTALL)
+    assert examples
+    for kind, example in examples:
         path = tmp_path / "example"
         path.write_text(json.dumps(json.loads(example)) if kind == "json" else example)
         (line, *_) = read_source(path, MAPPED if name == "jsonl" else FORMATS[name])

@@ -14,6 +14,8 @@ from shrag.corpora.ingest.add import add_corpus
 from shrag.corpora.store.manifest import MANIFEST_FILE
 from shrag.corpora.store.open_corpus import FAILED_REJECTS, open_corpus, stored_rejects
 
+pytestmark = pytest.mark.usefixtures("one_parser")
+
 GOOD = '{"CN": "A1", "title": "가", "abstract": "초록 하나."}'
 OTHER = '{"CN": "A2", "title": "나", "abstract": "초록 둘."}'
 
@@ -143,6 +145,26 @@ def test_a_source_that_changes_while_it_is_read_is_refused(tmp_path: Path) -> No
     with pytest.raises(CorpusError, match=r"other\.jsonl changed while it was read"):
         add_corpus(tmp_path, "c", "scienceon", [source], max_rejects=9, report=shrink)
     assert open_corpus(tmp_path, "c")[0] == before
+
+
+@pytest.mark.parametrize("way", ["written in place", "replaced"])
+def test_a_source_that_changes_between_reading_and_hashing_is_refused_though_its_size_stays(
+    tmp_path: Path, way: str
+) -> None:
+    source = _source(tmp_path, *(GOOD.replace("A1", f"A{n}") for n in range(1500)))
+
+    def change(stage: str, done: int) -> None:
+        if done == 1500:  # all lines were read
+            state, data = source.stat(), source.read_bytes().replace(b"A1", b"B1")
+            if way == "written in place":
+                source.write_bytes(data)
+            else:
+                source.with_name("new").write_bytes(data)
+                os.utime(source.with_name("new"), ns=(state.st_atime_ns, state.st_mtime_ns))
+                source.with_name("new").replace(source)
+
+    with pytest.raises(CorpusError, match=r"changed while it was read: wait until nothing writes to it"):
+        add_corpus(tmp_path, "c", "scienceon", [source], report=change)
 
 
 FAULTY = json.dumps({"CN": "F", "title": "Labels", "abstract": "Abstract Thisstudy is new.We test. Results: It works."})

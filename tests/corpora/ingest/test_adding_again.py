@@ -18,6 +18,8 @@ from shrag.corpora.store.manifest import MANIFEST_FILE, SourceAccount, read_mani
 from shrag.corpora.store.open_corpus import failed_rejects, list_corpora, open_corpus, stored_rejects
 from shrag.corpora.store.parquet import read_digests
 
+pytestmark = pytest.mark.usefixtures("one_parser")
+
 
 def _line(docid: str, text: str = "초록.") -> str:
     return json.dumps({"CN": docid, "title": f"제목 {docid}", "abstract": text}, ensure_ascii=False)

@@ -5,7 +5,14 @@ from pathlib import Path
 
 import pytest
 
-from shrag.corpora.ingest.near_duplicates import DuplicateFinder, fingerprint, fingerprint_keys, letters, same_paper
+from shrag.corpora.ingest.near_duplicates import (
+    DuplicateFinder,
+    Fingerprint,
+    fingerprint,
+    fingerprint_keys,
+    letters,
+    same_paper,
+)
 from shrag.corpora.records import Record
 from shrag.corpora.text.sentences import detect_language
 
@@ -85,6 +92,40 @@ def test_neither_a_title_alone_nor_a_part_of_a_series_nor_a_passage_is_the_same_
     assert not _same(_record(*one), _record(*other))
 
 
+@pytest.mark.parametrize(
+    ("title", "common", "of", "same"),
+    [
+        ("Shared wells", 7, 10, True),
+        ("Shared wells", 69, 100, False),
+        ("공동 우물", 95, 100, True),
+        ("공동 우물", 94, 100, False),
+    ],
+)
+def test_texts_are_of_one_paper_from_a_similarity_that_depends_on_the_titles(
+    title: str, common: int, of: int, same: bool
+) -> None:
+    shingles = [f"{number:05}" for number in range(of)]
+    one = Fingerprint("Shared wells", "sharedwells", frozenset(shingles))
+    other = Fingerprint(title, letters(title), frozenset(shingles[:common]))
+    assert same_paper(one, other) is same_paper(other, one) is same
+
+
+@pytest.mark.parametrize(("longer", "same"), [("abcdefgh", True), ("abcdefghi", False)])
+def test_titles_of_one_language_are_compatible_from_half_of_their_shingles(longer: str, same: bool) -> None:
+    text = frozenset({"alike"})
+    one, other = Fingerprint("abcde", "abcde", text), Fingerprint(longer, longer, text)
+    assert same_paper(one, other) is same
+
+
+def test_a_text_is_compared_from_100_letters_and_found_by_its_first_150() -> None:
+    assert fingerprint("", "가" * 99) is None
+    assert fingerprint("", "가" * 100) is not None
+    assert [len(fingerprint_keys(_record("제목", "가" * size))) for size in (99, 100, 149, 150)] == [0, 1, 1, 2]
+    beginning = fingerprint_keys(_record("", "가" * 150))
+    assert beginning == fingerprint_keys(_record("", "가" * 150 + "나")) != ()
+    assert beginning != fingerprint_keys(_record("", "가" * 149 + "나"))
+
+
 def test_letters_leave_out_what_databases_write_differently() -> None:
     assert letters("Ｔi₂ —  'ABC'_d") == "ti2abcd"
     assert letters("…!?") == ""
@@ -138,7 +179,9 @@ def test_a_title_of_hundreds_is_compared_with_the_latest_only(tmp_path: Path) ->
             assert links.link(row, record) is None
         assert links.link(300, twice[0]) == "D295"
         assert links.link(301, twice[1]) == "D5"  # by the beginning of its text
-        assert links.link(302, _record("머리말", "앞선 " + texts[5], "lost")) is None
+        assert links.link(302, _record("머리말", "앞선 " + texts[236], "64th")) == "D236"
+        assert links.link(303, _record("머리말", "앞선 " + texts[235], "65th")) is None
+        assert links.link(304, _record("머리말", "앞선 " + texts[5], "lost")) is None
 
 
 def test_pairs_are_judged_alike_from_both_sides() -> None:

@@ -69,6 +69,16 @@ def test_a_field_may_be_longer_than_pythons_own_limit(tmp_path: Path) -> None:
     assert len(str(item.fields["title"])) == 200_000
 
 
+@pytest.mark.parametrize("header", [b"CN,title,title", b"\xef\xbb\xbfCN;title; title ", b'title\t"title"\tCN'])
+def test_a_column_twice_is_an_error_that_names_it(tmp_path: Path, header: bytes) -> None:
+    with pytest.raises(CorpusError, match="line 1 has more than one column 'title': rename or delete"):
+        items_of(tmp_path, header + b"\nA,a,b\n")
+
+
+def test_columns_without_a_name_may_be_several(tmp_path: Path) -> None:
+    assert [item.fields for item in items_of(tmp_path, b"CN,title,,\nA,a,,\n")] == [{"CN": "A", "title": "a", "": ""}]
+
+
 def test_lines_that_end_as_on_old_macs_are_an_error(tmp_path: Path) -> None:
     with pytest.raises(CorpusError, match="line 1 is no header of a table"):
         items_of(tmp_path, b"CN,title\rA,a\r")

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import gzip
 import os
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -108,6 +109,14 @@ def test_an_empty_file_has_no_lines(tmp_path: Path) -> None:
 def test_utf_16_is_named_with_the_way_out(tmp_path: Path) -> None:
     (tmp_path / "a").write_bytes('{"a": 1}\n'.encode("utf-16"))
     with pytest.raises(CorpusError, match=r"UTF-16.*iconv"):
+        list(read_lines(tmp_path / "a"))
+
+
+@pytest.mark.parametrize("encoding", ["utf-32-le", "utf-32-be"])
+@pytest.mark.parametrize("pack", [bytes, gzip.compress], ids=["plain", "gzip"])
+def test_utf_32_is_named_as_itself(tmp_path: Path, encoding: str, pack: Callable[[bytes], bytes]) -> None:
+    (tmp_path / "a").write_bytes(pack('\ufeff{"a": 1}\n'.encode(encoding)))
+    with pytest.raises(CorpusError, match=r"is UTF-32: .*iconv -f UTF-32 -t UTF-8"):
         list(read_lines(tmp_path / "a"))
 
 

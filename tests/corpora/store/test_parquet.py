@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import errno
 from dataclasses import replace
 from pathlib import Path
 
@@ -81,3 +82,20 @@ def test_a_digest_tells_every_field_apart(record: Record) -> None:
     assert len({record_digest(each) for each in (record, *others)}) == 7
     assert record_digest(record).hex() == record_digest(replace(record)).hex()
     assert len(record_digest(record)) == 16
+
+
+@pytest.mark.parametrize("number", [None, errno.EACCES])
+def test_an_error_of_the_system_while_writing_names_the_file(
+    tmp_path: Path, record: Record, monkeypatch: pytest.MonkeyPatch, number: int | None
+) -> None:
+    def fail(*_: object) -> None:
+        raise OSError(*((number, "Failed stat()ing path") if number else ("lseek failed",)))
+
+    writer = RecordWriter(tmp_path / "r")
+    writer.write(_row(record))
+    monkeypatch.setattr(writer._file, "write_table", fail)
+    with pytest.raises(OSError, match="/r") as raised:
+        writer.__exit__(None)
+    assert (raised.value.errno, raised.value.filename) == (number or errno.EIO, str(tmp_path / "r"))
+    monkeypatch.undo()
+    writer._file.close()

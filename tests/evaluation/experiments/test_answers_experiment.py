@@ -163,4 +163,4 @@ def test_the_sets_say_how_others_files_are_read() -> None:
 
 def test_it_runs_over_the_demonstration(demo: SetTable) -> None:
     assert all(row.errors == 0 for row in demo.rows)
-    assert {"rouge_l", "citation_precision", "refusal_accuracy"} <= set(demo.rows[0].cells)
+    assert {"rouge_l", "cites_relevant", "refusal_accuracy"} <= set(demo.rows[0].cells)

@@ -91,10 +91,13 @@ def test_every_experiment_that_comes_with_shrag_can_be_read(name: str) -> None:
         (('index = "demo"', 'index = "demo"\nsample = 0'), "sample of the set s is 0 but must be at least 1"),
         (('name = "or"', 'name = "or"\nstrategy = "best"'), "There is no strategy 'best': use one of shrag, bm25"),
         (('name = "or"', 'name = "or"\nstrategy = "retrieve(5) > rank(2)"'), "There is no stage"),
-        (
-            ('name = "or"', 'name = "or"\npeer = "x"\nanswers = true'),
-            "is the peer x: leave out settings, answers, model and encoder",
-        ),
+        *[
+            (
+                ('name = "or"', f'name = "or"\npeer = "x"\n{key}'),
+                "is the peer x: leave out settings, answers, model and",
+            )
+            for key in ("answers = true", "model = true", 'encoder = "lsa"', "settings = {ands = 1}")
+        ],
     ],
 )
 def test_what_is_wrong_is_named_before_a_question_is_asked(tmp_path: Path, changed: tuple[str, str], says: str) -> None:

@@ -27,6 +27,11 @@ def test_a_citation_of_a_record_that_is_not_there_counts_against_precision() -> 
     assert citation_support(_answer(Sentence("가", (1,)), missing)) == (0.5, 0.5)
 
 
+def test_an_extractive_answer_has_neither() -> None:
+    section = Section("record", (Sentence("가", (1,)),))
+    assert citation_support(Answer("extractive", "ko", (section,), ())) == (None, None)
+
+
 def test_a_refusal_has_neither_and_an_answer_without_citations_has_no_precision() -> None:
     assert citation_support(_answer()) == (None, None)
     assert citation_support(_answer(Sentence("가", ()))) == (None, 0.0)

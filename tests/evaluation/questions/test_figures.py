@@ -19,8 +19,8 @@ KO = AnswerRecord(
     text="##제목##\n차폐\n\n##서론##\n금속이다. [1]\n\n##본론##\n금속은 전파를 막는다. [1]",
     plain="금속은 전파를 막는다.",
     language="ko",
-    kind="extractive",
-    model="",
+    kind="generated",
+    model="m",
     precision=1.0,
     recall=0.5,
     reason="",
@@ -50,6 +50,15 @@ def test_an_answer_that_is_the_reference_is_whole_by_every_figure() -> None:
         "refusal_accuracy": 1.0,
         "retrieval_ratio": 0.5,
     }
+
+
+def test_citations_are_figures_of_runs_in_which_a_model_wrote_and_its_failures_count() -> None:
+    extractive = msgspec.structs.replace(KO, kind="extractive", model="", precision=None, recall=None)
+    assert not {"citation_precision", "citation_recall"} & set(_one(extractive, METAL))
+    outcomes = [QuestionOutcome("q", answer=KO), QuestionOutcome("r", answer=extractive)]
+    figures = answer_figures(outcomes, {"q": METAL, "r": METAL}, 50, SPLIT)
+    assert figures["citation_precision"] == {"q": 1.0, "r": 0.0}
+    assert figures["citation_recall"] == {"q": 0.5, "r": 0.0}
 
 
 def test_korean_is_compared_by_morphemes_and_english_by_words() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import resource
 import sys
 import time
@@ -13,6 +14,7 @@ import msgspec
 import pytest
 
 from shrag.corpora.errors import CorpusError
+from shrag.corpora.files import DiskFailed
 from shrag.corpora.ingest.add import add_corpus
 from shrag.corpora.records import Record
 from shrag.corpora.store.open_corpus import open_corpus
@@ -25,14 +27,20 @@ from shrag.indexing.build.worker import AnalyzedBatch, RejectedRecord, WorkerSet
 from shrag.indexing.build.worker_pool import WorkerPool
 from shrag.indexing.errors import DependencyMissing, IndexingError, IndexMissing, TooManyRejectedRecords
 from shrag.indexing.storage.generations import current_generation
+from tests.support.killed_build import shorten_vocabulary
 
 pytestmark = pytest.mark.process
 
 # The worker itself, in which some words do what odd input has done to Kiwi.
 HOSTILE = """
-import os, sys, time
+import os, sqlite3, sys, time
 from shrag.indexing.build import worker
 from shrag.indexing.analysis.korean_english import KoreanEnglishAnalyzer
+
+def sqlite3_error():
+    error = sqlite3.OperationalError("disk I/O error")
+    error.sqlite_errorcode = sqlite3.SQLITE_IOERR_READ
+    return error
 
 worker._PIECE_SECONDS = 0.3
 there = KoreanEnglishAnalyzer.terms
@@ -41,6 +49,8 @@ def terms(self, texts):
         if "segfault" in text: os.kill(os.getpid(), 11)
         if "abort" in text: os.abort()
         while "hang" in text: pass
+        if "disk" in text: raise sqlite3_error()
+        if "descriptors" in text: raise OSError(24, "Too many open files", "/words")
         if "raise" in text: raise UnicodeDecodeError("utf-8", b"x", 0, 1, "odd")
     return there(self, texts)
 KoreanEnglishAnalyzer.terms = terms
@@ -138,6 +148,30 @@ def test_workers_that_cannot_be_started_are_one_sentence(tmp_path: Path, monkeyp
         monkeypatch.setattr(worker_pool, "COMMAND", (sys.executable, "-c", code))
         with WorkerPool(1, WorkerSetup(None, 10, str(tmp_path))) as pool, pytest.raises(error, match=said):
             list(pool.analyze(path, 0, 1))
+
+
+@pytest.mark.parametrize(
+    ("fault", "says"), [("disk", "disk I/O error"), ("descriptors", "/words cannot be read (Too many open files)")]
+)
+def test_a_fault_of_the_machine_ends_the_build_and_is_no_record_s(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, fault: str, says: str
+) -> None:
+    shorten_vocabulary(monkeypatch)
+    corpora, indexes = tmp_path / "corpora", tmp_path / "indexes"
+    _corpus(tmp_path, [("a", "그래핀 필름"), ("b", fault), ("c", "그래핀")])
+    with monkeypatch.context() as patch:
+        patch.setattr(worker_pool, "COMMAND", (sys.executable, "-c", HOSTILE))
+        with pytest.raises(DiskFailed, match=re.escape(says)):
+            build_index(corpora, indexes, "odd")
+    manifest, _ = build_index(corpora, indexes, "odd")
+    assert (manifest.records, manifest.rejected) == (3, 0)
+
+
+def test_a_store_of_words_that_cannot_be_read_ends_the_build_and_is_no_record_s(tmp_path: Path) -> None:
+    path = _corpus(tmp_path, [("a", "그래핀 필름")])
+    setup = WorkerSetup(str(tmp_path / "none" / "words"), 10, str(tmp_path))
+    with WorkerPool(1, setup) as pool, pytest.raises(DiskFailed, match="words cannot be read or written"):
+        list(pool.analyze(path, 0, 1))
 
 
 def test_a_corpus_that_cannot_be_read_ends_the_build_with_its_own_error(tmp_path: Path, grow_corpus: Grow) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import shutil
 import subprocess
@@ -20,7 +21,9 @@ from shrag.indexing.build.checkpoints import BuildPlan, BuildStep, find_workspac
 from shrag.indexing.build.job import BuildOptions, StageUtilization
 from shrag.indexing.build.records_step import shard_size
 from shrag.indexing.errors import IndexingError, IndexMissing
+from shrag.indexing.maintenance.verify import verify_index
 from shrag.indexing.storage.generations import current_generation
+from tests.support.killed_build import shorten_vocabulary
 
 Grow = Callable[[Path, str, int], None]
 PLAN = BuildPlan(2, "corpus", 10, "analyser", Bm25(), "", "", {"kiwi": "1"})
@@ -68,6 +71,43 @@ def test_a_build_without_a_readable_plan_is_no_build(tmp_path: Path) -> None:
         (tmp_path / "build-000001" / "PLAN.json").write_bytes(data)
         assert find_workspace(tmp_path, PLAN, lambda sentence: None) is None
         assert list(tmp_path.iterdir()) == []
+
+
+def test_a_plan_that_this_process_may_not_read_now_is_not_removed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail(path: Path) -> bytes:
+        raise OSError(errno.EMFILE, os.strerror(errno.EMFILE), str(path))
+
+    start_workspace(tmp_path, PLAN, 1)
+    with monkeypatch.context() as patch:
+        patch.setattr(Path, "read_bytes", fail)
+        with pytest.raises(OSError, match="Too many open files"):
+            find_workspace(tmp_path, PLAN, lambda sentence: None)
+    assert find_workspace(tmp_path, PLAN, lambda sentence: None) is not None
+
+
+@pytest.mark.slow
+def test_what_a_build_left_of_a_write_that_failed_is_not_part_of_the_index(
+    tmp_path: Path, grow_corpus: Grow, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    shorten_vocabulary(monkeypatch)
+    grow_corpus(tmp_path, "grown", 10)
+    corpora, indexes = tmp_path / "corpora", tmp_path / "indexes"
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(builder, "make_manifest", _interrupted)
+        with pytest.raises(KeyboardInterrupt):
+            build_index(corpora, indexes, "grown")
+    (work,) = (indexes / "grown").glob("build-*/index")
+    (work / ".MANIFEST.json.new").write_bytes(b"{")
+    (indexes / "grown" / "old-gen-000009").mkdir()
+    manifest, _ = build_index(corpora, indexes, "grown")
+    assert ".MANIFEST.json.new" not in manifest.files
+    assert verify_index(indexes, "grown").problems == ()
+    assert sorted(path.name for path in (indexes / "grown").iterdir()) == [".lock", "CURRENT", "gen-000001"]
+    (indexes / "grown" / "old-gen-000009").mkdir()
+    assert not build_index(corpora, indexes, "grown")[1]
+    assert not (indexes / "grown" / "old-gen-000009").exists()
 
 
 def test_a_finished_step_is_not_run_again_until_its_input_or_its_files_change(tmp_path: Path) -> None:

@@ -23,11 +23,12 @@ from shrag.indexing.build.worker_pool import WorkerPool
 from shrag.indexing.errors import IndexDamaged, IndexMismatch, IndexMissing
 from shrag.indexing.lexical.schema import FOLDER
 from shrag.indexing.lexical.searcher import LuceneSearcher
+from shrag.indexing.maintenance.history import roll_back
 from shrag.indexing.maintenance.verify import verify_index
 from shrag.indexing.query import any_of
 from shrag.indexing.storage.generations import current_generation, list_generations
 
-pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("one_kiwi")]
+pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("one_kiwi", "one_parser")]
 
 WORDS = ["그래핀", "탄소", "필름을", "차폐", "carbon", "model", "learning", "film", "2차원", "GPS"]
 
@@ -218,6 +219,14 @@ def test_the_generation_updated_from_is_left_as_it_was(home: Path) -> None:
     assert verify_index(home / "indexes", "c", generation=1).problems == ()
     new = home / "indexes" / "c" / "gen-000002"
     assert {path.stat().st_nlink for path in new.rglob("*") if path.is_file()} == {1}
+
+
+def test_the_generation_updated_from_stays_though_newer_ones_are_there(home: Path) -> None:
+    build_index(home / "corpora", home / "indexes", "c", force=True)
+    roll_back(home / "indexes", "c", to=1)
+    _add(home, {"z": ("carbon", "film")})
+    update_index(home / "corpora", home / "indexes", "c")
+    assert list_generations(home / "indexes" / "c") == [1, 3]
 
 
 def test_what_cannot_be_updated_is_refused_with_what_to_do(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -143,6 +143,13 @@ def test_another_encoder_makes_another_index(demo_copy: Path) -> None:
     assert canonical_encoder("none") == "none"
 
 
+def test_vectors_are_not_lost_where_the_manifest_that_names_their_encoder_cannot_be_read(demo_copy: Path) -> None:
+    index = demo_copy / "indexes" / "demo"
+    (current_generation(index)[0] / "MANIFEST.json").write_bytes(b"{")
+    with pytest.raises(IndexDamaged, match=r"The encoder that demo was built with cannot be read .* with --encoder"):
+        build_index(demo_copy / "corpora", demo_copy / "indexes", "demo")
+
+
 def test_an_encoder_this_shrag_does_not_have_is_refused_with_what_to_do(demo_copy: Path) -> None:
     index = demo_copy / "indexes" / "demo"
     changes: list[dict[str, object]] = [{"encoder": "gte", "settings": "gte 3: base"}, {"settings": "lsa 9: other"}]

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from shrag.indexing.glossary.parentheticals import AcronymExpansion, TermMention, find_mentions
+from shrag.indexing.glossary.parentheticals import AcronymExpansion, TermMention, find_mentions, is_english_term
 
 
 def _pairs(text: str) -> list[tuple[str, str]]:
@@ -20,6 +20,7 @@ def _pairs(text: str) -> list[tuple[str, str]]:
         ("신경망(NN, Neural Network)", [("신경망", "Neural Network"), ("신경망", "NN")]),
         ("전이학습（transfer learning）은", [("전이학습", "transfer learning")]),
         ("ANN(인공신경망)은", [("인공신경망", "ANN")]),
+        ("of the ANN(인공신경망)은", [("인공신경망", "ANN")]),
         ("Artificial Neural Network(인공신경망)", [("인공신경망", "Artificial Neural Network")]),
         ("OCR(Optical Character Recognition, 광학 문자 인식)", [
             ("광학 문자 인식", "Optical Character Recognition"), ("광학 문자 인식", "OCR"),
@@ -81,3 +82,21 @@ def test_any_text_is_accepted(text: str) -> None:
 def test_brackets_in_great_number_take_little_time() -> None:
     assert list(find_mentions("(" * 100_000 + ")" * 100_000)) == []
     assert list(find_mentions("(가 " * 50_000)) == []
+
+
+@pytest.mark.parametrize(
+    ("text", "is_term"),
+    [
+        ("type 2 diabetes", True),
+        ("omega 3", True),
+        ("vitamin 2000", False),
+        ("a model", False),
+        ("model of", False),
+        ("kwh", False),
+        ("x", False),
+        ("one two three four five six", True),
+        ("one two three four five six seven", False),
+    ],
+)
+def test_an_english_term_has_one_to_six_words_and_no_long_number(text: str, is_term: bool) -> None:
+    assert is_english_term(text) is is_term

@@ -20,6 +20,15 @@ ENTRIES = [
     Entry("신경망", "network", ("신경망",), ("network",), 2, "alignment", 0.5),
     Entry("우유", "milk", ("우유",), ("milk",), 40, "parenthetical", 1.0),
     Entry("우유", "dairy", ("우유",), ("dairi",), 1, "parenthetical", 0.6),
+    Entry("하천", "river", ("하천",), ("river",), 50, "parenthetical", 1.0),
+    Entry("하천", "stream", ("하천",), ("stream",), 4, "parenthetical", 0.6),
+    Entry("하천", "rill", ("하천",), ("rill",), 3, "parenthetical", 0.6),
+    *[
+        Entry("배", word, ("배",), (word,), 9, "parenthetical", 1.0)
+        for word in ("ship", "boat", "pear", "belly", "vessel")
+    ],
+    Entry("깊은", "deep", ("깊은",), ("deep",), 9, "parenthetical", 1.0),
+    Entry("매우 깊은", "very deep", ("매우", "깊은"), ("veri", "deep"), 9, "parenthetical", 1.0),
 ]
 
 
@@ -77,8 +86,21 @@ def test_a_hyphen_does_not_hide_a_phrase(analyzer: KoreanEnglishAnalyzer) -> Non
     ]
 
 
+@pytest.mark.parametrize("words", ["deep-water", "very deep-water"])
+def test_a_phrase_that_ends_inside_a_word_is_not_translated(analyzer: KoreanEnglishAnalyzer, words: str) -> None:
+    *_, last = _carried(analyzer, words)
+    assert last == (("deep", "deepwat", "water"), [])
+    assert all(not translations for _, translations in _carried(analyzer, words))
+    assert _carried(analyzer, "deep water") == [(("deep",), [("깊은", 1.0)]), (("water",), [])]
+
+
 def test_a_pair_seen_once_beside_one_seen_often_is_not_used(analyzer: KoreanEnglishAnalyzer) -> None:
     assert _carried(analyzer, "우유") == [(("우유",), [("milk", 1.0)])]
+    assert _carried(analyzer, "하천") == [(("하천",), [("river", 1.0), ("stream", 1.0)])]  # 4 of 50 are enough
+
+
+def test_a_word_has_four_translations_at_most(analyzer: KoreanEnglishAnalyzer) -> None:
+    assert _carried(analyzer, "배") == [(("배",), [("ship", 1.0), ("boat", 1.0), ("pear", 1.0), ("belly", 1.0)])]
 
 
 def test_without_a_glossary_words_stay_as_they_are(analyzer: KoreanEnglishAnalyzer) -> None:

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import errno
 import gc
 import os
 import threading
@@ -8,7 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from shrag.indexing.lexical.jvm import detach_thread, java_class, start_java
+from shrag.indexing.errors import IndexingError
+from shrag.indexing.lexical.jvm import detach_thread, java_class, java_failure, start_java
 
 
 def test_java_leaves_no_socket_and_no_counters_that_others_could_open() -> None:
@@ -29,6 +31,25 @@ def test_java_forgets_a_thread_that_says_it_ends() -> None:
         thread.join()
     # Java's own threads come and go.
     assert java_class("java.lang.Thread").getAllStackTraces().size() < known + 4
+
+
+@pytest.mark.parametrize(
+    ("name", "message", "number"),
+    [
+        ("java.io.IOException", "Stale file handle", errno.ESTALE),
+        ("java.nio.file.FileSystemException", "/i/_0.fnm: Input/output error", errno.EIO),
+        ("java.nio.file.AccessDeniedException", "/i/_0.fnm", errno.EACCES),
+    ],
+)
+def test_an_error_of_the_system_in_java_is_that_of_the_system(name: str, message: str, number: int) -> None:
+    failure = java_failure(java_class(name)(message), "writing /i with a blank")
+    assert isinstance(failure, OSError)
+    assert (failure.errno, failure.filename) == (number, "/i with a blank")
+
+
+def test_other_errors_of_java_are_lucene_s() -> None:
+    failure = java_failure(java_class("java.io.IOException")("odd"), "writing /i")
+    assert (type(failure), str(failure)) == (IndexingError, "Lucene failed while writing /i: odd.")
 
 
 def _collections() -> int:

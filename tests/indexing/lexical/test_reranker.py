@@ -3,15 +3,15 @@ from __future__ import annotations
 import pytest
 
 from shrag.indexing.bm25 import idf
-from shrag.indexing.lexical.reranker import (
-    LONGEST_SENTENCE,
-    PAIR_WEIGHT,
-    SENTENCE_WEIGHT,
-    SENTENCE_WORDS,
-    LexicalReranker,
-)
+from shrag.indexing.lexical.reranker import LexicalReranker
 from shrag.models.reranker import Passage
 from shrag.serving.engine import Engine
+
+# Written out, so that a change of the module's own is noticed.
+LONGEST_SENTENCE = 16
+PAIR_WEIGHT = 0.2
+SENTENCE_WEIGHT = 0.3
+SENTENCE_WORDS = 6
 
 QUESTION = "graphene shielding"
 WORDS = ("shield", "graphen")  # in another order than in the question, so that they are no pair
@@ -52,7 +52,7 @@ def test_a_sentence_as_long_as_sentences_are_is_taken_whole(reranker: LexicalRer
     assert whole == together
 
 
-@pytest.mark.parametrize("place", [0, 7, 9, 10, 11, 19, 21, 95, 179])
+@pytest.mark.parametrize("place", [0, 7, 9, 10, 11, 19, 21, 95, 179, 190, 191, 192, 198])
 def test_words_side_by_side_are_found_together_wherever_they_stand(reranker: LexicalReranker, place: int) -> None:
     terms = ["other"] * place + list(WORDS)
     filled = terms + ["other"] * (200 - len(terms))
@@ -86,8 +86,7 @@ def test_words_that_follow_each_other_as_in_the_question_add_the_lesser_idf(
     )
     contents = demo.open_index.searcher.statistics(WORDS).contents
     lesser = min(idf(contents.document_frequencies[word], contents.documents) for word in WORDS)
-    assert PAIR_WEIGHT == 0.2
-    assert ordered - reversed_ == pytest.approx(0.2 * lesser)
+    assert ordered - reversed_ == pytest.approx(PAIR_WEIGHT * lesser)
     assert apart < reversed_  # the longer passage
 
 

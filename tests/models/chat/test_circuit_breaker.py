@@ -6,9 +6,12 @@ from collections.abc import Iterator
 
 import pytest
 
-from shrag.models.chat.circuit_breaker import FAILURE_THRESHOLD, CircuitBreaker
+from shrag.models.chat.circuit_breaker import CircuitBreaker
 from shrag.models.errors import ModelError, ModelRefused, ModelUnavailable
 from shrag.models.language_model import Completion, Message
+
+# Written out, so that a change of the module's own is noticed.
+FAILURE_THRESHOLD = 3
 
 ASKED = [Message("user", "?")]
 
@@ -118,6 +121,24 @@ def test_a_broken_stream_counts_and_a_closed_one_does_not() -> None:
         with pytest.raises(ModelUnavailable, match="let go"):
             next(pieces)
     assert (given_up.state, given_up.last_failure) == ("closed", "")
+
+
+def test_a_stream_that_was_given_up_and_ends_without_an_error_is_no_success() -> None:
+    model = _Model()
+    circuit = CircuitBreaker(model)
+    model.fails = ModelUnavailable("away.")
+    _fail(circuit, 1)
+    with pytest.raises(ModelUnavailable, match="away"):
+        list(circuit.stream(ASKED))
+    model.fails = None
+    stream = circuit.stream(ASKED)
+    pieces = iter(stream)
+    assert next(pieces) == "a"
+    stream.close()
+    assert list(pieces) == []
+    assert circuit.last_failure == "away."
+    assert list(circuit.stream(ASKED)) == ["a"]
+    assert circuit.last_failure == "away."  # of the other kind
 
 
 def test_a_check_closes_the_circuit_once_a_token_comes_and_opens_it_when_none_does() -> None:

@@ -76,6 +76,18 @@ def test_an_error_between_two_pieces_closes_the_connection() -> None:
     assert len(played.closes) == 1
 
 
+def test_a_stream_that_was_closed_ends_without_an_error_and_has_no_completion() -> None:
+    played = Played(_chunk("a"), _chunk("b", "stop"), _chunk("c", "stop"))
+    stream = ChatStream(played, "here", 0.0)
+    pieces = iter(stream)
+    assert [next(pieces), next(pieces)] == ["a", "b"]
+    stream.close()
+    assert list(pieces) == []
+    with pytest.raises(RuntimeError, match="only after its last piece was read"):
+        _ = stream.completion
+    assert (played.shuts, len(played.chunks)) == (1, 1)
+
+
 def test_closing_while_another_thread_reads_leaves_the_release_to_that_thread() -> None:
     played = Played(ModelUnavailable("wait"))
     stream = ChatStream(played, "here", 0.0)

@@ -9,7 +9,10 @@ from hypothesis import strategies as st
 from shrag.models.errors import UnknownArchitecture
 from shrag.models.memory_plan.attention_layers import FullAttention, Layer, LinearAttention, SlidingAttention
 from shrag.models.memory_plan.byte_sizes import GIB, MIB
-from shrag.models.memory_plan.kv_cache import CPU_BLOCK, KvCache, KvOptions
+from shrag.models.memory_plan.kv_cache import KvCache, KvOptions
+
+# Written out, so that a change of the module's own is noticed.
+CPU_BLOCK = 128
 
 # Layers as kv heads × head width, keys and values.
 TINY_QWEN3 = (FullAttention(2 * 2 * 64),) * 4

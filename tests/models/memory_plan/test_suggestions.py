@@ -13,7 +13,10 @@ from shrag.models.memory_plan.gpu_cards import GpuCard, find_card, load_cards
 from shrag.models.memory_plan.model_size import LanguageModelSize, load_profiles, profile_size
 from shrag.models.memory_plan.plan import MemoryPlan, PlanRequest, Shortfall, try_plan
 from shrag.models.memory_plan.retrieval_memory import DEFAULT_ENCODER, DEFAULT_RERANKER, VectorTable, retrieval_parts
-from shrag.models.memory_plan.suggestions import MIN_CONTEXT, PlanChange, fitting_changes, plan_memory
+from shrag.models.memory_plan.suggestions import PlanChange, fitting_changes, plan_memory
+
+# Written out, so that a change of the module's own is noticed.
+MIN_CONTEXT = 2_048
 
 HERE = Path("weights")
 MODELS = [profile_size(name, HERE) for name in load_profiles()]

@@ -13,7 +13,7 @@ import pytest
 
 from shrag.models.language_model import Completion, LanguageModel, Message
 from shrag.serving.agents.results import AskReply, DocumentReply, IndexesReply, SearchReply
-from shrag.serving.agents.tools import TOOLS
+from shrag.serving.agents.tools import TOOLS, _index_in_uri
 from shrag.serving.answer_cache import AnswerCache
 from shrag.serving.concurrency import CancellationToken
 from shrag.serving.engine import Engine
@@ -52,6 +52,33 @@ def _call(served: ServedIndexes, name: str, **arguments: Any) -> Any:  # noqa: A
     return outcome.value
 
 
+def test_the_uri_of_a_record_of_the_first_index_does_not_name_it(demo_home: Path, demo: Engine, tmp_path: Path) -> None:
+    for name in ("first", "second"):
+        (tmp_path / name).symlink_to(demo_home / "indexes" / "demo")
+    two = ServedIndexes(tmp_path, ["first", "second"], lambda *_: _Lent(demo.open_index))
+    assert [_index_in_uri(two, name) for name in (None, "", "first", "second")] == ["", "", "", "second"]
+    two.close()
+
+
+@pytest.mark.parametrize(
+    ("name", "arguments"),
+    [
+        ("search", {"query": QUESTION}),
+        ("ask", {"question": QUESTION}),
+        ("get_document", {"docid": "DEMO-SOC-012"}),
+        ("fetch", {"id": "DEMO-SOC-012"}),
+        ("list_indexes", {}),
+    ],
+)
+def test_an_argument_that_a_tool_does_not_have_is_refused(
+    served: ServedIndexes, name: str, arguments: dict[str, str]
+) -> None:
+    assert len(TOOLS) == 5
+    assert TOOLS[name].run(served, arguments, CancellationToken()).text
+    with pytest.raises(QuestionError, match=f"{name} cannot be called like this"):
+        TOOLS[name].run(served, {**arguments, "sort": "year"}, CancellationToken())
+
+
 def test_search_finds_what_the_engine_finds(served: ServedIndexes, demo: Engine) -> None:
     reply: SearchReply = _call(served, "search", query=QUESTION, k=3)
     assert (reply.index, reply.index_generation, reply.strategy, reply.language) == ("demo", 1, "shrag", "ko")
@@ -78,7 +105,7 @@ def test_ask_answers_what_the_engine_answers(served: ServedIndexes, demo: Engine
     answer = demo.ask(QUESTION).answer
     assert [(each.number, each.docid) for each in reply.citations] == [(1, "DEMO-SOC-012")]
     assert [each.text for each in reply.sentences] == [s.text for section in answer.sections for s in section.sentences]
-    assert (reply.kind, reply.reason, reply.citation_precision) == ("extractive", "", 1.0)
+    assert (reply.kind, reply.reason, reply.citation_precision) == ("extractive", "", None)
     nothing: AskReply = _call(served, "ask", question="zzzz qqqq")
     assert (nothing.reason, nothing.citations, nothing.sentences) == ("unknown_words", (), ())
     assert (

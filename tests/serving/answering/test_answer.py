@@ -76,6 +76,13 @@ def test_a_confidence_above_the_threshold_answers_and_names_what_is_not_covered_
     assert answer_text(partly) == answer_text(answered) + "\n\n문헌에 없는 말: 위성"
 
 
+def test_an_answer_is_uncertain_where_the_confidence_is_low(demo: Engine) -> None:
+    assert _answer(demo, LOW, least=0.0).uncertain
+    assert not _answer(demo, replace(HIGH, level="medium")).uncertain
+    assert not _answer(demo, None).uncertain
+    assert not _answer(demo, LOW).uncertain  # a refusal
+
+
 @pytest.mark.parametrize(("least", "refused"), [(0.0, False), (0.2, False), (0.21, True), (1.0, True)])
 def test_a_request_sets_its_own_least_confidence(demo: Engine, least: float, *, refused: bool) -> None:
     assert bool(_answer(demo, LOW, least=least).reason) is refused

@@ -9,6 +9,7 @@ from shrag.indexing.analyzed_record import AnalyzedRecord, analyze_record
 from shrag.serving.answering.citations import find_issue, verify_quotes
 from shrag.serving.engine import Engine
 from shrag.serving.events import Answer, Section, Sentence, SentenceIssue
+from shrag.serving.retrieval.query_terms import matched_share, text_terms
 
 
 def test_only_verbatim_sentences_of_the_cited_record_are_supported(record: Record) -> None:
@@ -82,6 +83,31 @@ def test_an_unsupported_sentence_has_its_issue(
     demo: Engine, evidence: list[AnalyzedRecord], text: str, citations: tuple[int, ...], issue: SentenceIssue
 ) -> None:
     assert find_issue(Sentence(text, citations), evidence, demo.open_index) == issue
+
+
+@pytest.mark.parametrize("marks", ["“”", '""', "「」", "『』", "‘’"])
+def test_a_quotation_counts_from_eight_characters(demo: Engine, evidence: list[AnalyzedRecord], marks: str) -> None:
+    opening, closing = marks[0], marks[1]
+
+    def issue(quoted: str) -> SentenceIssue:
+        text = f"그래핀 필름의 차폐 효율을 {opening}{quoted}{closing} 하고 견주었다."
+        return find_issue(Sentence(text, (1,)), evidence, demo.open_index)
+
+    assert [issue("얇으면 강하다"), issue("얇으면 더강하다")] == ["", "quote"]
+    assert issue("얇을수록 차폐가 약하다") == ""
+
+
+def test_a_sentence_is_related_from_three_tenths_of_its_words(demo: Engine, evidence: list[AnalyzedRecord]) -> None:
+    index = demo.open_index
+    cited = "그래핀 필름 차폐 효율 전자파 복합재 두께".split()
+    others = "고양이 우유 대학 교육 도서관 양파 소음 갈등 가격 하천 토양 기후".split()
+    shares: dict[str, list[float]] = {"": [], "unrelated": []}
+    for held in range(1, len(cited) + 1):
+        for other in range(len(others) + 1):
+            text = " ".join([*cited[:held], *others[:other], "보았다."])
+            share = matched_share(text_terms(text, index), set(evidence[0].contents_terms))
+            shares[find_issue(Sentence(text, (1,)), evidence, index)].append(share)
+    assert 0.28 < max(shares["unrelated"]) < 0.3 <= min(shares[""]) < 0.32
 
 
 def test_every_sentence_of_a_record_is_supported_by_it(demo: Engine) -> None:

@@ -9,18 +9,15 @@ from shrag.corpora.text.sentences import detect_language
 from shrag.indexing.analysis.korean_english import KoreanEnglishAnalyzer
 from shrag.indexing.analyzed_record import AnalyzedRecord, analyze_record
 from shrag.serving.answering.citations import verify_quotes
-from shrag.serving.answering.extractive import (
-    MOST_RELATED,
-    MOST_TITLES,
-    SURE,
-    answers_by_words,
-    extract_answer,
-    sentence_that_answers,
-)
+from shrag.serving.answering.extractive import SURE, answers_by_words, extract_answer, sentence_that_answers
 from shrag.serving.answering.formats import answer_text
 from shrag.serving.events import Answer
 from shrag.serving.request import parse_question
 from shrag.serving.retrieval.query_terms import QueryTerm
+
+# Written out, so that a change of the module's own is noticed.
+MOST_RELATED = 3
+MOST_TITLES = 2
 
 ANALYZER = KoreanEnglishAnalyzer()
 
@@ -39,7 +36,7 @@ def _words(words: Sequence[str]) -> list[QueryTerm]:
 def _answer(question: str, words: Sequence[str], *records: tuple[str, str]) -> Answer:
     evidence = _evidence(*records)
     answer = extract_answer(parse_question(question), _words(words), evidence)
-    assert verify_quotes(answer, [each.record for each in evidence]).citation_precision in {1.0, None}
+    assert verify_quotes(answer, [each.record for each in evidence]).citation_precision is None
     for section in answer.sections:
         assert section.source is not None
         text = evidence[section.source.number - 1].record.text
@@ -110,14 +107,11 @@ def test_a_record_in_the_other_language_leads_by_its_rank_and_says_so() -> None:
     assert answer.sections[0].source is not None
     assert answer.sections[0].source.title == "Graphene films"
     assert answer_text(answer).startswith(
-        "이 질문에 가장 잘 답하는 문헌은 영어로 되어 있어 원문 그대로 인용합니다."
-        "\n\n##Graphene films [1]##\nWe measured"
+        "질문에 가장 가까운 문헌이 영어로 되어 있어 원문 그대로 인용합니다.\n\n##Graphene films [1]##\nWe measured"
     )
     assert answer_text(answer).endswith("\n\n##관련 문헌##\n그래핀 필름의 차폐 [2] (한국어)")
     korean = _answer("How well do films of graphene shield?", ["graphene", "shield"], GRAPHENE)
-    assert answer_text(korean).startswith(
-        "The record that answers best is in Korean; it is quoted in its own language."
-    )
+    assert answer_text(korean).startswith("The closest record is in Korean; it is quoted in its own language.")
 
 
 def test_a_record_that_has_nearly_as_much_and_other_words_of_the_question_is_named_without_a_sentence() -> None:

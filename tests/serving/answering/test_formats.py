@@ -64,7 +64,7 @@ QUOTED = Answer(
 
 def test_an_extractive_answer_has_the_titles_of_its_records_as_headings() -> None:
     assert answer_text(QUOTED) == (
-        "The record that answers best is in Korean; it is quoted in its own language.\n\n"
+        "The closest record is in Korean; it is quoted in its own language.\n\n"
         "##GPT-4 and *milk* [1]##\nSentence 1. Sentence 2. Sentence 3. Sentence 4. [1]\n\n"
         "##Related records##\nb [3]\nIt rose. [3]\n\nFalls [4]\nIt fell. [4]\n\n"
         "Not covered: milk, tea"
@@ -72,6 +72,20 @@ def test_an_extractive_answer_has_the_titles_of_its_records_as_headings() -> Non
     assert answer_text(QUOTED, "plain") == (
         "GPT-4 and *milk*\nSentence 1. Sentence 2. Sentence 3. Sentence 4.\n\nIt rose.\n\nFalls\nIt fell."
     )
+
+
+def test_an_uncertain_answer_begins_with_saying_so() -> None:
+    english = answer_text(replace(QUOTED, uncertain=True)).split("\n\n")
+    assert english[:3] == [
+        "It is not certain that a record answers this question; the closest one is quoted.",
+        "Not covered: milk, tea",
+        "The closest record is in Korean; it is quoted in its own language.",
+    ]
+    korean = answer_text(replace(QUOTED, uncertain=True, quoted_language=None, language="ko"))
+    assert korean.split("\n\n")[:2] == [
+        "이 질문에 답하는 문헌이 있는지 확실하지 않아 가장 가까운 문헌을 인용합니다.",
+        "문헌에 없는 말: milk, tea",
+    ]
 
 
 @pytest.mark.parametrize(

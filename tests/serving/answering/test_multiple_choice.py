@@ -7,7 +7,10 @@ from shrag.serving.answering.multiple_choice import choices_text
 from shrag.serving.engine import Engine
 from shrag.serving.errors import QuestionError
 from shrag.serving.events import Answer
-from shrag.serving.request import LETTERS, LONGEST_CHOICE, parse_question
+from shrag.serving.request import LETTERS, parse_question
+
+# Written out, so that a change of the module's own is noticed.
+LONGEST_CHOICE = 500
 
 
 def test_choices_are_plain_lines() -> None:

@@ -1,6 +1,8 @@
 from __future__ import annotations
 
 import gc
+import hashlib
+import hmac
 import os
 import stat
 from pathlib import Path
@@ -24,6 +26,22 @@ def test_a_new_key_has_256_bits_in_43_characters_and_is_never_the_same() -> None
 def test_only_the_key_itself_matches(given: str) -> None:
     assert ApiKey(KEY).matches(KEY)
     assert not ApiKey(KEY).matches(given)
+
+
+def test_a_key_is_compared_in_a_time_that_does_not_tell_how_much_of_it_is_right(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    compare, compared = hmac.compare_digest, list[tuple[bytes, bytes]]()
+
+    def watch(given: bytes, own: bytes) -> bool:
+        compared.append((given, own))
+        return compare(given, own)
+
+    monkeypatch.setattr(hmac, "compare_digest", watch)
+    key = ApiKey(KEY)
+    assert (key.matches(KEY), key.matches(KEY[:-1])) == (True, False)
+    own = hashlib.sha256(KEY.encode()).digest()
+    assert compared == [(own, own), (hashlib.sha256(KEY[:-1].encode()).digest(), own)]
 
 
 @pytest.mark.parametrize(

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import errno
 import io
 import json
 import logging
@@ -11,6 +12,8 @@ from contextlib import suppress
 import pytest
 
 from shrag.serving.http.logging import JsonLines
+from shrag.serving.runtime.background import BACKGROUND
+from tests.support.live import wait_until
 
 
 def _logger(handler: JsonLines) -> logging.Logger:
@@ -43,6 +46,26 @@ def test_all_lines_are_written_in_order_before_the_end() -> None:
         _logger(handler).info("line", extra={"fields": {"number": number}})
     handler.close()
     assert [json.loads(line)["number"] for line in stream.getvalue().splitlines()] == list(range(500))
+
+
+class _FullDisk(io.StringIO):
+    full = True
+
+    def flush(self) -> None:
+        if self.full:
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+
+def test_a_log_that_cannot_be_written_is_a_background_problem_until_it_can_be() -> None:
+    stream = _FullDisk()
+    handler = JsonLines(stream)
+    _logger(handler).info("first")
+    wait_until(lambda: "log: OSError: [Errno 28]" in BACKGROUND.problem)
+    stream.full = False
+    _logger(handler).info("second")
+    wait_until(lambda: "log" not in BACKGROUND.problem)
+    handler.close()
+    _join(handler)
 
 
 @pytest.mark.slow

@@ -7,10 +7,15 @@ import json
 from collections.abc import Iterator
 
 import pytest
+from starlette.routing import Route
 
+from shrag.serving.app import ROUTES
 from shrag.serving.engine import Engine
-from shrag.serving.http.middleware import LARGEST_BODY, MOST_HEADERS
 from tests.support.live import QUESTION, Live, live, read_all, split
+
+# Written out, so that a change of the module's own is noticed.
+LARGEST_BODY = 1_048_576
+MOST_HEADERS = 100
 
 
 @pytest.fixture(scope="module")
@@ -20,7 +25,8 @@ def server(demo: Engine) -> Iterator[Live]:
 
 
 def _code(answer: tuple[int, str, str]) -> tuple[int, str]:
-    return answer[0], json.loads(answer[2])["code"]
+    problem = json.loads(answer[2])
+    return answer[0], problem.get("error", problem)["code"]
 
 
 def test_a_body_that_is_too_large_is_refused_before_it_is_read(server: Live) -> None:
@@ -30,18 +36,46 @@ def test_a_body_that_is_too_large_is_refused_before_it_is_read(server: Live) -> 
         assert _code(split(read_all(connection))) == (413, "body_too_large")
 
 
-def test_a_body_of_unsaid_length_is_read_up_to_the_bound(server: Live) -> None:
+@pytest.mark.parametrize("piece", [65_536, 2 * LARGEST_BODY], ids=["pieces", "one piece"])
+@pytest.mark.parametrize("path", ["/v1/search", "/v1/ask", "/v1/chat/completions"])
+def test_a_body_of_unsaid_length_is_read_up_to_the_bound(server: Live, path: str, piece: int) -> None:
     with server.connect() as connection:
         head = "host: 127.0.0.1\r\ncontent-type: application/json\r\ntransfer-encoding: chunked"
-        connection.sendall(f"POST /v1/search HTTP/1.1\r\n{head}\r\n\r\n".encode())
-        piece = b"10000\r\n" + b" " * 65536 + b"\r\n"
+        connection.sendall(f"POST {path} HTTP/1.1\r\n{head}\r\n\r\n".encode())
         try:
-            for _ in range(LARGEST_BODY // 65536 + 1):
-                connection.sendall(piece)
+            for _ in range(LARGEST_BODY // piece + 1):
+                connection.sendall(b"%x\r\n" % piece + b" " * piece + b"\r\n")
         except OSError:
             pass  # closed already
-        status, _, body = split(read_all(connection))
-    assert (status, json.loads(body)["status"]) == (413, 413)
+        assert _code(split(read_all(connection))) == (413, "body_too_large")
+
+
+def test_two_host_headers_are_refused_whichever_comes_first(server: Live) -> None:
+    for hosts in (("127.0.0.1", "127.0.0.1"), ("127.0.0.1", "evil.example"), ("evil.example", "127.0.0.1")):
+        with server.connect() as connection:
+            lines = "".join(f"host: {host}\r\n" for host in hosts)
+            connection.sendall(f"GET /v1/indexes HTTP/1.1\r\n{lines}connection: close\r\n\r\n".encode())
+            status, _, body = split(read_all(connection))
+        assert (status, "one Host header" in body) == (400, True)
+
+
+_VARYING = ("date:", "x-request-id:", "content-length:", "transfer-encoding:")
+"""Headers that may differ: times are in most bodies, and without a body there is nothing to transfer."""
+
+
+@pytest.mark.parametrize(
+    "path", sorted({each.path for each in ROUTES if isinstance(each, Route) and "GET" in (each.methods or ())})
+)
+def test_head_answers_as_get_does_without_a_body(server: Live, path: str) -> None:
+    address = path.replace("{model:path}", "demo/shrag") + "?q=film&docid=DEMO-SOC-012"
+    got, head = server.ask("GET", address), server.ask("HEAD", address)
+    assert (head[0], head[2]) == (got[0], "")
+    assert got[0] == 200
+    assert _without_varying(head[1]) == _without_varying(got[1])
+
+
+def _without_varying(head: str) -> list[str]:
+    return [line for line in head.splitlines() if not line.startswith(_VARYING)]
 
 
 def test_a_compressed_body_is_refused(server: Live) -> None:

@@ -1,6 +1,10 @@
 from __future__ import annotations
 
-from shrag.serving.http.rate_limit import BURST, MOST_ADDRESSES, FailedKeys
+from shrag.serving.http.rate_limit import FailedKeys
+
+# Written out, so that a change of the module's own is noticed.
+BURST = 10
+MOST_ADDRESSES = 1_024
 
 
 class _Clock:
@@ -60,3 +64,12 @@ def test_no_more_addresses_are_remembered_than_may_be_and_the_one_longest_quiet_
     assert failed.wait("192.0.2.1") == 1
     failed.failed("192.0.2.9")
     assert failed.wait("192.0.2.1") == 0
+
+
+def test_an_address_that_goes_on_failing_is_not_forgotten_for_others() -> None:
+    failed, _ = _after(BURST)
+    for number in range(2 * MOST_ADDRESSES):
+        failed.failed(f"10.0.{number // 256}.{number % 256}")
+        if number % 100 == 0:
+            failed.failed("192.0.2.1")
+        assert failed.wait("192.0.2.1") > 0

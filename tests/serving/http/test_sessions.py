@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+import hmac
+
 import pytest
 
 from shrag.serving.http.sessions import COOKIE, SECONDS, Sessions, end_session
@@ -50,6 +52,25 @@ def test_a_cookie_of_another_process_or_one_that_was_changed_does_not_hold() -> 
     ):
         assert not sessions.is_valid(f"{name}={forged}")
     assert not sessions.is_valid(f"other={value}")
+
+
+def test_a_signature_is_compared_in_a_time_that_does_not_tell_how_much_of_it_is_right(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    compare, compared = hmac.compare_digest, list[tuple[bytes, bytes]]()
+
+    def watch(given: bytes, own: bytes) -> bool:
+        compared.append((given, own))
+        return compare(given, own)
+
+    monkeypatch.setattr(hmac, "compare_digest", watch)
+    sessions = Sessions(_Clock())
+    cookie = _pair(sessions.begin(secure=False))
+    assert sessions.is_valid(cookie)
+    assert not sessions.is_valid(cookie[:-1])
+    (whole, own), (cut, again) = compared
+    assert (own, again, cut) == (whole, whole, whole[:-1])
+    assert len(whole) == 64
 
 
 @pytest.mark.parametrize(

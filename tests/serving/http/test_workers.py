@@ -17,6 +17,7 @@ from pathlib import Path
 import pytest
 
 from shrag.serving.http.server import reserve
+from shrag.serving.http.workers import LONGEST_SILENCE
 
 pytestmark = pytest.mark.process
 
@@ -24,19 +25,22 @@ _SCRIPT = """
 import os, signal, sys, time
 from shrag.serving.http.workers import run_workers
 
-def work(tell):
+def work(tell, beat):
     print("worker", os.getpid(), flush=True)
     {body}
 
-sys.exit(run_workers(int(sys.argv[1]), work, lambda text: print("said", text, flush=True)))
+sys.exit(run_workers(int(sys.argv[1]), work, lambda text: print("said", text, flush=True), {silence}))
 """
-_SERVES = 'tell("hello"); signal.signal(signal.SIGTERM, lambda *_: sys.exit(0)); time.sleep(60)'
+_BEATS = "[(beat(), time.sleep(0.1)) for _ in range(6000)]"
+_SERVES = f'tell("hello"); signal.signal(signal.SIGTERM, lambda *_: sys.exit(0)); {_BEATS}'
 
 
 @contextmanager
-def _workers(count: int, body: str = _SERVES) -> Iterator[tuple[subprocess.Popen[str], Callable[[str], list[str]]]]:
+def _workers(
+    count: int, body: str = _SERVES, silence: float = LONGEST_SILENCE
+) -> Iterator[tuple[subprocess.Popen[str], Callable[[str], list[str]]]]:
     """Run workers of ``body``; give the process, and a function that reads on to a line that starts as it is told."""
-    command = [sys.executable, "-c", _SCRIPT.format(body=body), str(count)]
+    command = [sys.executable, "-c", _SCRIPT.format(body=body, silence=silence), str(count)]
     process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
     assert process.stdout is not None
     lines = iter(process.stdout)
@@ -94,6 +98,44 @@ def test_a_worker_that_was_killed_is_replaced_and_that_is_said() -> None:
         assert int(started.split()[1]) not in {first, second}
         process.terminate()
         assert process.wait(20) == 0
+
+
+@pytest.mark.parametrize("hangs", ["stopped", "its loop"])
+def test_a_worker_that_hangs_is_killed_and_replaced_and_that_is_said(hangs: str, tmp_path: Path) -> None:
+    mark = tmp_path / "mark"
+    named = f"os.path.exists({str(mark)!r}) and open({str(mark)!r}).read() == str(os.getpid())"
+    serves = 'tell("hello"); signal.signal(signal.SIGTERM, lambda *_: sys.exit(0))'
+    body = f"{serves}\n    while not ({named}): time.sleep(0.1), beat()\n    time.sleep(600)"
+    with _workers(2, body, silence=8) as (process, until):
+        first, second = _pids(until("said"))
+        if hangs == "stopped":
+            os.kill(first, signal.SIGSTOP)
+        else:
+            (tmp_path / "new").write_text(str(first))
+            (tmp_path / "new").rename(mark)
+        assert until("said")[-1] == f"said Worker {first} has sent no heartbeat for 8 s: it is killed."
+        assert until("said")[-1] == f"said Worker {first} ended with status -9: another is started in 1 s."
+        assert not set(_pids(until("worker"))) & {first, second}
+        assert _gone(first)
+        process.terminate()
+        assert process.wait(20) == 0
+
+
+def test_time_in_which_the_whole_server_was_stopped_is_no_silence_of_its_workers() -> None:
+    with _workers(2, silence=5) as (process, until):
+        pids = _pids(until("said"))
+        for pid in (process.pid, *pids):
+            os.kill(pid, signal.SIGSTOP)
+        time.sleep(6)
+        process.send_signal(signal.SIGCONT)
+        time.sleep(1)
+        for pid in pids:
+            os.kill(pid, signal.SIGCONT)
+        time.sleep(1)
+        process.terminate()
+        assert process.wait(20) == 0
+        assert process.stdout is not None
+        assert process.stdout.read() == ""
 
 
 def test_where_the_first_worker_cannot_start_no_other_is_and_its_status_is_returned() -> None:
@@ -163,6 +205,21 @@ def test_two_workers_answer_alike_on_one_address_and_one_that_is_killed_costs_no
         server.send_signal(signal.SIGTERM)
         assert server.wait(timeout=25) == 0
         assert _gone(workers[1])
+
+
+@pytest.mark.soak
+def test_a_worker_of_the_server_that_is_stopped_is_replaced(demo_home: Path) -> None:
+    with _served(demo_home) as (server, address):
+        children = Path(f"/proc/{server.pid}/task/{server.pid}/children")
+        first, second = (int(pid) for pid in children.read_text().split())
+        os.kill(first, signal.SIGSTOP)
+        assert server.stderr is not None
+        assert any(f"Worker {first} has sent no heartbeat for 30 s: it is killed." in line for line in server.stderr)
+        assert any(f"Worker {first} ended with status -9" in line for line in server.stderr)
+        assert _wait(lambda: len(children.read_text().split()) == 2, 60)
+        assert first not in (pids := [int(pid) for pid in children.read_text().split()])
+        assert second in pids
+        _ask(address)
 
 
 def test_an_index_that_is_missing_is_said_once_for_all_workers(tmp_path: Path) -> None:

@@ -1,13 +1,17 @@
 from __future__ import annotations
 
+import threading
+from collections.abc import Iterator, Mapping, Sequence
+
 import pytest
 
 from shrag.models.errors import InvalidOutput, ModelError, ModelRefused, ModelUnavailable
-from shrag.models.language_model import LanguageModel
+from shrag.models.language_model import Completion, LanguageModel, Message
+from shrag.serving.concurrency import ProcessorShare
 from shrag.serving.errors import BudgetExceeded, UnusableOutput
 from shrag.serving.events import Event, Fallback, ModelCall, Truncated
-from shrag.serving.llm.request_model import attempt, fallback_events
-from tests.support.scripted_models import ScriptedModel
+from shrag.serving.llm.request_model import RequestModel, attempt, fallback_events
+from tests.support.scripted_models import ScriptedModel, ScriptedStream
 
 MODEL = ScriptedModel()
 CALL = ModelCall("step", "m", 10, 2, 0.5, 0.1)
@@ -49,3 +53,56 @@ def test_other_errors_are_raised() -> None:
 
 def test_without_a_model_there_is_no_result_and_no_event() -> None:
     assert attempt("step", None, lambda _: ("made", [CALL])) == (None, [])
+
+
+class _Probing(ScriptedModel):
+    """A model that notes, at each call and piece, whether another thread can take the only turn of ``share``."""
+
+    def __init__(self, share: ProcessorShare) -> None:
+        super().__init__("listed", "listed", ["a", "b"])
+        self._share = share
+        self.free: list[bool] = []
+
+    def _probe(self) -> None:
+        other = threading.Thread(target=self._share.run, args=(list,), daemon=True)
+        other.start()
+        other.join(5)
+        self.free.append(not other.is_alive())
+
+    def complete(
+        self, messages: Sequence[Message], schema: Mapping[str, object] | None = None, *, max_tokens: int = 1024
+    ) -> Completion:
+        self._probe()
+        return super().complete(messages, schema, max_tokens=max_tokens)
+
+    def stream(self, messages: Sequence[Message], *, max_tokens: int = 1024) -> ScriptedStream:
+        self._probe()
+        model = self
+
+        class _Stream(ScriptedStream):
+            def __iter__(self) -> Iterator[str]:
+                for piece in super().__iter__():
+                    model._probe()
+                    yield piece
+
+        return _Stream(self.answer)
+
+
+def test_the_turn_on_the_processors_is_given_up_while_the_model_works_and_held_otherwise() -> None:
+    share = ProcessorShare(1)
+    probing = _Probing(share)
+    held: list[bool] = []
+
+    def work() -> list[str]:
+        model = RequestModel(probing)
+        message = [Message("user", "?")]
+        model.complete(message)
+        pieces = []
+        for piece in model.stream(message):
+            held.append(share._computing == 1)
+            pieces.append(piece)
+        return pieces
+
+    assert share.run(work) == ["a", "b"]
+    assert probing.free == [True] * 4
+    assert held == [True, True]

@@ -132,8 +132,8 @@ def test_a_citation_of_a_record_that_is_filtered_out_leads_to_its_card(demo: Eng
 @pytest.mark.parametrize(
     ("language", "says"),
     [
-        ("ko", "가장 잘 답하는 문헌이 영어로 되어 있어"),
-        ("en", "The record that answers best is in English; it is quoted"),
+        ("ko", "질문에 가장 가까운 문헌이 영어로 되어 있어"),
+        ("en", "The closest record is in English; it is quoted"),
     ],
 )
 def test_a_record_in_the_other_language_is_said_to_be(demo: Engine, language: InterfaceLanguage, says: str) -> None:
@@ -153,6 +153,13 @@ def test_the_confidence_is_in_words(demo: Engine, level: ConfidenceLevel, korean
     for answer in (_answer(), written, refuse(QUESTION, ranking, "nothing_fits")):
         assert f"답변 확신도: {korean}" in _text(_html(demo, answer, ranking))
         assert f"Confidence: {english}" in _text(_html(demo, answer, ranking, "en"))
+
+
+def test_an_answer_of_low_confidence_is_said_to_be_uncertain(demo: Engine) -> None:
+    uncertain = replace(_answer(), uncertain=True)
+    assert "답하는 문헌이 있는지 확실하지 않아" in _html(demo, uncertain)
+    assert "It is not certain that a record answers" in _html(demo, uncertain, language="en")
+    assert "확실하지 않아" not in _html(demo, _answer())
 
 
 def test_without_a_confidence_none_is_shown(demo: Engine) -> None:

@@ -11,7 +11,9 @@ from shrag.serving.engine import Engine
 from shrag.serving.errors import DocumentMissing
 from shrag.serving.page.record import duplicate_docids, render_record, render_text
 from shrag.serving.page.request import PageRequest
-from shrag.serving.page.snippets import PART
+
+# Written out, so that a change of the module's own is noticed.
+PART = 20_000
 
 PAPER, AGAIN = "DEMO-SOC-004", "DEMO-SOC-012"
 

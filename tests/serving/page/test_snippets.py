@@ -8,8 +8,6 @@ from hypothesis import strategies as st
 
 from shrag.indexing.analysis.korean_english import KoreanEnglishAnalyzer
 from shrag.serving.page.snippets import (
-    LONGEST_ABSTRACT,
-    LONGEST_PASSAGE,
     AbstractPart,
     Segment,
     abstract_parts,
@@ -19,6 +17,10 @@ from shrag.serving.page.snippets import (
     matched_passage,
     shorten,
 )
+
+# Written out, so that a change of the module's own is noticed.
+LONGEST_ABSTRACT = 4_000
+LONGEST_PASSAGE = 600
 
 
 def _terms(analyzer: KoreanEnglishAnalyzer, word: str) -> set[str]:

@@ -5,10 +5,16 @@ from dataclasses import replace
 import pytest
 
 from shrag.corpora.formats.topics import read_topics
+from shrag.indexing.glossary.query_translation import analyze_question
 from shrag.serving.engine import Engine
-from shrag.serving.retrieval.confidence import THRESHOLD
+from shrag.serving.retrieval.confidence import assess_confidence
+from shrag.serving.retrieval.ranking import ScoredRecord
 from shrag.serving.search_settings import PRODUCT
 from tests.conftest import DEMO
+from tests.support.incomplete_store import incomplete
+
+# Written out, so that a change of the module's own is noticed.
+THRESHOLD = 0.05
 
 
 def test_everyday_questions_get_no_confidence_and_no_answer(demo: Engine) -> None:
@@ -23,6 +29,21 @@ def test_everyday_questions_get_no_confidence_and_no_answer(demo: Engine) -> Non
 def test_most_questions_that_a_record_answers_are_answered(demo: Engine) -> None:
     answered = [bool(demo.ask(topic.text).answer.citations) for topic in read_topics(DEMO / "topics.tsv")]
     assert sum(answered) / len(answered) >= 0.9
+
+
+def test_incomplete_records_give_no_confidence(demo: Engine) -> None:
+    index = demo.open_index
+    question = analyze_question("그래핀 필름의 전자파 차폐", index.analyzer, index.searcher, index.glossary)
+    docids = [each.record.docid for each in demo.search(question.text).ranking.records]
+    found = [each for each in index.store.fetch(docids) if each]
+    values = []
+    for records in (found, [incomplete(each) for each in found], []):
+        scored = [ScoredRecord(each, 1.0 / rank, rank) for rank, each in enumerate(records, 1)]
+        confidence = assess_confidence(question, index, scored)
+        assert confidence is not None
+        values.append(confidence.value)
+    assert values[0] > 0.2
+    assert values[1] == values[2] < 0.05
 
 
 def test_an_index_without_a_calibration_has_no_confidence(demo: Engine) -> None:

@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 
 import pytest
 
 from shrag.cli.main import run
 from shrag.corpora.records import Record
+from shrag.indexing.analyzed_record import analyze_record
 from shrag.models.errors import ModelUnavailable
 from shrag.models.reranker import Passage
 from shrag.serving.engine import Engine
 from shrag.serving.events import RankedRecord
 from shrag.serving.page.rendering import render_page
 from shrag.serving.page.request import PageRequest
-from shrag.serving.retrieval.ranking import collapse_duplicates
+from shrag.serving.retrieval.ranking import ScoredRecord, collapse_duplicates, reciprocal_rank_fusion, rerank
 from shrag.serving.retrieval.rerankers import NoReranker
 from shrag.serving.strategies.registry import STRATEGIES
 from tests.support.scripted_models import ScriptedModel
@@ -33,6 +35,38 @@ def _ranked(*docids: str) -> list[RankedRecord]:
         record = Record(docid, "제목", "초록.", "ko", complete=True, duplicate_of=first)
         ranked.append(RankedRecord(rank, rank + 10, -rank, record))
     return ranked
+
+
+class _SameScore:
+    """Implements :class:`~shrag.models.reranker.Reranker`: one score for all."""
+
+    name = "same score"
+    is_model = False
+
+    def score(self, question: str, passages: Sequence[Passage]) -> list[float]:
+        """See :class:`~shrag.models.reranker.Reranker`."""
+        return [1.0] * len(passages)
+
+
+def test_records_of_one_score_come_by_docid_whatever_their_order_before(demo: Engine) -> None:
+    analyzer = demo.open_index.analyzer
+    candidates = [
+        ScoredRecord(analyze_record(Record(docid, "제목", "초록.", "ko", complete=True), analyzer), 0.0, rank)
+        for rank, docid in enumerate(("c", "a", "d", "b"), 1)
+    ]
+    reranked = rerank("?", candidates, _SameScore())
+    assert [(each.record.record.docid, each.candidate_rank) for each in reranked] == [
+        ("a", 2),
+        ("b", 4),
+        ("c", 1),
+        ("d", 3),
+    ]
+
+
+def test_documents_of_one_fused_score_come_by_docid() -> None:
+    fused = reciprocal_rank_fusion([["b", "d"], ["a", "c"]])
+    assert [docid for docid, _ in fused] == ["a", "b", "c", "d"]
+    assert dict(fused) == pytest.approx({"a": 1 / 61, "b": 1 / 61, "c": 1 / 62, "d": 1 / 62})
 
 
 @pytest.mark.parametrize(

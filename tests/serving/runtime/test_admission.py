@@ -9,6 +9,7 @@ from functools import partial
 
 import pytest
 
+from shrag.serving.concurrency import waiting
 from shrag.serving.errors import ClientDisconnected, DeadlineExceeded, Overloaded, ShuttingDown
 from shrag.serving.runtime.admission import AdmissionControl, AdmissionQueue, Deadline, ServerLimits, searches_at_once
 
@@ -141,6 +142,38 @@ def test_times_measured_make_the_time_to_come_back() -> None:
     queue.close()
 
 
+def test_a_single_time_counts_for_a_fifth_of_the_average() -> None:
+    queue = AdmissionQueue("test", slots=1, queue=0)
+    estimates = []
+    for seconds in (100.0, 0.0, 100.0, 1e6):
+        queue.leave(seconds)
+        estimates.append(queue._retry_after())
+    assert estimates == [21, 17, 33, 60]  # 20.08, 16.06 and 32.85 rounded up; never more than a minute
+    queue.close()
+
+
+def test_answers_and_searches_wait_in_queues_of_their_own_lengths() -> None:
+    limits = ServerLimits(searches=1, queued_searches=2, asks=1, queued_asks=3)
+
+    async def refused_after(queue: AdmissionQueue) -> int:
+        release = threading.Event()
+        running = [asyncio.create_task(queue.run(release.wait, Deadline())) for _ in range(10)]
+        while sum(task.done() for task in running) + queue.busy + queue.queued < 10:
+            await asyncio.sleep(0)
+        admitted = queue.busy + queue.queued
+        release.set()
+        await asyncio.gather(*running, return_exceptions=True)
+        return admitted
+
+    async def run() -> tuple[int, int]:
+        control = AdmissionControl(limits)
+        admitted = await refused_after(control.searches), await refused_after(control.asks)
+        control.close_queues()
+        return admitted
+
+    assert asyncio.run(run()) == (3, 4)
+
+
 @pytest.mark.parametrize(
     ("limits", "says"),
     [
@@ -220,5 +253,59 @@ def test_a_request_is_waited_for_until_its_deadline_or_until_its_client_leaves()
         assert REJECTED.format("client_disconnected") not in slow.scrape().decode()
         for each in (admission, slow):
             each.close_queues()
+
+    asyncio.run(run())
+
+
+def test_beside_searches_a_fifth_of_the_threads_that_compute_works_on_answers_at_most() -> None:
+    async def run() -> tuple[int, int]:
+        control = AdmissionControl(ServerLimits(searches=8, asks=16, computing=4))
+        release, computing = threading.Event(), {"search": 0, "ask": 0}
+        lock = threading.Lock()
+
+        def work(stage: str) -> None:
+            with lock:
+                computing[stage] += 1
+            assert release.wait(30)
+
+        running = [
+            asyncio.create_task(queue.run(partial(work, queue.stage), Deadline()))
+            for queue in (control.searches, control.asks)
+            for _ in range(8)
+        ]
+        while sum(computing.values()) < 5:
+            await asyncio.sleep(0.01)
+        await asyncio.sleep(0.1)
+        counts = computing["search"], computing["ask"]
+        release.set()
+        await asyncio.gather(*running)
+        assert computing == {"search": 8, "ask": 8}
+        control.close_queues()
+        return counts
+
+    assert asyncio.run(run()) == (4, 1)
+
+
+def test_without_searches_answers_have_all_of_their_threads() -> None:
+    async def run() -> None:
+        control = AdmissionControl(ServerLimits(searches=1, asks=16, computing=1))
+        together = threading.Barrier(16, timeout=30)
+        await asyncio.gather(*(control.asks.run(together.wait, Deadline()) for _ in range(16)))
+        control.close_queues()
+
+    asyncio.run(run())
+
+
+def test_answers_that_wait_for_a_model_leave_the_processors_to_others() -> None:
+    async def run() -> None:
+        control = AdmissionControl(ServerLimits(searches=1, asks=16, computing=1))
+        together = threading.Barrier(16, timeout=30)
+
+        def work() -> int:
+            with waiting():
+                return together.wait()
+
+        await asyncio.gather(*(control.asks.run(work, Deadline()) for _ in range(16)))
+        control.close_queues()
 
     asyncio.run(run())

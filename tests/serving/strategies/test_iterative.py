@@ -11,9 +11,12 @@ from shrag.serving.errors import StrategyUnavailable
 from shrag.serving.events import Answer, Event, Fallback, ModelCall, Node, Ranking, Timings, Truncated
 from shrag.serving.llm.call_budget import CallBudget
 from shrag.serving.request import Request, parse_question
-from shrag.serving.strategies.iterative import ITERATIVE, MOST_TURNS, previous_context, self_ask
+from shrag.serving.strategies.iterative import ITERATIVE, previous_context, self_ask
 from shrag.serving.strategies.planning.plan import PlanStrategy, Steps
 from tests.support.scripted_models import ScriptFile
+
+# Written out, so that a change of the module's own is noticed.
+MOST_TURNS = 5
 
 BOTH = "LSTM은 양파와 지하수위를 얼마나 잘 예측하는가?"
 ONION, GROUNDWATER = "LSTM의 양파 도매가격 예측 오차는 얼마인가?", "LSTM의 지하수위 예측 효율은 얼마인가?"

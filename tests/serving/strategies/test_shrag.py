@@ -13,7 +13,10 @@ from shrag.serving.errors import StrategyUnavailable
 from shrag.serving.events import Ranking
 from shrag.serving.request import Request, parse_question
 from shrag.serving.retrieval.ranking import reciprocal_rank_fusion
-from shrag.serving.strategies.shrag import LSA_COSINE_WEIGHT, hybrid_strategy
+from shrag.serving.strategies.shrag import hybrid_strategy
+
+# Written out, so that a change of the module's own is noticed.
+LSA_COSINE_WEIGHT = 0.1
 
 QUESTION = "LSTM으로 양파 도매가격을 예측하면 ARIMA보다 오차가 얼마나 줄어드는가?"
 

@@ -71,7 +71,7 @@ def test_a_section_of_one_record_has_its_title_and_its_mark_once() -> None:
     end = text.feed(replace(_answer(lead, other, third), quoted_language="ko", uncovered=("tea",)))
     lines = end.split("\n\n")
     assert lines[1:3] == [
-        "The record that answers best is in Korean; it is quoted in its own language.",
+        "The closest record is in Korean; it is quoted in its own language.",
         "Not covered: tea",
     ]
     assert lines[3].startswith("*Extractive")

@@ -2,16 +2,20 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from shrag.indexing.query import any_of
 from shrag.serving.engine import Engine
 from shrag.serving.retrieval.query_terms import text_terms
 from shrag.serving.strategies.pipeline.query_expansion import (
-    FIRST_SEARCH,
-    LONGEST_QUERY,
     ExpandedQuery,
     augment_by_words,
     hypotheses_by_sentences,
     query_of_text,
 )
+from tests.support.incomplete_store import IncompleteStore
+
+# Written out, so that a change of the module's own is noticed.
+FIRST_SEARCH = 10
+LONGEST_QUERY = 300
 
 
 def _made(demo: Engine, question: str, language: str, count: int, *, glossary: bool = True) -> list[str]:
@@ -54,6 +58,18 @@ def _supposed(demo: Engine, question: str, count: int) -> list[ExpandedQuery]:
     index = demo.open_index
     words = text_terms(question, index)
     return hypotheses_by_sentences(words, query_of_text(question, index, "question"), count, index)
+
+
+def test_no_hypothesis_is_taken_from_an_incomplete_record(demo: Engine) -> None:
+    question = "LSTM으로 양파 도매가격을 예측하면 오차가 얼마나 줄어드는가?"
+    index = replace(demo.open_index, store=IncompleteStore(demo.open_index.store))
+    own = query_of_text(question, index, "question")
+    assert len(_supposed(demo, question, 2)) == 2
+    assert hypotheses_by_sentences(text_terms(question, index), own, 2, index) == []
+    # One that is left out does not end the search.
+    first, *_ = demo.open_index.searcher.search([any_of(own.terms)], FIRST_SEARCH)[0]
+    others = replace(demo.open_index, store=IncompleteStore(demo.open_index.store, {first.docid}))
+    assert len(hypotheses_by_sentences(text_terms(question, others), own, 2, others)) == 2
 
 
 def test_hypotheses_by_sentences_hold_most_of_the_question_one_per_record(demo: Engine) -> None:

@@ -8,8 +8,11 @@ from shrag.corpora.records import Record
 from shrag.models.errors import InvalidOutput
 from shrag.serving.llm.call_budget import BudgetedModel
 from shrag.serving.request import Question
-from shrag.serving.strategies.planning.sub_answers import LONGEST_RESPONSE, NO_ANSWER, SubAnswer, respond
+from shrag.serving.strategies.planning.sub_answers import NO_ANSWER, SubAnswer, respond
 from tests.support.scripted_models import ScriptedModel
+
+# Written out, so that a change of the module's own is noticed.
+LONGEST_RESPONSE = 600
 
 QUESTION = Question("얼마나 차폐하는가?", "ko")
 

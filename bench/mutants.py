@@ -1,0 +1,321 @@
+"""Mutation testing of a random sample: ``make mutants``, or ``python -m bench.mutants --count 300 --seed 17``.
+
+A mutant is the source with one small mistake in it (Cosmic Ray's operators): ``<`` for ``<=``, ``and`` for ``or``, a
+number off by one, a loop that never runs. Each is tried in a copy of the working tree against the tests that mirror its
+module, then against the quick tests of other files that import it. A module that no file mirrors is tried against all
+tests that import it, then against those of the mirroring folder and of the folders above it, but for ``tests``. A
+mutant is found when a test fails that passes without it, or does not end. Results are appended to ``--output``, one
+JSON object a line; mutants that stand there already are not run again.
+"""
+
+from __future__ import annotations
+
+import argparse
+import ast
+import difflib
+import json
+import os
+import random
+import re
+import resource
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import asdict, dataclass
+from itertools import groupby
+from pathlib import Path
+from queue import Empty, SimpleQueue
+
+from cosmic_ray.ast import ast_nodes, get_ast
+from cosmic_ray.mutating import mutate_code
+from cosmic_ray.plugins import get_operator
+
+ROOT = Path(__file__).resolve().parent.parent
+PACKAGES = ("corpora", "indexing", "serving", "models", "evaluation", "cli")
+BINARY = (
+    "Add_Sub Sub_Add Mul_Div Div_Mul Div_FloorDiv FloorDiv_Div FloorDiv_Mul Mod_FloorDiv Pow_Mul "
+    "BitOr_BitAnd BitAnd_BitOr"
+)
+COMPARISON = (
+    "Eq_NotEq NotEq_Eq Is_IsNot IsNot_Is Lt_LtE Lt_GtE LtE_Lt LtE_Gt Gt_GtE Gt_LtE GtE_Gt GtE_Lt"  # boundary, opposite
+)
+OPERATORS = (
+    *(f"ReplaceBinaryOperator_{pair}" for pair in BINARY.split()),
+    *(f"ReplaceComparisonOperator_{pair}" for pair in COMPARISON.split()),
+    *"AddNot ReplaceUnaryOperator_USub_UAdd ReplaceUnaryOperator_Delete_Not ReplaceTrueWithFalse".split(),
+    *"ReplaceFalseWithTrue ReplaceAndWithOr ReplaceOrWithAnd ReplaceBreakWithContinue".split(),
+    *"ReplaceContinueWithBreak ExceptionReplacer NumberReplacer RemoveDecorator ZeroIterationForLoop".split(),
+)
+BUILDING = ("corpora", "indexing", "models")
+"""Packages whose mistakes may change the indexes that tests build."""
+
+SELECTION = "not (soak or vllm or data)"
+QUICK = "not (browser or data or process or slow or soak or vllm)"
+"""Which tests are run of those that mirror a module, and of others."""
+
+TIMEOUT = 600
+MEMORY = 8 << 30
+
+
+@dataclass(frozen=True, slots=True)
+class Mutant:
+    """One mistake: the operator's ``occurrence``-th place in a file."""
+
+    path: str
+    line: int
+    operator: str
+    occurrence: int
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """What the tests made of a mutant; ``found_by`` is empty for a survivor, ``change`` its diff."""
+
+    mutant: Mutant
+    found_by: str
+    seconds: float
+    change: str
+
+
+def main() -> None:
+    """Run the sample that the command line asks for, and print the report."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--count", type=int, default=300, help="mutants in the sample (%(default)s)")
+    parser.add_argument("--seed", type=int, default=17, help="of the sample (%(default)s)")
+    parser.add_argument("--workers", type=int, default=os.cpu_count() or 1, help="mutants at once (%(default)s)")
+    parser.add_argument("--output", type=Path, default=ROOT / "var" / "mutants.jsonl", help="results (%(default)s)")
+    parser.add_argument("--minutes", type=float, default=600, help="begin no mutant after these (%(default)s)")
+    chosen = parser.parse_args()
+    mutants = sample(chosen.count, chosen.seed)
+    chosen.output.parent.mkdir(parents=True, exist_ok=True)
+    done = {outcome.mutant: outcome for outcome in read_outcomes(chosen.output)}
+    waiting = SimpleQueue[Mutant]()
+    for mutant in mutants:
+        if mutant not in done:
+            waiting.put(mutant)
+    end, writing = time.monotonic() + 60 * chosen.minutes, threading.Lock()
+
+    def work() -> None:
+        with tempfile.TemporaryDirectory(prefix="shrag-mutants-") as folder:
+            tree = copy_tree(Path(folder))
+            while time.monotonic() < end:
+                try:
+                    mutant = waiting.get_nowait()
+                except Empty:
+                    return
+                outcome = try_mutant(tree, mutant)
+                with writing, chosen.output.open("a", encoding="utf-8") as file:
+                    done[mutant] = outcome
+                    file.write(json.dumps(asdict(outcome), ensure_ascii=False) + "\n")
+                    state = f"found by {outcome.found_by}" if outcome.found_by else "SURVIVED"
+                    name = f"{mutant.path}:{mutant.line} {mutant.operator}"
+                    number = sum(each in done for each in mutants)
+                    print(f"{number}/{len(mutants)} {name}: {state}, {outcome.seconds:.0f} s", flush=True)
+
+    with ThreadPoolExecutor(chosen.workers) as pool:
+        for worker in [pool.submit(work) for _ in range(chosen.workers)]:
+            worker.result()
+    print(report([done[mutant] for mutant in mutants if mutant in done], len(mutants)))
+
+
+def sample(count: int, seed: int) -> list[Mutant]:
+    """Return mutants drawn without replacement; every place counts once, however many operators fit there."""
+    places = [
+        list(group)
+        for package in PACKAGES
+        for path in sorted((ROOT / package).rglob("*.py"))
+        for _, group in groupby(
+            sorted(_mutants(path), key=lambda found: (found[0], found[1].operator)), key=lambda found: found[0]
+        )
+    ]
+    draw = random.Random(seed)
+    print(
+        f"{len(places):,} places for a mistake; {min(count, len(places))} of them are tried (seed {seed})", flush=True
+    )
+    return [draw.choice(place)[1] for place in draw.sample(places, min(count, len(places)))]
+
+
+def _mutants(path: Path) -> Iterator[tuple[tuple[int, int], Mutant]]:
+    """Yield a file's mutants with their places, but those in annotations, which never run."""
+    source = path.read_text(encoding="utf-8")
+    nodes = list(ast_nodes(get_ast(source)))
+    skipped = _annotations(source)
+    for name in OPERATORS:
+        operator = get_operator(f"core/{name}")()
+        places = (place for node in nodes for place, _ in operator.mutation_positions(node))
+        for occurrence, place in enumerate(places):
+            if not any(start <= place < end for start, end in skipped):
+                yield place, Mutant(str(path.relative_to(ROOT)), place[0], name, occurrence)
+
+
+def _annotations(source: str) -> list[tuple[tuple[int, int], tuple[int, int]]]:
+    """Return where annotations and imports for types stand, as pairs of line and column."""
+    found: list[ast.AST | None] = []
+    for node in ast.walk(ast.parse(source)):
+        match node:
+            case ast.arg() | ast.AnnAssign():
+                found.append(node.annotation)
+            case ast.FunctionDef() | ast.AsyncFunctionDef():
+                found.append(node.returns)
+            case ast.If(test=ast.Name(id="TYPE_CHECKING")):
+                found.append(node)
+    return [
+        ((node.lineno, node.col_offset), (node.end_lineno or 0, node.end_col_offset or 0))
+        for node in found
+        if isinstance(node, ast.expr | ast.stmt)
+    ]
+
+
+def copy_tree(folder: Path) -> Path:
+    """Copy the working tree, and link its packages as ``shrag`` in ``links`` beside it."""
+    tree = folder / "tree"
+    listed = subprocess.run(
+        ["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard"],
+        cwd=ROOT,
+        capture_output=True,
+        check=True,
+    )
+    for name in listed.stdout.decode().split("\0"):
+        if name and (ROOT / name).is_file():
+            (tree / name).parent.mkdir(parents=True, exist_ok=True)
+            shutil.copy2(ROOT / name, tree / name)
+    package = folder / "links" / "shrag"
+    package.mkdir(parents=True)
+    for target in (*PACKAGES, "prompts", "shrag/__init__.py", "shrag/py.typed"):
+        (package / Path(target).name).symlink_to(tree / target)
+    where = [sys.executable, "-c", "import shrag.cli.main; print(shrag.cli.main.__file__)"]
+    imported = subprocess.run(where, cwd=tree, env=_environment(tree), capture_output=True, text=True, check=True)
+    assert imported.stdout.startswith(str(package)), f"tests would import {imported.stdout}"
+    return tree
+
+
+def try_mutant(tree: Path, mutant: Mutant) -> Outcome:
+    """Make the mistake in ``tree``, run the tests in stages until one fails, and take it back."""
+    file = tree / mutant.path
+    source = file.read_text(encoding="utf-8")
+    mutated = mutate_code(source, get_operator(f"core/{mutant.operator}")(), mutant.occurrence)
+    assert mutated is not None
+    change = "\n".join(
+        line
+        for line in difflib.unified_diff(source.splitlines(), mutated.splitlines(), lineterm="", n=0)
+        if line[0] in "+-" and line[:3] not in ("+++", "---")
+    )
+    built = None if mutant.path.startswith(BUILDING) else tree.parent / "built"
+    start = time.monotonic()
+    found = ""
+    stages = _stages(tree, mutant.path)
+    for stage, files in stages.items():
+        selection = QUICK if stages["mirror"] and stage != "mirror" else SELECTION
+        file.write_text(mutated, encoding="utf-8")
+        try:
+            failure = run_tests(tree, files, built, selection) if files else ""
+        finally:
+            file.write_text(source, encoding="utf-8")
+        # The same over the source as it is: what fails or does not end there too has found nothing.
+        if failure and not run_tests(tree, [failure] if "::" in failure else files, built, selection):
+            found = f"{stage}: {failure}"
+            break
+    return Outcome(mutant, found, time.monotonic() - start, change)
+
+
+def _stages(tree: Path, path: str) -> dict[str, list[str]]:
+    """Return the files of tests that are run for a module, in stages; no file twice."""
+    module = Path(path)
+    folder = tree / "tests" / module.parent
+    parent, stem = "shrag." + ".".join(module.parent.parts), module.stem
+    imported = re.compile(rf"(from|import) {re.escape(parent)}\.{stem}\b|from {re.escape(parent)} import .*\b{stem}\b")
+    mirror = [file for file in (folder / f"test_{stem}.py",) if file.exists()]
+    importing = [
+        file
+        for file in sorted((tree / "tests").rglob("test_*.py"))
+        if file not in mirror
+        and not {"browser", "architecture", "vllm"} & set(file.parts)
+        and imported.search(file.read_text(encoding="utf-8"))
+    ]
+    folders = [] if mirror else [tree / "tests" / each for each in (module.parent, *module.parent.parents[:-1])]
+    beside = [file for each in folders for file in sorted(each.glob("test_*.py")) if file not in importing]
+    stages = {"mirror": mirror, "importing": importing, "beside": beside}
+    return {stage: [str(file.relative_to(tree)) for file in files] for stage, files in stages.items()}
+
+
+def run_tests(tree: Path, tests: Sequence[str], built: Path | None = None, selection: str = SELECTION) -> str:
+    """Return the first test that failed, or what else went wrong, or nothing where all passed.
+
+    ``built`` is a folder for what tests build once, where the mutant does not change that.
+    """
+    command = [sys.executable, "-m", "pytest", "-x", "-p", "no:cacheprovider", "-m", selection, "--no-header", "-rfE"]
+    temporary = tree.parent / "pytest"
+    environment = _environment(tree)
+    if built is not None:
+        built.mkdir(exist_ok=True)
+        environment["SHRAG_BUILT_ONCE"] = str(built)
+    with subprocess.Popen(
+        [*command, f"--basetemp={temporary}", *tests],
+        cwd=tree, env=environment, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, start_new_session=True,
+    ) as process:  # fmt: skip
+        resource.prlimit(process.pid, resource.RLIMIT_DATA, (MEMORY, MEMORY))
+        try:
+            output = process.communicate(timeout=TIMEOUT)[0]
+        except subprocess.TimeoutExpired:
+            return f"no end within {TIMEOUT} s"
+        finally:
+            _kill_group(process.pid)
+    if process.returncode in {0, 5}:  # 5: no test of these files is selected
+        return ""
+    failed = re.search(r"^(?:FAILED|ERROR) (.+?)(?: - .*)?$", output, re.MULTILINE)
+    return failed[1] if failed else (output.split("\n")[-2:] or [f"status {process.returncode}"])[0]
+
+
+def _environment(tree: Path) -> dict[str, str]:
+    """Return the environment in which ``shrag`` is the copy: the installed one stands behind PYTHONPATH."""
+    # Safe: without the working folder, whose ``shrag`` has no packages of its own.
+    path = os.pathsep.join([str(tree.parent / "links"), str(tree)])
+    return {**os.environ, "PYTHONPATH": path, "PYTHONSAFEPATH": "1", "PYTHONDONTWRITEBYTECODE": ""}
+
+
+def _kill_group(group: int) -> None:
+    """End what a test left running."""
+    try:
+        os.killpg(group, signal.SIGKILL)
+    except ProcessLookupError:
+        return
+
+
+def read_outcomes(path: Path) -> Iterator[Outcome]:
+    """Yield the outcomes of earlier runs."""
+    if path.exists():
+        for line in path.read_text(encoding="utf-8").splitlines():
+            entry = json.loads(line)
+            yield Outcome(Mutant(**entry["mutant"]), entry["found_by"], entry["seconds"], entry["change"])
+
+
+def report(outcomes: Sequence[Outcome], wanted: int) -> str:
+    """Return a table by package, and the survivors."""
+    run = Counter(_package(outcome) for outcome in outcomes)
+    found = Counter(_package(outcome) for outcome in outcomes if outcome.found_by)
+    mirror = Counter(_package(outcome) for outcome in outcomes if outcome.found_by.startswith("mirror"))
+    lines = [f"{len(outcomes)} of {wanted} mutants run", "", "package     run  found  by the mirroring tests  survived"]
+    for package in (*PACKAGES, "all"):
+        total, seen, first = (sum(c.values()) if package == "all" else c[package] for c in (run, found, mirror))
+        share = f"{seen / total:6.0%}" if total else "     –"
+        lines.append(f"{package:10} {total:4} {share} {first:24} {total - seen:9}")
+    lines += ["", "Survivors:"]
+    for outcome in outcomes:
+        if not outcome.found_by:
+            lines += [f"{outcome.mutant.path}:{outcome.mutant.line} {outcome.mutant.operator}", outcome.change]
+    return "\n".join(lines)
+
+
+def _package(outcome: Outcome) -> str:
+    return outcome.mutant.path.partition("/")[0]
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,243 @@
+"""Parser: reads source files in a process of its own, whose time, memory and output are limited.
+
+    this process                     worker process (parser_worker)
+    Parser(limits).read(path, …) ──▶ ParseRequest
+    yields items                 ◀── ParsedBatch, until one says that the file has ended
+
+One worker reads many files. A file that crashes it or exceeds a limit ends in a reject, and the next file has a new
+worker. Messages are MessagePack after four bytes of length, on the worker's stdin and stdout.
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+import struct
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import suppress
+from pathlib import Path
+from typing import IO, Literal, NamedTuple, cast
+
+import msgspec
+
+from shrag.corpora.errors import CorpusError
+from shrag.corpora.formats.mapped_json import JsonlKeys
+from shrag.corpora.formats.registry import Format
+from shrag.corpora.readers.item import ParsedItem
+
+COMMAND = (sys.executable, "-P", "-m", "shrag.corpora.ingest.parser_worker")
+"""Command of the worker; its argument is the limit of memory in bytes."""
+
+WAITING = 50
+"""Most seconds for each second of processor time: beyond them a worker waits for data, as a busy machine is faster."""
+
+_LENGTH = struct.Struct(">I")
+_MIB = 2**20
+
+
+class ParserLimits(msgspec.Struct, frozen=True):
+    """Limits for reading one file.
+
+    Attributes:
+        seconds: Processor time, which does not depend on other programs.
+        seconds_per_mib: More of it for each MiB of the file.
+        memory: Bytes of address space of the worker.
+        output: Bytes of the records, as messages.
+        output_ratio: More of them for each byte of the file.
+    """
+
+    seconds: float = 120
+    seconds_per_mib: float = 10
+    memory: int = 2048 * _MIB
+    output: int = 256 * _MIB
+    output_ratio: int = 64
+
+    def file_seconds(self, size: int) -> float:
+        """Return the processor time for a file of ``size`` bytes."""
+        return self.seconds + self.seconds_per_mib * size / _MIB
+
+    def file_output(self, size: int) -> int:
+        """Return the bytes of output for a file of ``size`` bytes."""
+        return self.output + self.output_ratio * size
+
+
+class ParseRequest(msgspec.Struct, frozen=True, array_like=True):
+    """A file to read; ``keys`` are those of the format jsonl."""
+
+    path: bytes
+    format: str
+    keys: JsonlKeys | None
+    repair: bool
+    seconds: float
+    output: int
+
+
+class ParsedBatch(msgspec.Struct, frozen=True, array_like=True):
+    """Items of a file in order, and the number of repairs in them by kind.
+
+    Attributes:
+        ended: Whether the file ended with them: read to its end, with an error that ends the addition, or with a
+            reject.
+        message: The error or the reason of the reject, from :func:`encode_text`.
+    """
+
+    items: list[ParsedItem] = []
+    repairs: dict[str, int] = {}
+    ended: Literal["", "end", "error", "reject"] = ""
+    message: bytes = b""
+
+
+class ParsedItems(NamedTuple):
+    """Items of a file in order, and the number of repairs in them by kind."""
+
+    items: list[ParsedItem]
+    repairs: dict[str, int]
+
+
+class _Worker(NamedTuple):
+    process: subprocess.Popen[bytes]
+    requests: IO[bytes]
+    replies: IO[bytes]
+
+
+class Parser:
+    """Reads files in a worker; a context manager, which ends it. Used by one thread."""
+
+    def __init__(self, limits: ParserLimits) -> None:
+        self._limits = limits
+        self._worker: _Worker | None = None
+        self._ready = False
+
+    def __enter__(self) -> Parser:
+        self._start()  # it loads while the draft is prepared
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.stop()
+
+    def read(self, path: Path, format: Format, *, repair: bool) -> Iterator[ParsedItems]:
+        """Yield the items of a file, in batches; the last item is a reject if the file was not read to its end.
+
+        Args:
+            path: The file.
+            format: Its format, one of the registry.
+            repair: Whether to repair the records (:mod:`shrag.corpora.text.repairs`).
+
+        Raises:
+            CorpusError: As :func:`~shrag.corpora.formats.detection.read_source`; or the worker does not start.
+        """
+        size = _size(path)
+        seconds, output = self._limits.file_seconds(size), self._limits.file_output(size)
+        worker = self._ready_worker()
+        last: ParsedItem | None = None
+        whole = False
+        try:
+            with suppress(BrokenPipeError):  # a worker that has ended gives no reply either
+                request = ParseRequest(os.fsencode(path), format.name, format.keys, repair, seconds, output)
+                send_message(worker.requests, msgspec.msgpack.encode(request))
+            while not whole:
+                batch = self._receive(worker, seconds)
+                last = batch.items[-1] if batch.items else last
+                yield ParsedItems(batch.items, batch.repairs)
+                if batch.ended == "error":
+                    raise CorpusError(decode_text(batch.message))
+                if batch.ended == "reject":
+                    yield ParsedItems([_reject(last, decode_text(batch.message))], {})
+                    return
+                whole = batch.ended == "end"
+        finally:
+            if not whole and self._worker is worker:
+                self.stop()
+
+    def stop(self) -> None:
+        """End the worker; the next file has a new one."""
+        if self._worker is None:
+            return
+        process, requests, replies = self._worker
+        self._worker = None
+        process.kill()
+        process.wait()
+        replies.close()
+        with suppress(BrokenPipeError):
+            requests.close()
+
+    def _receive(self, worker: _Worker, seconds: float) -> ParsedBatch:
+        data = receive_message(worker.replies)
+        if data is not None:
+            return _decode_batch(data)
+        return ParsedBatch(ended="reject", message=encode_text(_cause_of_death(worker.process.wait(), seconds)))
+
+    def _ready_worker(self) -> _Worker:
+        worker = self._worker or self._start()
+        if not self._ready and receive_message(worker.replies) is None:
+            raise CorpusError(
+                f"The process that reads files ended at its start (exit status {worker.process.wait()}): allow it more "
+                f"memory with --max-memory, it may use {self._limits.memory // _MIB} MiB."
+            )
+        self._ready = True
+        return worker
+
+    def _start(self) -> _Worker:
+        process = subprocess.Popen(  # noqa: S603  (our own module)
+            [*COMMAND, str(self._limits.memory)],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,
+        )
+        self._ready = False
+        self._worker = _Worker(process, cast("IO[bytes]", process.stdin), cast("IO[bytes]", process.stdout))
+        return self._worker
+
+
+def send_message(stream: IO[bytes], data: bytes) -> None:
+    """Write an encoded message; raises ``BrokenPipeError`` if nothing reads it."""
+    stream.write(_LENGTH.pack(len(data)) + data)
+    stream.flush()
+
+
+def receive_message(stream: IO[bytes]) -> bytes | None:
+    """Return the next message, encoded, or None where the other side has ended."""
+    header = stream.read(_LENGTH.size)
+    if len(header) < _LENGTH.size:
+        return None
+    (length,) = _LENGTH.unpack(header)
+    data = stream.read(length)
+    return data if len(data) == length else None
+
+
+def encode_text(text: str) -> bytes:
+    """Encode text with surrogates, such as those in names of files that are not UTF-8."""
+    return text.encode("utf-8", "surrogatepass")
+
+
+def decode_text(data: bytes) -> str:
+    """Decode what :func:`encode_text` made."""
+    return data.decode("utf-8", "surrogatepass")
+
+
+def _reject(last: ParsedItem | None, reason: str) -> ParsedItem:
+    if last is None:
+        return ParsedItem(1, 0, f"the file was not read: {reason}")
+    return ParsedItem(last.number, last.offset, f"the file was not read beyond the item on this line: {reason}")
+
+
+def _cause_of_death(status: int, seconds: float) -> str:
+    if status == -signal.SIGPROF:
+        return f"it takes more than {seconds:.0f} s of processor time; allow more with --max-seconds"
+    if status == -signal.SIGALRM:
+        return f"the process that read it waited more than {WAITING * seconds:.0f} s for its data"
+    if status < 0:
+        return f"the process that read it was ended by {signal.Signals(-status).name}"
+    return f"the process that read it ended with exit status {status}"
+
+
+def _size(path: Path) -> int:
+    try:
+        return path.stat().st_size
+    except OSError:
+        return 0  # the worker says what is wrong with it
+
+
+_decode_batch = msgspec.msgpack.Decoder(ParsedBatch).decode

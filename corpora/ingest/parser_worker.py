@@ -1,0 +1,127 @@
+"""The worker process of :class:`~shrag.corpora.ingest.parser.Parser`: reads files within limits, until stdin ends."""
+
+from __future__ import annotations
+
+import os
+import resource
+import signal
+import sys
+from collections import Counter
+from pathlib import Path
+from typing import IO, Literal
+
+import msgspec
+
+from shrag.corpora.errors import CorpusError
+from shrag.corpora.formats.detection import read_source
+from shrag.corpora.formats.registry import Format, find_format, jsonl_format
+from shrag.corpora.ingest.parser import (
+    WAITING,
+    ParsedBatch,
+    ParseRequest,
+    encode_text,
+    receive_message,
+    send_message,
+)
+from shrag.corpora.readers.item import ParsedItem
+from shrag.corpora.records import Record
+from shrag.corpora.text.repairs import repair_record
+
+_MIB = 2**20
+_BATCH_ITEMS = 256
+_BATCH_CHARACTERS = 2**18
+_LONGEST_REASON = 500
+
+
+class _OutputExceeded(Exception):
+    pass
+
+
+class _FileTask:
+    """Reads one file and sends its items."""
+
+    def __init__(self, request: ParseRequest, replies: IO[bytes]) -> None:
+        self._request, self._replies = request, replies
+        self._items: list[ParsedItem] = []
+        self._repairs: Counter[str] = Counter()
+        self._characters = self._sent = 0
+
+    def run(self, memory: int) -> None:
+        """Read the file; ``memory`` is the limit that a reject names."""
+        signal.setitimer(signal.ITIMER_PROF, self._request.seconds)
+        self._start_waiting()
+        try:
+            self._read()
+            self._send("end")
+        except CorpusError as error:
+            self._send("error", str(error))
+        except MemoryError:
+            self._items.clear()  # the batch itself may be what is too large
+            self._send("reject", f"it needs more than {memory // _MIB} MiB of memory; allow more with --max-memory")
+        except _OutputExceeded:
+            self._items.clear()
+            self._send("reject", f"it becomes more than {self._request.output // _MIB} MiB of records")
+        except Exception as error:
+            # A malformed file raises anything, from any library that reads it.
+            self._send("reject", f"{type(error).__name__}: {error}"[:_LONGEST_REASON])
+        finally:
+            signal.setitimer(signal.ITIMER_PROF, 0)
+            signal.setitimer(signal.ITIMER_REAL, 0)
+
+    def _read(self) -> None:
+        for item in read_source(Path(os.fsdecode(self._request.path)), _format(self._request)):
+            if isinstance(item.outcome, Record):
+                self._add(item, item.outcome)
+            else:
+                self._items.append(item)
+            if len(self._items) >= _BATCH_ITEMS or self._characters >= _BATCH_CHARACTERS:
+                self._send()
+
+    def _add(self, item: ParsedItem, record: Record) -> None:
+        if self._request.repair:
+            record, repairs = repair_record(record)
+            self._repairs.update(repairs)
+            item = item._replace(outcome=record)
+        self._items.append(item)
+        self._characters += len(record.title) + len(record.text)
+
+    def _send(self, ended: Literal["", "end", "error", "reject"] = "", message: str = "") -> None:
+        """Send the items, unless they exceed the limit of output; waiting for the other side is not limited."""
+        batch = msgspec.msgpack.encode(ParsedBatch(self._items, self._repairs, ended, encode_text(message)))
+        self._sent += len(batch)
+        if self._sent > self._request.output and not message:
+            raise _OutputExceeded
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        send_message(self._replies, batch)
+        self._start_waiting()
+        self._items.clear()
+        self._repairs.clear()
+        self._characters = 0
+
+    def _start_waiting(self) -> None:
+        signal.setitimer(signal.ITIMER_REAL, WAITING * self._request.seconds)
+
+
+def _format(request: ParseRequest) -> Format:
+    return jsonl_format(request.keys) if request.keys else find_format(request.format)
+
+
+def main() -> None:
+    """Read files until stdin ends; the process's argument is the limit of its memory in bytes."""
+    memory = int(sys.argv[1])
+    _, most = resource.getrlimit(resource.RLIMIT_AS)
+    resource.setrlimit(resource.RLIMIT_AS, (memory if most == resource.RLIM_INFINITY else min(memory, most), most))
+    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C at the terminal is for the process that started this one
+    requests, replies = sys.stdin.buffer, sys.stdout.buffer
+    decode = msgspec.msgpack.Decoder(ParseRequest).decode
+    try:
+        send_message(replies, msgspec.msgpack.encode(ParsedBatch()))
+        while (request := receive_message(requests)) is not None:
+            _FileTask(decode(request), replies).run(memory)
+    except BrokenPipeError:
+        os._exit(0)  # the process that started this one has ended
+
+
+if __name__ == "__main__":
+    main()

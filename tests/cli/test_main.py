@@ -1,0 +1,83 @@
+"""The command line as a whole: exit statuses of errors and of closed pipes."""
+
+from __future__ import annotations
+
+import os
+import sys
+from io import StringIO
+
+import pytest
+
+from shrag.cli import main
+from shrag.corpora.errors import CorpusError
+from shrag.corpora.files import DiskFull
+from shrag.evaluation.errors import EvaluationError, PlotLibraryMissing, ResultsMismatch
+from shrag.indexing.errors import (
+    DependencyMissing,
+    DictionaryRejected,
+    GlossaryRejected,
+    IndexDamaged,
+    IndexingError,
+    IndexMismatch,
+    IndexMissing,
+    TooManyRejectedRecords,
+    UnknownEncoder,
+)
+from shrag.models.errors import (
+    BudgetTooSmall,
+    InvalidOutput,
+    ModelRefused,
+    ModelUnavailable,
+    OutOfMemory,
+    PlanRejected,
+    UnknownArchitecture,
+    UnknownName,
+    WeightsRejected,
+)
+from shrag.serving.errors import (
+    AddressTaken,
+    KeyRejected,
+    QuestionError,
+    SettingRejected,
+    StrategyUnavailable,
+    UnknownReranker,
+    UnknownStrategy,
+)
+
+STATUS: dict[int, tuple[type[Exception], ...]] = {
+    1: (IndexingError,),
+    2: (AddressTaken, PlanRejected, SettingRejected, UnknownEncoder, UnknownName, UnknownReranker, UnknownStrategy),
+    3: (
+        *(CorpusError, DictionaryRejected, EvaluationError, GlossaryRejected, KeyRejected, ModelRefused, QuestionError),
+        *(TooManyRejectedRecords, UnknownArchitecture, WeightsRejected),
+    ),
+    4: (IndexDamaged, IndexMismatch, IndexMissing, ResultsMismatch, StrategyUnavailable),
+    5: (BudgetTooSmall, DiskFull, OutOfMemory),
+    6: (DependencyMissing, InvalidOutput, ModelUnavailable, PlotLibraryMissing),
+}
+
+
+@pytest.mark.parametrize(
+    ("error", "status"), [(error, status) for status, errors in STATUS.items() for error in errors]
+)
+def test_each_error_is_one_line_and_has_its_exit_status(
+    error: type[Exception], status: int, capsys: pytest.CaptureFixture[str]
+) -> None:
+    raised = error.__new__(error, "What is wrong: what to do.")
+    assert main._report(raised) == status
+    assert capsys.readouterr() == ("", "shrag: What is wrong: what to do.\n")
+
+
+class _ClosedPipe(StringIO):
+    def flush(self) -> None:
+        raise BrokenPipeError
+
+
+def test_a_pipe_that_was_closed_before_the_last_line_is_no_error(monkeypatch: pytest.MonkeyPatch) -> None:
+    ended: list[int] = []
+    monkeypatch.setattr(os, "_exit", ended.append)
+    monkeypatch.setattr(main, "run", lambda _arguments: 3)
+    main.main()
+    monkeypatch.setattr(sys, "stdout", _ClosedPipe())
+    main.main()
+    assert ended == [3, 0]

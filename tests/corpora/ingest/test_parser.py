@@ -1,0 +1,186 @@
+"""Files that cost too much to read, or end their reader, are rejects: the files before and after them are read."""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import re
+import signal
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from itertools import chain
+from pathlib import Path
+
+import pytest
+
+from shrag.cli.commands.corpus import add
+from shrag.cli.main import run
+from shrag.corpora.errors import CorpusError
+from shrag.corpora.formats.mapped_json import JsonlKeys
+from shrag.corpora.formats.registry import FORMATS, jsonl_format
+from shrag.corpora.ingest.add import add_corpus
+from shrag.corpora.ingest.parser import Parser, ParserLimits
+from shrag.corpora.records import Record
+from shrag.corpora.store.open_corpus import open_corpus, stored_rejects
+from tests.support.parser_bombs import repeated_title, shared_stream_pdf, wide_json
+
+pytestmark = [pytest.mark.process, pytest.mark.slow]
+
+MIB = 2**20
+LINE = '{"CN": "%d", "title": "A title", "abstract": "This studyis new."}\n'
+
+
+def _documents(folder: Path, name: str, data: bytes) -> list[Path]:
+    """Write the file between two good ones."""
+    paths = [folder / "0.txt", folder / name, folder / "2.txt"]
+    for path, content in zip(paths, (b"A paper.\n\nIts text.", data, b"Another.\n\nIts text."), strict=True):
+        path.write_bytes(content)
+    return paths
+
+
+BOMBS = [
+    ("1.pdf", shared_stream_pdf(4_999), ParserLimits(seconds=2), "it takes more than 2 s of processor time; .*seconds"),
+    ("1.json", wide_json(2 * MIB), ParserLimits(memory=160 * MIB), "it needs more than 160 MiB of memory; .*--max-mem"),
+    (
+        "1.json",
+        repeated_title(100_000, 40),
+        ParserLimits(output=MIB, output_ratio=0),
+        "beyond the item on this line: it becomes more than 1 MiB of records",
+    ),
+]
+
+
+@pytest.mark.parametrize(("name", "data", "limits", "reason"), BOMBS, ids=["time", "memory", "output"])
+def test_a_file_beyond_a_limit_is_one_reject_and_the_files_around_it_are_read(
+    tmp_path: Path, name: str, data: bytes, limits: ParserLimits, reason: str
+) -> None:
+    paths = _documents(tmp_path, name, data)
+    manifest = add_corpus(tmp_path, "c", "papers", paths, limits=limits, max_rejects=1).manifest
+    (reject,) = stored_rejects(tmp_path, "c")
+    assert (reject.file, reject.line, reject.offset) == (str(paths[1]), 1, 0)
+    assert re.search(reason, reject.reason)
+    before, faulty, after = manifest.sources
+    assert (before.records, before.rejected, after.records, after.rejected) == (1, 0, 1, 0)
+    assert faulty.rejected == 1
+    assert faulty.lines == faulty.records + 1
+    assert (faulty.bytes, len(faulty.sha256)) == (len(data), 64)
+    docids = [record.docid for record in open_corpus(tmp_path, "c")[1]]
+    assert docids == ["0#0", *(f"p#{number}" for number in range(faulty.records)), "2#0"]
+
+
+def test_time_and_output_grow_with_the_file() -> None:
+    limits = ParserLimits()
+    assert [limits.file_seconds(size) for size in (0, MIB, 100 * MIB)] == [120, 130, 1_120]
+    assert [limits.file_output(size) // MIB for size in (0, MIB, 100 * MIB)] == [256, 320, 6_656]
+
+
+def test_a_small_pdf_needs_little_memory(tmp_path: Path) -> None:
+    path = tmp_path / "a.pdf"
+    path.write_bytes(shared_stream_pdf(3, 20))
+    with Parser(ParserLimits(memory=128 * MIB)) as parser:
+        ((items, _),) = parser.read(path, FORMATS["papers"], repair=True)
+    assert [type(item.outcome) for item in items] == [Record]
+
+
+def test_a_reader_that_is_killed_ends_its_file_at_the_last_line_received_and_another_takes_its_place(
+    tmp_path: Path,
+) -> None:
+    path = tmp_path / "a.jsonl"
+    path.write_text("".join(LINE % number for number in range(5_000)))
+    with Parser(ParserLimits()) as parser:
+        batches = parser.read(path, FORMATS["scienceon"], repair=True)
+        items = [*next(batches).items]
+        assert parser._worker is not None
+        parser._worker.process.send_signal(signal.SIGSEGV)
+        items.extend(chain.from_iterable(batch.items for batch in batches))
+        *records, last = items
+        assert [item.number for item in records] == list(range(1, len(records) + 1))
+        assert all(isinstance(item.outcome, Record) for item in records)
+        assert len(records) < 5_000
+        assert (last.number, last.offset) == (records[-1].number, records[-1].offset)
+        assert isinstance(last.outcome, str)
+        assert last.outcome.endswith("the process that read it was ended by SIGSEGV")
+        whole = list(parser.read(path, FORMATS["scienceon"], repair=True))
+    assert sum(len(batch.items) for batch in whole) == 5_000
+    assert sum(batch.repairs["fused words"] for batch in whole) == 5_000
+
+
+def test_one_reader_reads_many_files_with_the_keys_of_the_user(tmp_path: Path) -> None:
+    with Parser(ParserLimits()) as parser:
+        readers = set()
+        for number in range(3):
+            path = tmp_path / f"{number}.jsonl"
+            path.write_text(f'{{"n": {number}, "t": "A title", "text": "studyis"}}\n')
+            ((items, _),) = parser.read(path, jsonl_format(JsonlKeys(id="n", title="t")), repair=False)
+            assert [item.outcome for item in items] == [Record(str(number), "A title", "studyis", "en", True)]
+            assert parser._worker is not None
+            readers.add(parser._worker.process.pid)
+    assert len(readers) == 1
+
+
+@contextmanager
+def _blocked(path: Path) -> Iterator[None]:
+    """Let other processes that open a file wait, by a lease of this one."""
+    earlier = signal.signal(signal.SIGIO, signal.SIG_IGN)  # tells the holder that another process waits
+    with path.open("rb+") as stream:
+        fcntl.fcntl(stream, fcntl.F_SETLEASE, fcntl.F_WRLCK)
+        try:
+            yield
+        finally:
+            fcntl.fcntl(stream, fcntl.F_SETLEASE, fcntl.F_UNLCK)
+    signal.signal(signal.SIGIO, earlier)
+
+
+def test_a_file_whose_data_never_come_is_given_up(tmp_path: Path) -> None:
+    path = tmp_path / "a.jsonl"
+    path.write_text(LINE % 1)
+    with Parser(ParserLimits(seconds=0.06)) as parser, _blocked(path):
+        ((items, _), *_) = [batch for batch in parser.read(path, FORMATS["scienceon"], repair=True) if batch.items]
+    assert [item.outcome for item in items] == [
+        "the file was not read: the process that read it waited more than 3 s for its data"
+    ]
+
+
+def test_a_pipe_is_refused_though_a_writer_waits_for_its_reader(tmp_path: Path) -> None:
+    pipe = tmp_path / "a.jsonl"
+    os.mkfifo(pipe)
+    opened = threading.Event()
+
+    def write() -> None:
+        os.close(os.open(pipe, os.O_WRONLY))
+        opened.set()
+
+    writer = threading.Thread(target=write)
+    writer.start()
+    try:
+        with pytest.raises(CorpusError, match=r"a\.jsonl is not a regular file: pipes and devices"):
+            add_corpus(tmp_path, "c", "scienceon", [tmp_path])
+        assert not opened.is_set()
+    finally:
+        os.close(os.open(pipe, os.O_RDONLY))
+        writer.join()
+
+
+def test_the_error_of_a_file_whose_name_is_not_utf_8_has_its_name(tmp_path: Path) -> None:
+    path = Path(os.fsdecode(os.fsencode(tmp_path) + b"/\xff.jsonl"))
+    path.write_bytes('{"CN": "1"}'.encode("utf-16"))
+    with pytest.raises(CorpusError) as caught:
+        add_corpus(tmp_path, "c", "scienceon", [path])
+    assert str(caught.value).startswith(f"{path} is UTF-16")
+
+
+def test_the_limits_are_options_of_the_command(
+    tmp_path: Path, own_home: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    defaults = {option.name: option.default for option in add.params}
+    assert defaults["max_seconds"] == ParserLimits().seconds
+    assert defaults["max_memory"] == ParserLimits().memory // MIB
+    path = tmp_path / "a.pdf"
+    path.write_bytes(shared_stream_pdf(4_999))
+    assert run(["corpus", "add", "c", "--format", "papers", "--max-seconds", "1", str(path)]) == 3
+    assert "more than 1 s of processor time; allow more with --max-seconds" in capsys.readouterr().err
+    (tmp_path / "b.json").write_bytes(wide_json(2 * MIB))
+    command = ["corpus", "add", "c", "--format", "scienceon", "--max-memory", "160", str(tmp_path / "b.json")]
+    assert run(command) == 3
+    assert "it needs more than 160 MiB of memory; allow more with --max-memory" in capsys.readouterr().err

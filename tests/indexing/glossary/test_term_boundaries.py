@@ -1,0 +1,63 @@
+"""Where a Korean term before a bracket begins."""
+
+from __future__ import annotations
+
+import pytest
+
+from shrag.indexing.analysis.korean_english import KoreanEnglishAnalyzer
+from shrag.indexing.glossary.term_boundaries import (
+    Candidate,
+    choose_term,
+    count_candidates,
+    mean_confidence,
+    phrase_words,
+)
+
+
+@pytest.mark.parametrize(
+    ("words", "size"),
+    [
+        ("빠르게 성장하는 수직 농장", 2),
+        ("은닉 마르코프 모델", 3),
+        ("배터리의 열폭주", 1),
+        ("제안한 신경망", 1),
+        ("위한 모델", 1),
+        ("재고", 1),
+        ("이를 위해", 0),
+    ],
+)
+def test_the_words_of_a_phrase_are_counted_back_to_a_particle_or_an_ending(
+    analyzer: KoreanEnglishAnalyzer, words: str, size: int
+) -> None:
+    split = words.split()
+    assert phrase_words(split, analyzer.tokens(split)) == size
+
+
+def test_every_ending_of_the_phrases_is_counted_and_beginnings_where_they_are_closed() -> None:
+    chains = {(("은닉", "마르코프", "모델"), True): 3, (("마르코프", "모델"), False): 2, (("모델",), True): 1}
+    assert count_candidates(chains, lambda words: words) == [
+        Candidate(("모델",), ("모델",), 6, 1),
+        Candidate(("마르코프", "모델"), ("마르코프", "모델"), 5, 0),
+        Candidate(("은닉", "마르코프", "모델"), ("은닉", "마르코프", "모델"), 3, 3),
+    ]
+
+
+def _confidence(korean: str, english: str) -> float:
+    return {("은닉", "hidden"): 1.0, ("마르코프", "markov"): 1.0, ("모델", "model"): 0.5}.get((korean, english), 0.0)
+
+
+def test_the_candidate_that_translates_every_word_is_chosen_with_its_mean_confidence() -> None:
+    words = ("은닉", "마르코프", "모델")
+    candidates = [Candidate(words[-size:], words[-size:], 10, 5) for size in (1, 2, 3)]
+    chosen = choose_term(candidates, ["hidden", "markov", "model"], 10, _confidence)
+    assert chosen is not None
+    assert chosen[0] == candidates[2]
+    assert chosen[1] == pytest.approx(5 / 6)
+    assert choose_term(candidates, ["model"], 10, _confidence) == (candidates[0], 0.5)
+    assert choose_term([Candidate(("것",), (), 10, 5)], ["model"], 10, _confidence) is None
+    assert choose_term([], ["model"], 10, _confidence) is None
+
+
+def test_the_mean_counts_the_terms_of_both_sides() -> None:
+    assert mean_confidence(["은닉", "모델"], ["hidden"], _confidence) == pytest.approx(2 / 3)
+    assert mean_confidence([], [], _confidence) == 0.0
