@@ -202,7 +202,6 @@ def build_identity(
 ) -> RunIdentity:
     """Return the identity of the experiment's results; this opens and checks every index it uses."""
     stochastic = tuple(each.name for each in experiment.conditions if uses_model(each, model))
-    used = bool(stochastic) or experiment.judge
     names = sorted({index_name(judged_set, encoder) for judged_set, encoder in required_indexes(experiment)})
     return RunIdentity(
         format_version=FORMAT_VERSION,
