@@ -216,7 +216,9 @@ def build_identity(
         },
         indexes={name: index_identity(indexes[name].manifest) for name in names},
         prompts=prompts_fingerprint(),
-        model=ModelIdentity(model.name, model.fingerprint) if model and stochastic else ModelIdentity(),
+        model=ModelIdentity(model.name, model.fingerprint)
+        if model and (stochastic or experiment.judge)
+        else ModelIdentity(),
         code=code_digest(),
         versions=package_versions(),
     )
