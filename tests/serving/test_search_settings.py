@@ -154,7 +154,7 @@ def test_the_hits_say_how_many_each_query_was_asked_for(demo: Engine) -> None:
     # A phrase that the index knows makes one query fewer, and the others are asked for more.
     assert depth("강화학습으로 로봇 팔을 제어한 연구는?", 10) == 15
     assert demo.search(QUESTION, k=7, strategy="bm25", every_record=True).hits.depth == 7
-    assert demo.search(QUESTION, strategy="pipeline-1").hits.depth == 10
+    assert demo.search(QUESTION, strategy="pipeline-1").hits.depth == 5
 
 
 def test_without_the_queries_of_translations_those_of_query_reduction_stay(demo: Engine) -> None:
