@@ -111,6 +111,10 @@ def test_every_distinctive_word_of_the_question_that_the_text_has_is_in_a_senten
         assert all(word in chosen.lower() for word in words)
 
 
+def test_a_word_that_only_an_outlook_has_is_not_covered() -> None:
+    assert REST[5] not in _selected(LONG, "graphene", "waves", "air")
+
+
 def test_a_word_is_covered_by_a_finding_rather_than_an_announcement_of_it() -> None:
     announcement = (
         "We discuss the price of graphene, the price of copper and the price of every other shield of this kind."
