@@ -118,3 +118,12 @@ def test_an_acronyms_expansion_is_taken_from_three_tenths_of_confidence_to_which
     aligned = [TermPair(*pair, share, 0.1, 2, association) for pair in terms.items()]
     mined = mine(texts, aligned, {})
     assert mined == {("교통 예측 모델", "tpm"), *([("교통 예측 모델", "traffic prediction model")] if found else [])}
+
+
+@pytest.mark.parametrize(("distance", "found"), [(0.17, True), (0.18, False)])
+def test_spellings_a_quarter_apart_give_no_confidence_and_those_nearer_in_proportion(
+    mine: Mine, distance: float, found: bool
+) -> None:
+    texts = ["본 라디오 필터 모델(RFM)을 쓴다."] * 2 + ["A Radio Filter Model (RFM) is trained."]
+    mined = mine(texts, [], dict.fromkeys(("radio", "filter", "model"), distance))
+    assert mined == {("라디오 필터 모델", "rfm"), *([("라디오 필터 모델", "radio filter model")] if found else [])}
