@@ -104,6 +104,7 @@ class Condition(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         model: None uses a language model if one is configured, true needs one, false uses none.
         answers: Answer the questions, not only search.
         k: Records per question; None for the experiment's number.
+        own_paper: Search in the paper that each question's reference names, as the setting ``paper`` does.
         group: The condition whose ``grid`` this one was expanded from, else its own name.
         bring: What the user has to bring, in words. Where the weights of the ``encoder`` or the language model of such
             a condition are missing, the condition is left out.
@@ -119,6 +120,7 @@ class Condition(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     model: bool | None = None
     answers: bool = False
     k: int | None = None
+    own_paper: bool = False
     group: str = ""
     bring: str = ""
 
