@@ -260,8 +260,8 @@ def test_two_conditions_have_a_language_model_each(demo_home: Path, tmp_path: Pa
     }
     assert (identity.model.name, identity.stochastic_conditions) == ("", ("flash", "pro"))
     flash, pro = (read_outcomes(tmp_path / "r", ExperimentPart("demo", name)) for name in ("flash", "pro"))
-    assert {each.keywords[0] for each in flash} == {"graphene"}
-    assert all(any(keyword.startswith("재택근무") for keyword in each.keywords) for each in pro)
+    for outcomes, word in ((flash, "그래핀"), (pro, "재택근무")):
+        assert all(any(keyword.startswith(word) for keyword in each.keywords) for each in outcomes)
     # What a query was asked for is the paper's ten, whatever the k of the experiment.
     assert read_card(tmp_path / "r").depths == {"demo/flash": (10, 10), "demo/pro": (10, 10)}
     del named["pro"]
