@@ -16,8 +16,10 @@ from shrag.evaluation.errors import ExperimentRejected
 from shrag.evaluation.questions.question_table import read_question_table
 from shrag.evaluation.questions.reference_answers import Reference, read_references
 
-GPQA = ("Pre-Revision Question", "Question", "Correct Answer", "Incorrect Answer 1", "Incorrect Answer 2")
-GPQA = (*GPQA, "Incorrect Answer 3", "Explanation", "Subdomain", "High-level domain", "Record ID")
+GPQA = (
+    *("Pre-Revision Question", "Question", "Correct Answer", "Incorrect Answer 1", "Incorrect Answer 2"),
+    *("Incorrect Answer 3", "Explanation", "Subdomain", "High-level domain", "Record ID"),
+)
 OPTIONS = ["iron", "tin", "lead", "zinc", "gold"]
 
 
