@@ -42,7 +42,7 @@ class _Model:
 @pytest.mark.parametrize(
     ("ask", "reply", "tokens"),
     [
-        (lambda model: plan_substeps(QUESTION, model), {"steps": [STEP._asdict()]}, 768),
+        (lambda model: plan_substeps(QUESTION, 5, model), {"steps": [STEP._asdict()]}, 768),
         (lambda model: write_logical_query(STEP, QUESTION, model), {"explanation": "Tides."}, 384),
         (lambda model: write_principle(STEP, QUESTION, model), {"principle": "Tides."}, 384),
         (lambda model: write_passage(STEP, QUESTION, model), {"passage": "Tides."}, 512),
