@@ -45,7 +45,7 @@ def steps(*docids: str) -> QuestionOutcome:
 def test_the_records_of_each_step_are_judged_ten_or_as_many_as_it_is_solved_from() -> None:
     outcome = steps(*(f"d{number}" for number in range(12)))
     for settings, shown in (({}, 10), ({"step_records": 5}, 5), ({"step_records": 0}, 10)):
-        found = step_records([outcome], {"q": "?"}, Condition("raise", settings=settings), 0, 0)
+        found = step_records([outcome], {"q": "?"}, Condition("raise", settings=dict[str, object](settings)), 0, 0)
         assert [(each.step, each.text, each.docid) for each in found] == [(1, "How?", f"d{n}") for n in range(shown)]
     (single,) = step_records([QuestionOutcome("q", top_docids=("top",))], {"q": "?"}, Condition("bm25"), 0, 0)
     assert single == ("q", 0, "?", "top")
