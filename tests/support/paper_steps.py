@@ -4,15 +4,14 @@ A strategy is one file ``paper_steps/NAME.toml``, a script (:mod:`tests.support.
 
 ``strategy``, ``source``   the strategy's name (NAME where there is none) and the passage of the paper
 ``questions``              the question in Korean (``ko``) and in English (``en``)
-``[[steps]]``              ``paper``, a step of the paper in our words, and ``here``, the lines that it has here
-``parallel``               true where prompts are asked at the same time, so that their order is by chance
+``[[steps]]``              ``paper``, a step of the paper in our words, and ``here``, the lines that it has here, or
+                           those for each language
 ``[final]``                for each language, texts that the final prompt must have
 
-The lines, in order; ``LANGUAGE`` in a file stands for the question's language, ``{5|6}`` for 5 where that is Korean and
-6 where it is English:
+The lines; ``LANGUAGE`` in a file stands for the question's language:
 
-``6 × respond (ko)``       requests by one prompt, in the languages of their system messages; prompts are ordered by
-                           their first request
+``6 × respond (ko)``       requests by one prompt, in the languages of their system messages; in no order, as parallel
+                           ones come as they come
 ``search: …``              the number of queries, the keywords of each, and the hits asked for by each
 ``ranking: …``             the number of ranked records, and what ranked them
 ``final prompt: …``        the prompt of the answer, and the number of records in it
@@ -41,13 +40,12 @@ from tests.support.scripted_models import QUICK, ScriptFile
 
 FOLDER = Path(__file__).parent / "paper_steps"
 
-_EITHER = re.compile(r"\{([^{}|]*)\|([^{}|]*)\}")
 _RECORD = re.compile(r"⟦(?:기록|record) \d+⟧")
 
 
 class Step(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     paper: str
-    here: list[str] = []
+    here: list[str] | dict[Language, list[str]] = []
 
 
 class PaperCase(msgspec.Struct, frozen=True):
@@ -55,7 +53,6 @@ class PaperCase(msgspec.Struct, frozen=True):
     questions: dict[Language, str]
     steps: list[Step]
     strategy: str = ""
-    parallel: bool = False
     final: dict[Language, list[str]] = {}
 
 
@@ -137,10 +134,9 @@ def _by_script(script: ScriptFile) -> Behaviour:
 
 
 def side_by_side(case: PaperCase, language: Language, transcript: Transcript) -> str:
-    """Return the steps of the paper next to the lines here, and below them each prompt's last request in full."""
-    left = [paper for step in case.steps for paper in [step.paper, *[""] * (len(step.here) - 1)]]
-    rest = iter(reported_lines(case, language, transcript))
-    right = [line for step in case.steps for line in ([next(rest) for _ in step.here] or ["–"])]
+    """Return the steps of the paper next to those of the case, and below them each prompt's last request in full."""
+    left = [paper for step in case.steps for paper in [step.paper, *[""] * (len(_lines(step, language)) - 1)]]
+    right = [line for step in case.steps for line in (_lines(step, language) or ["–"])]
     width = max(map(len, left))
     table = "\n".join(f"{paper:<{width}} | {line}" for paper, line in zip(left, right, strict=True))
     shown = {(request.prompt, request.language): request for request in transcript.requests}
@@ -155,13 +151,5 @@ def expected_lines(case: PaperCase, language: Language) -> list[str]:
 
 
 def _lines(step: Step, language: Language) -> list[str]:
-    chosen = r"\1" if language == "ko" else r"\2"
-    return [_EITHER.sub(chosen, line.replace("LANGUAGE", language)) for line in step.here]
-
-
-def reported_lines(case: PaperCase, language: Language, transcript: Transcript) -> list[str]:
-    """Return the lines of a transcript; where prompts are asked at the same time, in the order of the file."""
-    expected = expected_lines(case, language)
-    if case.parallel and sorted(transcript.lines) == sorted(expected):
-        return expected
-    return transcript.lines
+    lines = step.here if isinstance(step.here, list) else step.here[language]
+    return [line.replace("LANGUAGE", language) for line in lines]
