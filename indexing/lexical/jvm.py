@@ -56,17 +56,6 @@ def java_class(name: str) -> JavaClass:
     return _bridge().JClass(name)
 
 
-def java_bytes(data: bytes) -> JavaClass:
-    """Return ``data`` as a Java array; JPype could convert bytes to text."""
-    return _bytes_type()(data)
-
-
-@cache
-def _bytes_type() -> JavaClass:
-    jpype = _bridge()
-    return jpype.JArray(jpype.JByte)
-
-
 def start_java() -> None:
     """Start the JVM unless it is running; using a class starts it too."""
     jpype = _import_bridge()

@@ -15,7 +15,7 @@ from shrag.corpora.ingest.add import add_corpus
 from shrag.indexing.analyzed_record import AnalyzedRecord
 from shrag.indexing.glossary.store import FILE as GLOSSARY
 from shrag.indexing.glossary.store import Glossary
-from shrag.indexing.lexical.schema import CONTENTS, FOLDER, TITLE
+from shrag.indexing.lexical.schema import CONTENTS, DOCID, FOLDER, TITLE
 from shrag.indexing.lexical.searcher import LuceneSearcher
 from shrag.indexing.query import any_of
 from shrag.indexing.storage.generations import current_generation
@@ -64,7 +64,7 @@ def index_identity(index: Path) -> dict[str, object]:
     reader = LuceneSearcher(folder / FOLDER, manifest.bm25)
     lucene = reader._reader
     docids = []
-    values = reader._doc_values.getSortedValues(lucene, "docid")
+    values = reader._doc_values.getSortedValues(lucene, DOCID)
     for place in range(lucene.maxDoc()):
         values.advanceExact(place)
         docids.append(str(values.lookupOrd(values.ordValue()).utf8ToString()))
