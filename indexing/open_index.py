@@ -21,9 +21,10 @@ from shrag.indexing.glossary.store import Glossary
 from shrag.indexing.lexical.calibration import FILE as CALIBRATION
 from shrag.indexing.lexical.calibration import ConfidenceCalibration, read_calibration
 from shrag.indexing.lexical.jvm import start_java
+from shrag.indexing.lexical.pyserini_searcher import PyseriniSearcher
 from shrag.indexing.lexical.schema import FOLDER
 from shrag.indexing.lexical.searcher import LuceneSearcher
-from shrag.indexing.search_engine import SearchEngine
+from shrag.indexing.search_engine import EngineName, SearchEngine
 from shrag.indexing.storage.checksums import Verify
 from shrag.indexing.storage.generations import (
     check_files,
@@ -166,6 +167,7 @@ def open_index(
     first_question: str | None = None,
     verify: Verify = "full",
     generation: int | None = None,
+    engine: EngineName = "lucene",
 ) -> OpenIndex:
     """Open a generation of an index.
 
@@ -176,9 +178,11 @@ def open_index(
             in the background, which loads Kiwi only if the token store lacks one of its words.
         verify: ``full`` to verify the checksums before the index is opened, ``quick`` to do it in the background.
         generation: The generation, None for the current one.
+        engine: The engine of lexical search; a process uses one of them.
 
     Raises:
         IndexMissing: There is no such index.
+        DependencyMissing: The engine is not installed.
         CorpusError: ``name`` is not a valid name.
         IndexDamaged: A file is missing or does not have its checksum, or Lucene's files are another generation's.
         IndexMismatch: It was built by another format, analyzer or type of encoder.
@@ -186,11 +190,11 @@ def open_index(
     index = indexes / check_name(name)
     if generation is not None:
         folder, manifest = generation_folder(index, generation), read_generation(index, generation)
-        return _open_generation(name, folder, manifest, first_question, verify)
+        return _open_generation(name, folder, manifest, first_question, verify, engine)
     while True:
         folder, manifest = current_generation(index)
         try:
-            return _open_generation(name, folder, manifest, first_question, verify)
+            return _open_generation(name, folder, manifest, first_question, verify, engine)
         except IndexingError:
             # A build may have removed this generation meanwhile: open the one that is current now.
             if read_current(index)[0] == manifest.generation:
@@ -203,7 +207,12 @@ def open_generation(folder: Path, manifest: IndexManifest, verify: Verify = "ful
 
 
 def _open_generation(
-    name: str, folder: Path, manifest: IndexManifest, first_question: str | None, verify: Verify
+    name: str,
+    folder: Path,
+    manifest: IndexManifest,
+    first_question: str | None,
+    verify: Verify,
+    engine: EngineName = "lucene",
 ) -> OpenIndex:
     checksums = ChecksumVerifier(folder, manifest, verify)
     token_store = TokenStore(folder / TOKEN_STORE)
@@ -211,8 +220,7 @@ def _open_generation(
     check_analyzer(name, manifest, analyzer.fingerprint)
     _check_vectors(name, manifest)
     threading.Thread(target=_warm_up, args=(analyzer, first_question), name="warm-up", daemon=True).start()
-    start_java()
-    searcher = LuceneSearcher(folder / FOLDER, manifest.bm25)
+    searcher = _open_searcher(engine, folder / FOLDER, manifest)
     data = searcher.commit_data()
     if data.get("corpus") != manifest.source.fingerprint or data.get("records") != str(manifest.records):
         searcher.close()
@@ -238,8 +246,20 @@ def _open_generation(
     )
 
 
+def _open_searcher(engine: EngineName, folder: Path, manifest: IndexManifest) -> LuceneSearcher | PyseriniSearcher:
+    if engine == "pyserini":
+        return PyseriniSearcher(folder, manifest.bm25)
+    start_java()
+    return LuceneSearcher(folder, manifest.bm25)
+
+
 def _dense(
-    name: str, folder: Path, manifest: IndexManifest, card: VectorCard, analyzer: Analyzer, rows: LuceneSearcher
+    name: str,
+    folder: Path,
+    manifest: IndexManifest,
+    card: VectorCard,
+    analyzer: Analyzer,
+    rows: LuceneSearcher | PyseriniSearcher,
 ) -> VectorIndex:
     indexes = folder.parent.parent
     file = manifest.files.get(f"{VECTORS}/{VECTORS_FILE}")

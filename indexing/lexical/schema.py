@@ -9,7 +9,7 @@ from shrag.indexing.bm25 import Bm25
 from shrag.indexing.lexical.jvm import JavaClass, lucene_class
 
 DOCID = "id"
-"""The identifier: an untokenized term, stored, and a doc value."""
+"""The identifier: an untokenized term, stored, and a binary doc value."""
 
 TITLE = "title"
 """The terms of the title."""

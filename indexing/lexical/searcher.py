@@ -79,8 +79,8 @@ class LuceneSearcher:
         self._java_exception = java_exception()
         self._term = lucene_class("index.Term")
         self._term_query = lucene_class("search.TermQuery")
-        self._doc_values = lucene_class("index.MultiDocValues")
         self._postings = lucene_class("index.MultiTerms")
+        self._terms_of = self._postings.getTerms
         self._live_docs = lucene_class("index.MultiBits").getLiveDocs
         self._bytes = lucene_class("util.BytesRef")
         self._with_counts = lucene_class("index.PostingsEnum").FREQS
@@ -187,9 +187,10 @@ class LuceneSearcher:
         return [found[number] for number in numbers]
 
     def distinct_docids(self) -> int:
-        """Return the number of different docids."""
+        """Return the number of different docids, of an index merged to one segment."""
         with self._java_errors():
-            return int(self._doc_values.getSortedValues(self._reader, DOCID).getValueCount()) if self._documents else 0
+            terms = self._terms_of(self._reader, DOCID)
+            return int(terms.size()) if terms is not None else 0
 
     def numbers(self, docids: Sequence[str]) -> list[int | None]:
         """See :class:`~shrag.indexing.vectors.store.StoredDocuments`."""

@@ -101,7 +101,7 @@ class LuceneIndexWriter:
         """Create the document that is filled with every record in turn."""
         field = lucene_class("document.Field")
         self._docid = lucene_class("document.StringField")(DOCID, "", lucene_class("document.Field$Store").YES)
-        self._docid_value = lucene_class("document.SortedDocValuesField")(DOCID, self._bytes(""))
+        self._docid_value = lucene_class("document.BinaryDocValuesField")(DOCID, self._bytes(""))
         self._title = field(TITLE, "", _analyzed_type(stored=False))
         self._contents = field(CONTENTS, "", _analyzed_type(stored=True))
         self._raw = lucene_class("document.StoredField")(RAW, "")

@@ -12,9 +12,9 @@ import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.stream.IntStream;
 import org.apache.lucene.document.Document;
+import org.apache.lucene.index.BinaryDocValues;
 import org.apache.lucene.index.LeafReaderContext;
 import org.apache.lucene.index.ReaderUtil;
-import org.apache.lucene.index.SortedDocValues;
 import org.apache.lucene.index.StoredFields;
 import org.apache.lucene.index.Term;
 import org.apache.lucene.index.TermStates;
@@ -63,7 +63,7 @@ public final class IndexSearch {
     this.titleBoost = titleBoost;
     this.docid = docid;
     this.raw = raw;
-    this.order = new Sort(SortField.FIELD_SCORE, new SortField(docid, SortField.Type.STRING));
+    this.order = new Sort(SortField.FIELD_SCORE, new SortField(docid, SortField.Type.STRING_VAL));
     this.leaves = searcher.getIndexReader().leaves();
   }
 
@@ -122,14 +122,14 @@ public final class IndexSearch {
   public String docids(int[] places) throws IOException {
     List<String> found = new ArrayList<>(places.length);
     LeafReaderContext leaf = null;
-    SortedDocValues values = null;
+    BinaryDocValues values = null;
     for (int place : places) {
       if (leaf == null || place >= leaf.docBase + leaf.reader().maxDoc()) {
         leaf = leaves.get(ReaderUtil.subIndex(place, leaves));
-        values = leaf.reader().getSortedDocValues(docid);
+        values = leaf.reader().getBinaryDocValues(docid);
       }
       values.advanceExact(place - leaf.docBase);
-      found.add(values.lookupOrd(values.ordValue()).utf8ToString());
+      found.add(values.binaryValue().utf8ToString());
     }
     return String.join("\0", found);
   }
