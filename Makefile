@@ -8,6 +8,7 @@ BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check
 # Set on the command line only: some shells export a HOST of their own.
 CORPUS := demo
+ENCODER :=
 EXPERIMENT := figure-3 keywords retrieval peers strategies answers
 HOST := 127.0.0.1
 PORT := 8080
@@ -18,18 +19,20 @@ export SHRAG_HOME ?= var
 # Bytecode is written whatever the shell says: else each process that a test starts would compile everything again.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: help setup setup-gpu setup-vllm index serve test quick test-vllm test-pyserini soak mutants check fix openapi evaluate bench bench-gpu java load clean
+.PHONY: help setup setup-models setup-gpu setup-vllm index serve test quick test-vllm test-pyserini soak mutants check fix openapi evaluate bench bench-gpu java load clean
 
 help: ## list the targets
-	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-10s %s\n", $$1, $$2}'
+	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-13s %s\n", $$1, $$2}'
 
 setup: $(VENV)/.lean ## install what searching and serving need (no torch; under 1 GB)
 
 setup-gpu: .venv-gpu/.gpu ## install torch, encoders and FAISS for a GPU, in .venv-gpu
 
-index: setup ## read and index CORPUS (default: demo, the project's own records)
+setup-models: $(VENV)/.models ## install torch, encoders and FAISS for processors, in the environment of make setup
+
+index: setup ## index CORPUS (default: demo), with vectors by ENCODER or by the one encoder in SHRAG_HOME/weights
 	@if [ "$(CORPUS)" = demo ]; then $(BIN)/shrag corpus add demo --format scienceon corpora/demo/records.jsonl; fi
-	@$(BIN)/shrag index $(CORPUS)
+	@$(BIN)/shrag index $(CORPUS) $(if $(ENCODER),--encoder $(ENCODER))
 
 serve: setup ## serve CORPUS at http://HOST:PORT, indexing it first where it is not
 	@if [ ! -e "$(SHRAG_HOME)/indexes/$(CORPUS)/CURRENT" ]; then $(MAKE) --no-print-directory index; fi
@@ -108,6 +111,11 @@ $(VENV)/.lean: pyproject.toml constraints.txt
 $(VENV)/.dev: $(VENV)/.lean
 	@echo "Adding what tests and checks need."
 	@$(PIP) install --quiet --no-warn-conflicts --constraint constraints.txt --editable '.[dev]'
+	@touch $@
+
+$(VENV)/.models: $(VENV)/.lean
+	@echo "Adding torch, sentence-transformers and FAISS: some 2 GB."
+	@$(PIP) install --quiet --no-warn-conflicts --constraint constraints.txt --editable '.[models,cpu]'
 	@touch $@
 
 $(VENV)/.evaluation: $(VENV)/.lean

@@ -34,9 +34,8 @@ from shrag.indexing.storage.generations import (
     read_generation,
 )
 from shrag.indexing.storage.manifest import IndexManifest
-from shrag.indexing.storage.vector_card import FILE as VECTORS_FILE
 from shrag.indexing.storage.vector_card import FOLDER as VECTORS
-from shrag.indexing.storage.vector_card import VectorCard, check_vector_card, derived_folder, weights_folder
+from shrag.indexing.storage.vector_card import VectorCard, check_vector_card, weights_folder
 from shrag.indexing.vectors.vector_index import VectorIndex
 
 _RETRY_SECONDS = 1.0
@@ -229,7 +228,7 @@ def _open_generation(
             f"build it again with `shrag index {name} --force`."
         )
     vectors = manifest.vectors
-    dense = _dense(name, folder, manifest, vectors, analyzer, searcher) if vectors else None
+    dense = _dense(name, folder, vectors, analyzer, searcher) if vectors else None
     glossary = Glossary(folder / GLOSSARY)
     files = (searcher, token_store, glossary, checksums)
     return OpenIndex(
@@ -254,18 +253,9 @@ def _open_searcher(engine: EngineName, folder: Path, manifest: IndexManifest) ->
 
 
 def _dense(
-    name: str,
-    folder: Path,
-    manifest: IndexManifest,
-    card: VectorCard,
-    analyzer: Analyzer,
-    rows: LuceneSearcher | PyseriniSearcher,
+    name: str, folder: Path, card: VectorCard, analyzer: Analyzer, rows: LuceneSearcher | PyseriniSearcher
 ) -> VectorIndex:
-    indexes = folder.parent.parent
-    file = manifest.files.get(f"{VECTORS}/{VECTORS_FILE}")
-    # Named by the checksum of the vectors, so that indexes with the same vectors share the file.
-    ann_file = derived_folder(indexes) / f"{file.sha256}.ivf" if file else None
-    return VectorIndex(name, card, folder / VECTORS, analyzer, rows, weights_folder(indexes), ann_file)
+    return VectorIndex(name, card, folder / VECTORS, analyzer, rows, weights_folder(folder.parent.parent))
 
 
 def uncached_analyzer(folder: Path) -> Analyzer:

@@ -53,7 +53,7 @@ def command(ctx: click.Context) -> None:
     metavar="lsa|gte|NAME|PATH|none",
     help="Vectors for `--strategy hybrid` and `--reranker vectors`: lsa is computed from the corpus; gte and others "
     "are models with weights under SHRAG_HOME/weights or at PATH; gte:256 gives shorter vectors.  "
-    "[default: that of the current index, none for a new one]",
+    "[default: that of the current index, else the only one with weights under SHRAG_HOME/weights]",
 )
 @click.option("--force", is_flag=True, help="Build even if the current index is up to date.")
 @click.option("--update", is_flag=True, help="Write only the records that the corpus added, changed and deleted.")

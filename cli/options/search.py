@@ -83,7 +83,8 @@ def reranker_options(command: _Command) -> _Command:
         "--reranker",
         default="auto",
         show_default=True,
-        help="auto; lexical; vectors (the index's own); cross-encoder, or the name or folder of one.",
+        help="auto; lexical; vectors (the index's own); encoder (of the candidates); cross-encoder, or the name or "
+        "folder of one.",
     )
     min_score = click.option(
         "--min-score", type=click.FloatRange(0, 1), help="Leave out records that a cross-encoder scores lower."

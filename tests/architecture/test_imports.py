@@ -44,7 +44,7 @@ ONE_FILE = {
     "mcp_types": "serving/agents/server.py",
     "openai": "models/chat/client.py",
     "httpx2": "models/chat/http_client.py",
-    "faiss": "indexing/vectors/ann_search.py",
+    "faiss": "indexing/vectors/faiss_index.py",
     "sklearn": "models/encoders/lsa.py",
     "threadpoolctl": "models/encoders/lsa.py",
     "torch": "models/encoders/network.py",
