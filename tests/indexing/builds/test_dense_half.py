@@ -98,7 +98,7 @@ def test_a_hybrid_search_by_faiss_ranks_as_one_by_brute_force(made: Path, monkey
         rankings.append([[(each.record.docid, each.score) for each in records] for records in found])
         engine.close()
     assert rankings[0] == rankings[1]
-    assert all(len(records) == 100 for records in rankings[0])
+    assert all(len(records) >= 10 for records in rankings[0])
 
 
 def test_the_index_can_be_ranked_by_encoding_the_candidates(made: Path) -> None:

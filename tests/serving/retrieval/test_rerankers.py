@@ -90,7 +90,7 @@ def test_an_index_without_vectors_says_what_to_do(demo_home: Path, demo: Engine)
 
 
 def test_a_choice_there_is_not_is_refused_before_anything_is_opened(tmp_path: Path) -> None:
-    with pytest.raises(UnknownReranker, match="There is no re-ranker 'best': use one of auto, lexical, vectors, c"):
+    with pytest.raises(UnknownReranker, match="There is no re-ranker 'best': use one of auto, lexical, vectors, encoder, c"):
         open_engine(tmp_path / "no-such-home", "demo", reranker="best")
     for choice in ("lexical", "vectors"):
         with pytest.raises(UnknownReranker, match=f"re-ranker {choice} have no fixed scale.* least score of 0.5"):
