@@ -9,7 +9,7 @@ PIP := $(BIN)/python -m pip --disable-pip-version-check
 # Set on the command line only: some shells export a HOST of their own.
 CORPUS := demo
 ENCODER :=
-EXPERIMENT := figure-3 keywords retrieval peers strategies answers
+EXPERIMENT := shrag-figure-3 keywords retrieval peers strategies answers
 HOST := 127.0.0.1
 PORT := 8080
 DATA := $(or $(SHRAG_DATA),$(wildcard ../shared/data))

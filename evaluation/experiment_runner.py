@@ -19,6 +19,7 @@ from shrag.corpora.files import FolderBusy, disk_errors, lock_folder, write_atom
 from shrag.corpora.records import Topic
 from shrag.corpora.store.open_corpus import open_corpus
 from shrag.evaluation.errors import ExperimentRejected, ResultsMismatch
+from shrag.evaluation.experiments.availability import leave_out_missing
 from shrag.evaluation.experiments.engines import (
     Folders,
     ModelChoice,
@@ -56,6 +57,7 @@ from shrag.evaluation.experiments.run_card import (
     write_card,
 )
 from shrag.evaluation.experiments.spec import Condition, Experiment
+from shrag.evaluation.judging.judged_results import judge_results
 from shrag.evaluation.peers.base import ask_peer, check_peer
 from shrag.evaluation.questions.batch import ask_all
 from shrag.evaluation.questions.outcome import QuestionRecord
@@ -64,6 +66,7 @@ from shrag.evaluation.reports.plots import check_plots, draw_plots
 from shrag.evaluation.reports.result_folder import TITLES_FILE, ResultFolder, file_digests, write_questions
 from shrag.evaluation.reports.table import ResultTable, make_table, write_table
 from shrag.evaluation.reports.timings import write_times
+from shrag.indexing.storage.vector_card import weights_folder
 from shrag.models.language_model import LanguageModel
 
 DEFAULT_MAX_THREADS = 4
@@ -110,6 +113,8 @@ def run_experiment(
         DiskFull, CorpusError, IndexingError: A corpus cannot be read, or an index cannot be built or opened.
     """
     options = options or RunOptions()
+    weights = weights_folder(folders.indexes)
+    experiment = leave_out_missing(experiment, folders.data, weights, model is not None, options.log)
     _check_prerequisites(experiment, folder, model, options)
     with ExitStack() as stack:
         stack.enter_context(disk_errors(folder))
@@ -126,16 +131,18 @@ def run_experiment(
         identity = build_identity(experiment, questions, indexes, model)
         threads = options.threads or min(DEFAULT_MAX_THREADS, len(os.sched_getaffinity(0)))
         card = _start_session(folder, identity, Session(options.command, utc_now(), threads))
-        results = ResultFolder(folder, experiment, identity.stochastic_conditions)
+        results = ResultFolder(folder, experiment, identity.stochastic_conditions, identity.model.name)
         for name, judged_questions in questions.items():
             write_questions(folder, name, judged_questions)
         # One pool for all parts: the JVM keeps every thread that called it until the process ends.
         pool = stack.enter_context(ThreadPoolExecutor(threads, thread_name_prefix="question"))
         runner = PartRunner(folder, experiment, questions, folders, indexes, model, pool, options.report)
         questions_asked = sum(runner.run(part, condition) for part, condition in results.all_parts())
+        if experiment.judge:
+            _judge_answers(results, model, options)
         options.log("table and plots")
         table = _write_reports(results, questions, indexes, options)
-        _end_session(folder, card)
+        _end_session(folder, card, results)
     return ExperimentResult(table, questions_asked)
 
 
@@ -177,6 +184,16 @@ def _start_session(folder: Path, identity: RunIdentity, session: Session) -> Run
     return card
 
 
+def _judge_answers(results: ResultFolder, model: ModelChoice | None, options: RunOptions) -> None:
+    """Have the answers judged by the language model that wrote them, as the Tree-of-Question paper does."""
+    if not results.judge or model is None:
+        options.log("the answers are not judged: no language model is configured")
+        return
+    options.log(f"the answers are judged by {results.judge}")
+    with model.open(results.experiment.seed) as judge:
+        judge_results(results, judge, options.report)
+
+
 def _write_reports(
     results: ResultFolder, questions: Mapping[str, JudgedQuestions], indexes: OpenIndexes, options: RunOptions
 ) -> ResultTable:
@@ -210,9 +227,11 @@ def _write_titles(results: ResultFolder, set_name: str, indexes: OpenIndexes) ->
     write_atomically(path, msgspec.json.encode(titles) + b"\n")
 
 
-def _end_session(folder: Path, card: RunCard) -> None:
+def _end_session(folder: Path, card: RunCard, results: ResultFolder) -> None:
     ended = msgspec.structs.replace(card.sessions[-1], ended=utc_now())
-    complete = msgspec.structs.replace(card, sessions=(*card.sessions[:-1], ended), files=file_digests(folder))
+    complete = msgspec.structs.replace(
+        card, sessions=(*card.sessions[:-1], ended), depths=results.depths(), files=file_digests(folder)
+    )
     write_card(folder, complete)
 
 

@@ -22,6 +22,11 @@ if TYPE_CHECKING:
 @click.argument("experiment", required=False)
 @click.option("--list", "listed", is_flag=True, help="List the experiments that come with SHRAG.")
 @click.option(
+    "--papers",
+    is_flag=True,
+    help="Print the tables and figures of the papers, with the command that repeats each (docs/reproduction.md).",
+)
+@click.option(
     "--data",
     type=click.Path(path_type=Path),
     default=Path("data"),
@@ -39,6 +44,13 @@ if TYPE_CHECKING:
 @click.option(
     "--threads", type=click.IntRange(0), default=0, help="Questions asked at once; 0 is one for each core, 4 at most."
 )
+@click.option(
+    "--encoder",
+    "encoders",
+    multiple=True,
+    metavar="NAME=FOLDER",
+    help="Use the encoder in this folder for the experiment's encoder NAME; repeatable.",
+)
 @click.option("--no-plots", is_flag=True, help="Draw no plots, so that matplotlib is not needed.")
 @no_model_option
 @click.pass_obj
@@ -46,6 +58,7 @@ def command(
     home: Home,
     experiment: str | None,
     listed: bool,
+    papers: bool,
     data: Path,
     output: Path | None,
     resume: bool,
@@ -53,6 +66,7 @@ def command(
     conditions: str,
     sample: int | None,
     threads: int,
+    encoders: tuple[str, ...],
     no_plots: bool,
     no_model: bool,
 ) -> None:
@@ -62,10 +76,20 @@ def command(
 
     Example: shrag experiment demo
     """
-    from shrag.evaluation.experiments.spec_file import find_experiment, narrow_experiment, read_experiment
+    from shrag.evaluation.experiments.spec_file import (
+        find_experiment,
+        narrow_experiment,
+        read_experiment,
+        replace_encoders,
+    )
 
     if listed:
         _list()
+        return
+    if papers:
+        from shrag.evaluation.experiments.papers import papers_page
+
+        echo(papers_page(), nl=False)
         return
     if experiment is None:
         raise click.UsageError("No experiment is given: name a TOML file or one of --list.")
@@ -75,6 +99,7 @@ def command(
 
     path = find_experiment(experiment)
     spec = narrow_experiment(read_experiment(path), _names(sets), _names(conditions), sample)
+    spec = replace_encoders(spec, _replacements(encoders))
     folder = output or home.runs / path.stem
     with progress() as report:
         options = RunOptions(
@@ -102,6 +127,15 @@ def _list() -> None:
 
 def _names(given: str) -> list[str]:
     return [name for name in given.replace(",", " ").split() if name]
+
+
+def _replacements(given: tuple[str, ...]) -> dict[str, str]:
+    """Return NAME → FOLDER of the options --encoder."""
+    pairs = [each.partition("=") for each in given]
+    for name, _, folder in pairs:
+        if not name or not Path(folder).is_dir():
+            raise click.UsageError(f"--encoder {name}={folder} does not name a folder: write NAME=FOLDER.")
+    return {name: folder for name, _, folder in pairs}
 
 
 def _model(settings: LlmSettings) -> ModelChoice | None:

@@ -28,7 +28,7 @@ def command(home: Home, run: Path) -> None:
     judge's name. Scores are stored in the folder (judgements.jsonl), and each answer is judged once. They are a model's
     opinion: compare them with people's by shrag agreement.
 
-    Example: SHRAG_LLM_URL=http://127.0.0.1:8000/v1 shrag judge challenge
+    Example: SHRAG_LLM_URL=http://127.0.0.1:8000/v1 shrag judge shrag-challenge
     """
     from shrag.evaluation.judging.judged_results import judge_results
     from shrag.evaluation.reports.result_folder import open_results

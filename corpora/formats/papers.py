@@ -41,23 +41,33 @@ _ID_KEYS = ("paper_id", "id", "_id", "docid", "doi", "CN")
 _JSON_SUFFIXES = (".jsonl", ".json")
 
 
-def read_papers(path: Path) -> Iterator[ParsedItem]:
+Splitter = Callable[[str], list[str]]
+"""Splits the clean text of a section into chunks."""
+
+
+def read_papers(path: Path, split: Splitter = split_chunks) -> Iterator[ParsedItem]:
     """Yield the chunks of the papers in one file.
 
     In JSON, also by lines, each object is a paper; a PDF, a text or a Markdown file is one paper. A rejected paper
-    is one item with the reason.
+    is one item with the reason. ``split`` is one of the functions of :mod:`shrag.corpora.text.chunking`.
     """
     head = read_head(path, 1_024)
     if head.startswith(b"%PDF"):
-        yield from _read_file(path, LARGEST_PDF, _parse_pdf)
+        yield from _read_file(path, LARGEST_PDF, _parse_pdf, split)
     elif head.lstrip().startswith((b"{", b"[")) or path.name.removesuffix(".gz").endswith(_JSON_SUFFIXES):
         for item in read_objects(path):
-            yield from _parse_object(item)
+            yield from _parse_object(item, split)
     else:
-        yield from _read_file(path, LONGEST_LINE, _parse_text)
+        yield from _read_file(path, LONGEST_LINE, _parse_text, split)
 
 
-def chunk_paper(paper_id: str, title: str, sections: list[PaperSection], fields: Mapping[str, object]) -> list[Record]:
+HEADING_MARK = " — "
+"""Separates the paper's title from the section's heading in the title of a chunk."""
+
+
+def chunk_paper(
+    paper_id: str, title: str, sections: list[PaperSection], fields: Mapping[str, object], split: Splitter
+) -> list[Record]:
     """Split one paper into chunks, whose titles are the paper's title and the section's heading joined by a dash.
 
     Args:
@@ -65,6 +75,7 @@ def chunk_paper(paper_id: str, title: str, sections: list[PaperSection], fields:
         title: The paper's title.
         sections: Its sections in order.
         fields: Further fields: keyword or keywords, author or authors, journal or venue, publisher, year, link or url.
+        split: Splits the text of a section.
 
     Raises:
         RejectedLine: The sections have no text, or the identifier or a field is not valid.
@@ -86,8 +97,8 @@ def chunk_paper(paper_id: str, title: str, sections: list[PaperSection], fields:
     )
     records: list[Record] = []
     for section in sections:
-        chunk_title = " — ".join(part for part in (paper_record.title, _clean_heading(section)) if part)
-        for chunk in split_chunks(clean_text(replace_urls(section.text))):
+        chunk_title = HEADING_MARK.join(part for part in (paper_record.title, _clean_heading(section)) if part)
+        for chunk in split(clean_text(replace_urls(section.text))):
             docid, language = f"{paper_id}#{len(records)}", detect_language(chunk)
             records.append(replace(paper_record, docid=docid, title=chunk_title, text=chunk, language=language))
     if not records:
@@ -113,7 +124,7 @@ def _clean_heading(section: PaperSection) -> str:
     return _HEADING_SEPARATOR.sub(": ", clean_text(section.heading))
 
 
-def _parse_object(item: SourceItem) -> Iterator[ParsedItem]:
+def _parse_object(item: SourceItem, split: Splitter) -> Iterator[ParsedItem]:
     if item.fields is None or isinstance(item.fields, str):
         yield ParsedItem(item.number, item.offset, item.fields)
         return
@@ -121,7 +132,7 @@ def _parse_object(item: SourceItem) -> Iterator[ParsedItem]:
         # Without any of them docid_field names the first in its reason.
         key = next((key for key in _ID_KEYS if item.fields.get(key) not in (None, "")), _ID_KEYS[0])
         paper = docid_field(item.fields, key)
-        records = chunk_paper(paper, *sections_of_object(item.fields), item.fields)
+        records = chunk_paper(paper, *sections_of_object(item.fields), item.fields, split)
     except RejectedLine as reason:
         yield ParsedItem(item.number, item.offset, str(reason))
         return
@@ -130,12 +141,12 @@ def _parse_object(item: SourceItem) -> Iterator[ParsedItem]:
 
 
 def _read_file(
-    path: Path, largest: int, parse: Callable[[bytes], tuple[str, list[PaperSection]]]
+    path: Path, largest: int, parse: Callable[[bytes], tuple[str, list[PaperSection]]], split: Splitter
 ) -> Iterator[ParsedItem]:
     try:
         title, sections = parse(_read_bytes(path, largest))
         paper = re.sub(r"\s+", "_", clean_text(Path(path.name.removesuffix(".gz")).stem))
-        records = chunk_paper(paper, title, sections, {})
+        records = chunk_paper(paper, title, sections, {}, split)
     except RejectedLine as reason:
         yield ParsedItem(1, 0, str(reason))
         return

@@ -15,6 +15,7 @@ from shrag.corpora.formats.passages import read_beir, read_miracl
 from shrag.corpora.formats.scienceon import read_scienceon
 from shrag.corpora.formats.trec import read_trec
 from shrag.corpora.readers.item import ParsedItem
+from shrag.corpora.text.chunking import split_sentence_chunks
 
 # Names of files in a folder of data that hold none.
 _NO_DATA = ("readme", "license", "licence", "changelog", "notice")
@@ -53,6 +54,8 @@ def jsonl_format(keys: JsonlKeys) -> Format:
     return Format("jsonl", ("*.jsonl", "*.json"), partial(read_mapped, keys=keys), options, keys)
 
 
+_PAPERS = ("*.pdf", "*.md", "*.txt", "*.jsonl", "*.json")
+
 FORMATS: Mapping[str, Format] = {
     format.name: format
     for format in (
@@ -61,7 +64,8 @@ FORMATS: Mapping[str, Format] = {
         Format("beir", ("corpus.jsonl",), read_beir),
         jsonl_format(JsonlKeys()),
         Format("trec", ("*.trec", "*.sgml", "*.sgm", "*.xml", "*.dat"), read_trec),
-        Format("papers", ("*.pdf", "*.md", "*.txt", "*.jsonl", "*.json"), read_papers),
+        Format("papers", _PAPERS, read_papers),
+        Format("papers-sentences", _PAPERS, partial(read_papers, split=split_sentence_chunks)),
     )
 }
 
@@ -110,7 +114,9 @@ def _matching(format: Format, folder: Path) -> list[Path]:
 
 
 def _others(format: Format, folder: Path) -> str:
-    others = [other.name for other in FORMATS.values() if other.name != format.name and _matching(other, folder)]
+    # Formats of the same files are named once, by the first.
+    first_of = {other.patterns: other.name for other in reversed(list(FORMATS.values())) if _matching(other, folder)}
+    others = [name for patterns, name in reversed(first_of.items()) if patterns != format.patterns]
     return f"; there are files that may be {' or '.join(others)}" if others else ""
 
 

@@ -1,8 +1,9 @@
-"""Split long text into overlapping chunks of whole sentences."""
+"""Split long text into chunks that overlap by words, or into chunks of whole sentences."""
 
 from __future__ import annotations
 
 import unicodedata
+from bisect import bisect_right
 from collections.abc import Iterator
 
 from shrag.corpora.text.sentences import TextSpan, split_sentences
@@ -15,13 +16,59 @@ LARGEST_OVERLAP = 120
 
 
 def split_chunks(text: str, longest: int = LONGEST_CHUNK, overlap: int = LARGEST_OVERLAP) -> list[str]:
-    """Return the chunks of a clean text in order.
+    """Return the chunks of a clean text in order; neighbours share up to ``overlap`` characters, in whole words.
 
-    A chunk ends at the end of a sentence; only a sentence longer than ``longest`` is cut, at a space if it has one. A
-    chunk begins with the last sentences of the one before, up to ``overlap`` characters. Punctuation at the
-    beginning of a chunk is dropped.
+    A chunk ends at the end of a sentence where one ends in it behind what it shares with the chunk before, else at a
+    space. It begins with as many of the last words of the chunk before as ``overlap`` has room for, which is how
+    LangChain's splitters count the overlap. A word longer than ``longest`` is cut. Punctuation at the beginning of a
+    chunk is dropped.
 
-    >>> split_chunks("하나를 쟀다. 둘을 쟀다. 셋을 쟀다.", longest=18, overlap=8)
+    >>> split_chunks("하나를 쟀다. 둘을 쟀다. 셋을 쟀다.", longest=18, overlap=4)
+    ['하나를 쟀다. 둘을 쟀다.', '쟀다. 셋을 쟀다.']
+    """
+    ends = [sentence.end for sentence in split_sentences(text)]
+    chunks: list[str] = []
+    start = shared_until = 0
+    while start < len(text):
+        end = _chunk_end(text, start, shared_until, ends, longest)
+        if chunk := _without_leading_punctuation(text[start:end]).rstrip():
+            chunks.append(chunk)
+        if end == len(text):
+            break
+        start, shared_until = _overlap_start(text, start, end, longest, overlap), end
+    return chunks
+
+
+def _chunk_end(text: str, start: int, shared_until: int, sentence_ends: list[int], longest: int) -> int:
+    """Return where the chunk from ``start`` ends; it must reach beyond ``shared_until``."""
+    last = start + longest
+    if last >= len(text):
+        return len(text)
+    before = bisect_right(sentence_ends, last)
+    if before and sentence_ends[before - 1] > shared_until:
+        return sentence_ends[before - 1]
+    space = text.rfind(" ", shared_until + 1, last + 1)
+    return space if space > start else last
+
+
+def _overlap_start(text: str, start: int, end: int, longest: int, overlap: int) -> int:
+    """Return where the chunk behind ``text[start:end]`` begins: with its last words, so that the next word has room."""
+    next_word = end + text[end].isspace()
+    space = text.find(" ", next_word)
+    first = max(start + 1, end - overlap, (space if space >= 0 else len(text)) - longest)
+    if first < end and text[first - 1] == " ":
+        return first
+    space = text.find(" ", first, end)
+    return space + 1 if space >= 0 else next_word
+
+
+def split_sentence_chunks(text: str, longest: int = LONGEST_CHUNK, overlap: int = LARGEST_OVERLAP) -> list[str]:
+    """Return chunks of whole sentences; neighbours share whole sentences of up to ``overlap`` characters, often none.
+
+    Only a sentence longer than ``longest`` is cut, at a space if it has one. Punctuation at the beginning of a chunk is
+    dropped.
+
+    >>> split_sentence_chunks("하나를 쟀다. 둘을 쟀다. 셋을 쟀다.", longest=18, overlap=8)
     ['하나를 쟀다. 둘을 쟀다.', '둘을 쟀다. 셋을 쟀다.']
     """
     pieces = [piece for sentence in split_sentences(text) for piece in _cut(text, sentence, longest)]

@@ -60,6 +60,7 @@ class JudgedSet(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         min_grade: The least grade of a record that answers: of the measures with a ``rel`` that name none, of figures
             of answers, and of the risk.
         compare_with: Another set with the same questions, such as over an index of their own records alone.
+        bring: What the user has to bring, in words. Where a file of such a set is missing, the set is left out.
     """
 
     name: str
@@ -74,6 +75,7 @@ class JudgedSet(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     unanswerable: UnanswerableSource | str = ""
     min_grade: int = 1
     compare_with: str = ""
+    bring: str = ""
 
     @property
     def reference_source(self) -> ReferenceSource | None:
@@ -103,6 +105,8 @@ class Condition(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         answers: Answer the questions, not only search.
         k: Records per question; None for the experiment's number.
         group: The condition whose ``grid`` this one was expanded from, else its own name.
+        bring: What the user has to bring, in words. Where the weights of the ``encoder`` or the language model of such
+            a condition are missing, the condition is left out.
     """
 
     name: str
@@ -116,6 +120,7 @@ class Condition(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     answers: bool = False
     k: int | None = None
     group: str = ""
+    bring: str = ""
 
     @property
     def display_name(self) -> str:
@@ -147,6 +152,30 @@ class Claim(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     lower_is_better: bool = False
 
 
+class PaperItem(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """The table or figure of a paper that an experiment repeats.
+
+    Attributes:
+        paper: A paper of :mod:`shrag.evaluation.experiments.papers`.
+        item: The table or figure, such as "Table 2".
+        difference: What differs from the paper: its data, its models.
+        percent: Measures that the paper prints in per cent and SHRAG as a share.
+    """
+
+    paper: str
+    item: str
+    difference: str
+    percent: tuple[str, ...] = ()
+
+
+class Expected(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """Values that the paper prints for one condition, by measure; ``set`` is the set that they are compared on."""
+
+    set: str
+    condition: str
+    values: dict[str, float]
+
+
 class Experiment(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """An experiment: every set is asked under every condition.
 
@@ -159,6 +188,9 @@ class Experiment(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         repeats: Runs of each condition that uses a language model, each with a seed of its own.
         baseline: The condition that the others are compared with; empty for no comparison.
         claims: Hypotheses about the baseline.
+        judge: Have the language model judge the answers; its scores are measures (:mod:`shrag.evaluation.judging`).
+        paper: The table or figure that is repeated, None for an experiment of the project's own.
+        expected: The values that the paper prints.
     """
 
     title: str
@@ -173,6 +205,9 @@ class Experiment(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     baseline: str = ""
     plots: tuple[Plot, ...] = ()
     claims: tuple[Claim, ...] = ()
+    judge: bool = False
+    paper: PaperItem | None = None
+    expected: tuple[Expected, ...] = ()
 
 
 def setting_text(value: object) -> str:

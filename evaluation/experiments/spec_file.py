@@ -14,6 +14,7 @@ import msgspec
 from shrag.corpora.files import is_name
 from shrag.evaluation.errors import EvaluationError, ExperimentRejected
 from shrag.evaluation.experiments.spec import Condition, Experiment, JudgedSet, setting_text
+from shrag.evaluation.judging.figures import JUDGE_FIGURES
 from shrag.evaluation.peers.base import find_peer
 from shrag.evaluation.questions.figures import ANSWER_FIGURES, PROCESS_FIGURES
 from shrag.serving.errors import ServingError
@@ -117,6 +118,22 @@ def narrow_experiment(
     return msgspec.structs.replace(experiment, sets=chosen_sets, conditions=chosen, plots=plots, claims=claims)
 
 
+def replace_encoders(experiment: Experiment, folders: Mapping[str, str]) -> Experiment:
+    """Return the experiment with the encoder in ``folders[name]`` wherever it has the encoder ``name``.
+
+    Raises :class:`ExperimentRejected` for a name that it does not have.
+    """
+    used = [*(each.encoder for each in experiment.sets), *(each.encoder for each in experiment.conditions)]
+    _check_known("encoder", folders, [name for name in used if name] or ["none"])
+    return msgspec.structs.replace(
+        experiment,
+        sets=tuple(msgspec.structs.replace(e, encoder=folders.get(e.encoder, e.encoder)) for e in experiment.sets),
+        conditions=tuple(
+            msgspec.structs.replace(e, encoder=folders.get(e.encoder, e.encoder)) for e in experiment.conditions
+        ),
+    )
+
+
 def _check_known(kind: str, given: Iterable[str], known: Sequence[str]) -> None:
     for name in given:
         if name not in known:
@@ -154,6 +171,10 @@ def _problems(experiment: Experiment) -> Iterator[str]:
         yield f"k is {experiment.k} but must be from 1 to {LARGEST_K}"
     if experiment.repeats < 1:
         yield f"repeats is {experiment.repeats} but must be at least 1"
+    if experiment.judge and experiment.repeats > 1:
+        yield f"repeats is {experiment.repeats}, but answers are judged once: leave out repeats or judge"
+    if experiment.judge and not any(each.answers for each in experiment.conditions):
+        yield "answers are judged, but no condition has answers: write `answers = true` in one"
     for each in experiment.sets:
         yield from _set_problems(each)
     for condition in experiment.conditions:
@@ -163,6 +184,7 @@ def _problems(experiment: Experiment) -> Iterator[str]:
         yield f"the baseline {experiment.baseline!r} is not a condition"
     yield from _plot_problems(experiment)
     yield from _claim_problems(experiment)
+    yield from _paper_problems(experiment)
 
 
 def _set_problems(each: JudgedSet) -> Iterator[str]:
@@ -251,5 +273,23 @@ def _claim_problems(experiment: Experiment) -> Iterator[str]:
                 yield f"a claim is about the condition {name!r}, which does not exist: use one of {known}"
 
 
+def _paper_problems(experiment: Experiment) -> Iterator[str]:
+    if experiment.expected and experiment.paper is None:
+        yield "there are expected values but no paper: write a table [paper]"
+    known = _measure_names(experiment)
+    for each in experiment.expected:
+        if each.set not in {judged_set.name for judged_set in experiment.sets}:
+            yield f"there are expected values of the set {each.set!r}, which does not exist"
+        if each.condition not in {condition.name for condition in experiment.conditions}:
+            yield f"there are expected values of the condition {each.condition!r}, which does not exist"
+    measures = {measure for each in experiment.expected for measure in each.values}
+    for measure in sorted(measures - known):
+        yield f"there is an expected value of {measure!r}, which is not measured: add it to measures"
+    for measure in experiment.paper.percent if experiment.paper else ():
+        if measure not in measures:
+            yield f"{measure!r} is in per cent, but no value of it is expected: leave it out of percent"
+
+
 def _measure_names(experiment: Experiment) -> set[str]:
-    return {*experiment.measures, *PROCESS_FIGURES, *ANSWER_FIGURES}
+    judged = JUDGE_FIGURES if experiment.judge else ()
+    return {*experiment.measures, *PROCESS_FIGURES, *ANSWER_FIGURES, *judged}

@@ -2,29 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from pathlib import Path
+from collections.abc import Callable
 from typing import NamedTuple
 
 import msgspec
 
-from shrag.corpora.formats.topics import read_text_lines
-from shrag.evaluation.errors import EvaluationError, ResultsMismatch
+from shrag.evaluation.errors import EvaluationError
+from shrag.evaluation.judging.judgements import JUDGEMENTS_FILE, JudgedAnswer, read_judgements
 from shrag.evaluation.judging.llm_judge import Judgement, JudgeSummary, judge_answer, summarise_judgements
 from shrag.evaluation.reports.result_folder import ResultFolder
 from shrag.models.language_model import LanguageModel
-
-JUDGEMENTS_FILE = "judgements.jsonl"
-"""The file of all judgements, in the results folder."""
-
-
-class JudgedAnswer(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """One line of :data:`JUDGEMENTS_FILE`: a judge's scores of the answer to a question under a condition."""
-
-    set: str
-    condition: str
-    qid: str
-    judgement: Judgement
 
 
 class JudgedCondition(NamedTuple):
@@ -54,7 +41,7 @@ def judge_results(
     if not answer_parts:
         raise EvaluationError(f"{results.folder} has no answers to judge: run it with `answers = true` in a condition.")
     path = results.folder / JUDGEMENTS_FILE
-    known = {(each.set, each.condition, each.qid): each for each in _read(path) if each.judgement.judge == model.name}
+    known = read_judgements(results.folder, model.name)
     summaries = []
     with path.open("a", encoding="utf-8") as stream:
         for part, condition in answer_parts:
@@ -77,21 +64,3 @@ def judge_results(
             summary = summarise_judgements(model.name, judgements, results.experiment.seed)
             summaries.append(JudgedCondition(part.set, condition.name, len(outcomes) - len(judgements), summary))
     return summaries
-
-
-def _read(path: Path) -> Iterator[JudgedAnswer]:
-    """Yield the stored judgements, after truncating an incomplete last line."""
-    if not path.exists():
-        return
-    data = path.read_bytes()
-    complete = data[: data.rfind(b"\n") + 1]
-    if len(complete) < len(data):
-        path.write_bytes(complete)
-    for number, text in read_text_lines(path):
-        try:
-            yield msgspec.json.decode(text, type=JudgedAnswer)
-        except msgspec.MsgspecError as error:
-            raise ResultsMismatch(
-                f"{path} line {number} is not a judgement ({error}): delete the line, or the file to have all "
-                "answers judged again."
-            ) from None

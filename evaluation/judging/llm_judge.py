@@ -30,6 +30,11 @@ class JudgeScores(msgspec.Struct, frozen=True):
     answerability: Annotated[int, msgspec.Meta(ge=0, le=100)]
     valid: bool
 
+    @property
+    def overall(self) -> float:
+        """The paper's overall assessment: the mean of relevance and answerability, both from 1 to 10."""
+        return (self.relevance + 1 + 9 * self.answerability / 100) / 2
+
 
 class Judgement(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """One answer's scores by the model ``judge``; None, with the reason, where its reply could not be parsed."""

@@ -13,7 +13,15 @@ from shrag.corpora.records import Topic
 from shrag.corpora.text.sentences import detect_language
 from shrag.evaluation.experiments.run_card import RunCard
 from shrag.evaluation.questions.outcome import QuestionOutcome
-from shrag.evaluation.reports.markdown import card_facts, cell_text, choice_baselines_text, counts_text, estimate_text
+from shrag.evaluation.reports.markdown import (
+    card_facts,
+    cell_text,
+    choice_baselines_text,
+    counts_text,
+    estimate_text,
+    paper_title,
+    paper_value_texts,
+)
 from shrag.evaluation.reports.result_folder import ResultFolder, mean_values, open_results
 from shrag.evaluation.reports.table import BaselineDifference, ResultTable, SetTable, read_table
 from shrag.evaluation.reports.timings import PartTimes, read_times_file
@@ -155,6 +163,8 @@ def render_report(folders: Sequence[Path], *, questions: int = DEFAULT_QUESTIONS
             difference_text=difference_text,
             choice_baselines_text=choice_baselines_text,
             estimate_text=estimate_text,
+            paper_title=paper_title,
+            paper_value_texts=paper_value_texts,
         )
     )
 

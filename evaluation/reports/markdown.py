@@ -7,10 +7,11 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
 from shrag.evaluation.experiments.run_card import IndexIdentity, RunCard
-from shrag.evaluation.experiments.spec import Claim
+from shrag.evaluation.experiments.spec import Claim, PaperItem
 from shrag.evaluation.questions.confidence_scores import ConfidenceScores, Estimate
 from shrag.evaluation.questions.figures import ChoiceBaselines
 from shrag.evaluation.reports.claims import Verdict, judge_claim
+from shrag.evaluation.reports.paper_values import PaperValue
 from shrag.evaluation.reports.result_folder import ResultFolder, open_results
 from shrag.evaluation.reports.table import (
     BaselineDifference,
@@ -28,7 +29,8 @@ _SPECIAL = str.maketrans({character: f"\\{character}" for character in "\\`*_{}[
 
 def table_text(table: ResultTable) -> str:
     """Return the table as Markdown: title, research question, and a table for each set."""
-    return "\n".join([*_head(table), *(line for each in table.sets for line in set_lines(table, each))]) + "\n"
+    sets = (line for each in table.sets for line in set_lines(table, each))
+    return "\n".join([*_head(table), *sets, *paper_lines(table)]) + "\n"
 
 
 def escape_markdown(text: str) -> str:
@@ -98,6 +100,37 @@ def set_lines(table: ResultTable, each: SetTable, heading: str = "##") -> Iterat
     if each.confidence:
         labels = {row.condition: row.label for row in each.rows}
         yield from confidence_lines({labels[name]: scores for name, scores in each.confidence.items()})
+
+
+def paper_lines(table: ResultTable, heading: str = "##") -> Iterator[str]:
+    """Yield the paper's values next to those of the table, after an empty line and a heading; nothing without paper."""
+    if table.paper is None:
+        return
+    yield ""
+    yield f"{heading} {escape_markdown(paper_title(table.paper))}"
+    yield ""
+    yield escape_markdown(table.paper.difference)
+    if not table.paper_values:
+        return
+    yield ""
+    yield "| set | condition | measure | paper | here | difference |"
+    yield "| --- | --- | --- | ---: | ---: | ---: |"
+    for each in table.paper_values:
+        names = " | ".join(map(escape_markdown, (each.set, each.condition, each.measure)))
+        yield f"| {names} | {each.paper:g} | {' | '.join(paper_value_texts(each))} |"
+
+
+def paper_title(paper: PaperItem) -> str:
+    """Return the heading of a comparison with a paper."""
+    return f"Next to {paper.paper}, {paper.item[0].lower()}{paper.item[1:]}"
+
+
+def paper_value_texts(value: PaperValue) -> tuple[str, str]:
+    """Return the value here with its interval, and its difference from the paper's; ``–`` where it was not measured."""
+    if value.here is None or value.low is None or value.high is None:
+        return "–", "–"
+    ends = f"[{_number(value.low)}, {_number(value.high)}]"
+    return f"{_number(value.here)} {ends}", _signed(value.here - value.paper)
 
 
 def _compared_lines(table: ResultTable, each: SetTable, compared: OtherSetDifferences) -> Iterator[str]:
@@ -190,6 +223,7 @@ def _section(results: ResultFolder, card: RunCard) -> Iterator[str]:
     for each in table.sets:
         yield from set_lines(table, each, heading="###")
         yield from _time_lines([part for part in times if part.part.partition("/")[0] == each.set])
+    yield from paper_lines(table, heading="###")
     yield ""
     yield from (f"- **{name}:** {escape_markdown(text)}" for name, text in card_facts(card))
 

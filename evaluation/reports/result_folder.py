@@ -25,6 +25,8 @@ from shrag.evaluation.experiments.part import (
 )
 from shrag.evaluation.experiments.run_card import RunCard, read_card
 from shrag.evaluation.experiments.spec import Condition, Experiment, JudgedSet
+from shrag.evaluation.judging.figures import judge_figures
+from shrag.evaluation.judging.judgements import JudgedAnswer, read_judgements
 from shrag.evaluation.measures.judge_run import judge
 from shrag.evaluation.measures.trec_run import read_run
 from shrag.evaluation.questions.figures import PROCESS_FIGURES, answer_figures
@@ -53,11 +55,13 @@ class ResultFolder:
         experiment: The experiment's specification.
         stochastic_conditions: Names of the conditions with a language model, which are run
             ``experiment.repeats`` times.
+        judge: The language model whose scores of the answers are measures, where the experiment has them judged.
     """
 
     folder: Path
     experiment: Experiment
     stochastic_conditions: tuple[str, ...] = ()
+    judge: str = ""
 
     @property
     def name(self) -> str:
@@ -108,6 +112,14 @@ class ResultFolder:
         """Return the outcomes of a part's questions."""
         return read_outcomes(self.folder, part)
 
+    def depths(self) -> dict[str, tuple[int, int]]:
+        """Return, by the stem of each part, the least and the greatest number of hits that a query was asked for.
+
+        Parts without a query, such as those of a peer, are left out.
+        """
+        asked = {part.stem: [each.depth for each in self.outcomes(part) if each.depth] for part, _ in self.all_parts()}
+        return {stem: (min(depths), max(depths)) for stem, depths in asked.items() if depths}
+
     def times(self, part: ExperimentPart) -> list[QuestionTime]:
         """Return the times of a part's questions."""
         return read_times(self.folder, part)
@@ -116,15 +128,24 @@ class ResultFolder:
         """Return measure → qid → value for a part.
 
         A set with judgements has the measures of rankings and of candidates, one with reference answers those of
-        answers. A question to which a measure does not apply is absent.
+        answers. Answers that were judged have the judge's. A question to which a measure does not apply is absent.
         """
         outcomes, references = self.outcomes(part), self.references(part.set)
+        condition = next(each for each in self.experiment.conditions if each.name == part.condition)
         values = self._ranking_values(part, outcomes)
+        if self.experiment.judge and self.judge and condition.answers:
+            values |= judge_figures(outcomes, self._judgements(part))
         if references:
             split, grade = KoreanMorphemes().split, self.judged_set(part.set).min_grade
-            condition = next(each for each in self.experiment.conditions if each.name == part.condition)
             values |= answer_figures(outcomes, references, condition.k or self.experiment.k, split, grade)
         return values
+
+    def _judgements(self, part: ExperimentPart) -> dict[str, JudgedAnswer]:
+        """Return qid → judgement of a part's answers."""
+        found = read_judgements(self.folder, self.judge)
+        return {
+            qid: each for (set_name, name, qid), each in found.items() if (set_name, name) == (part.set, part.condition)
+        }
 
     def _ranking_values(
         self, part: ExperimentPart, outcomes: Sequence[QuestionOutcome]
@@ -156,7 +177,7 @@ def open_results(folder: Path) -> tuple[ResultFolder, RunCard]:
                 f"The card of {folder} has the name {name!r}, which is not a valid file name: "
                 "run the experiment again into another folder."
             )
-    results = ResultFolder(folder, experiment, card.identity.stochastic_conditions)
+    results = ResultFolder(folder, experiment, card.identity.stochastic_conditions, card.identity.model.name)
     for part, _ in results.all_parts():
         if not is_done(folder, part):
             raise ResultsMismatch(

@@ -10,7 +10,8 @@ import msgspec
 
 from shrag.corpora.files import write_atomically
 from shrag.evaluation.errors import ResultsMismatch
-from shrag.evaluation.experiments.spec import Condition
+from shrag.evaluation.experiments.spec import Condition, PaperItem
+from shrag.evaluation.judging.figures import JUDGE_FIGURES
 from shrag.evaluation.questions.confidence_scores import (
     ConfidenceScores,
     answering_records,
@@ -19,6 +20,7 @@ from shrag.evaluation.questions.confidence_scores import (
 )
 from shrag.evaluation.questions.figures import ANSWER_FIGURES, PROCESS_FIGURES, ChoiceBaselines, choice_baselines
 from shrag.evaluation.questions.outcome import QuestionOutcome
+from shrag.evaluation.reports.paper_values import PaperValue, compare_with_paper
 from shrag.evaluation.reports.result_folder import ResultFolder, Values, mean_values
 from shrag.evaluation.statistics import comparison
 from shrag.evaluation.statistics.intervals import mean_interval
@@ -131,7 +133,8 @@ class ResultTable(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """The results of an experiment.
 
     ``measures`` are the experiment's; ``answer_measures`` is empty without references. A row has only the cells that
-    its condition and set have values for.
+    its condition and set have values for. ``paper`` is the table or figure that the experiment repeats, and
+    ``paper_values`` are its values next to these.
     """
 
     title: str
@@ -142,6 +145,8 @@ class ResultTable(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     candidate_measures: tuple[str, ...]
     sets: tuple[SetTable, ...]
     answer_measures: tuple[str, ...] = ()
+    paper: PaperItem | None = None
+    paper_values: tuple[PaperValue, ...] = ()
 
     @property
     def columns(self) -> tuple[str, ...]:
@@ -167,7 +172,9 @@ def make_table(results: ResultFolder) -> ResultTable:
         measures=experiment.measures,
         candidate_measures=tuple(PROCESS_FIGURES),
         sets=sets,
-        answer_measures=tuple(name for name in ANSWER_FIGURES if name in present),
+        answer_measures=tuple(name for name in (*ANSWER_FIGURES, *JUDGE_FIGURES) if name in present),
+        paper=experiment.paper,
+        paper_values=compare_with_paper(experiment, sets),
     )
 
 
@@ -197,7 +204,7 @@ def _set_table(results: ResultFolder, set_name: str) -> SetTable:
     differences: dict[tuple[str, str], BaselineDifference] = {}
     if experiment.baseline:
         # The experiment's claims are about its measures, so figures are corrected separately.
-        for family in (experiment.measures, tuple(PROCESS_FIGURES), ANSWER_FIGURES):
+        for family in (experiment.measures, tuple(PROCESS_FIGURES), (*ANSWER_FIGURES, *JUDGE_FIGURES)):
             differences |= _differences(means, family, experiment.baseline, experiment.seed)
     rows = []
     for condition in experiment.conditions:

@@ -63,14 +63,23 @@ def choose_encoder(choice: str, home: Path) -> EncoderChoice:
     file is damaged or not the card's, or the dimension is impossible.
     """
     name, length = _split(choice)
-    card = None if is_path(name) else find_encoder_card(name)
-    if card is None and not is_path(name):
-        raise WeightsMissing(f"The catalogue has no encoder {name!r}: name one of it, or a folder by its path.")
-    folder = find_weights(name, card, home)
+    card, folder = find_encoder(name, home)
     weights = check_weights(card.name if card else folder.name, folder, card)
     if card is None:
         card = _card_of_folder(folder, weights.config())
     return EncoderChoice(card, weights, _dimension(card, length))
+
+
+def find_encoder(choice: str, home: Path) -> tuple[EncoderCard | None, Path]:
+    """Return the catalogue's card of a choice, None for a path, and its folder, whose files are not checked.
+
+    Raises :class:`WeightsMissing` where the name or the folder does not exist.
+    """
+    name, _ = _split(choice)
+    card = None if is_path(name) else find_encoder_card(name)
+    if card is None and not is_path(name):
+        raise WeightsMissing(f"The catalogue has no encoder {name!r}: name one of it, or a folder by its path.")
+    return card, find_weights(name, card, home)
 
 
 def _split(choice: str) -> tuple[str, int]:

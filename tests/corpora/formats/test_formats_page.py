@@ -15,7 +15,7 @@ from shrag.corpora.formats.registry import FORMATS, jsonl_format
 from shrag.corpora.records import Record
 
 PAGE = (Path(__file__).resolve().parents[3] / "docs" / "formats.md").read_text(encoding="utf-8")
-SECTIONS = dict(re.findall(r"^## (\w+)\n(.*?)(?=^## |\Z)", PAGE, re.MULTILINE | re.DOTALL))
+SECTIONS = dict(re.findall(r"^## ([\w-]+)\n(.*?)(?=^## |\Z)", PAGE, re.MULTILINE | re.DOTALL))
 MAPPED = jsonl_format(
     JsonlKeys(id="doi", title="meta.title", text=("abstract", "sections.text"), author="authors.name", keyword="topics")
 )

@@ -158,3 +158,15 @@ def test_what_is_no_paper_is_a_reason(tmp_path: Path, name: str, data: bytes, re
 )
 def test_addresses_become_one_word(raw: str, clean: str) -> None:
     assert replace_urls(raw) == clean
+
+
+def test_chunks_share_words_or_with_the_other_format_whole_sentences(tmp_path: Path) -> None:
+    path = tmp_path / "a.txt"
+    sentence = "The film numbered {} shields " + "well and " * 14 + "reflects."
+    path.write_text("Introduction\n" + " ".join(sentence.format(number) for number in range(9)))
+    texts = {
+        name: [line.outcome.text for line in read_source(path, FORMATS[name]) if isinstance(line.outcome, Record)]
+        for name in ("papers", "papers-sentences")
+    }
+    assert [text[:8] for text in texts["papers"][:3]] == ["The film", "well and", "well and"]
+    assert all(text.startswith("The film") for text in texts["papers-sentences"])

@@ -1,4 +1,4 @@
-"""The experiment ``challenge`` over the project's own references: its columns and their values."""
+"""The experiment ``shrag-challenge`` over the project's own references: its columns and their values."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ pytestmark = pytest.mark.slow
 
 @pytest.fixture(scope="module")
 def challenge() -> Experiment:
-    experiment = read_experiment(find_experiment("challenge"))
+    experiment = read_experiment(find_experiment("shrag-challenge"))
     searched = Condition("searched", group="searched")
     kept = tuple(each for each in experiment.conditions if each.name in ("shrag", "bm25"))
     return msgspec.structs.replace(experiment, conditions=(*kept, searched), plots=())

@@ -8,7 +8,8 @@ import pytest
 from shrag.cli.main import run
 from shrag.evaluation.errors import EvaluationError, ResultsMismatch
 from shrag.evaluation.experiments.part import ExperimentPart, read_outcomes
-from shrag.evaluation.judging.judged_results import JUDGEMENTS_FILE, judge_results
+from shrag.evaluation.judging.judged_results import judge_results
+from shrag.evaluation.judging.judgements import JUDGEMENTS_FILE
 from shrag.evaluation.reports.result_folder import open_results
 from shrag.models.errors import ModelUnavailable
 from tests.evaluation.judging.test_llm_judge import ScriptedJudge, scores

@@ -221,9 +221,8 @@ def test_r3_a_disk_that_fills_up_is_one_sentence_and_the_old_generation_answers(
     disk = small_disk(size + 65_536 + size * 2 * percent // 100)
     shutil.copytree(old, disk / "indexes" / "grown")
     (disk / "corpora").symlink_to(tmp_path / "corpora")
-    code = (
-        "from shrag.indexing.build import resources; resources._MARGIN = 0.0\nfrom shrag.cli.main import main; main()"
-    )
+    margin = "from shrag.indexing.build import checkpoints; checkpoints._MARGIN = 0.0"
+    code = f"{margin}\nfrom shrag.cli.main import main; main()"
     done = subprocess.run(
         [sys.executable, "-c", code, "index", "grown", "--force"],
         env={**os.environ, "SHRAG_HOME": str(disk)},

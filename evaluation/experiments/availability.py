@@ -1,0 +1,78 @@
+"""Leave out of an experiment what the user has not brought: data, weights, a language model."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import msgspec
+
+from shrag.evaluation.errors import ExperimentRejected
+from shrag.evaluation.experiments.judged_topics import resolve_data_path
+from shrag.evaluation.experiments.spec import Condition, Experiment, JudgedSet
+from shrag.evaluation.experiments.spec_file import narrow_experiment
+from shrag.indexing.storage.vector_card import canonical_encoder
+from shrag.models.encoders.choice import find_encoder
+from shrag.models.errors import WeightsMissing
+
+
+def leave_out_missing(
+    experiment: Experiment, data: Path, weights: Path, has_model: bool, log: Callable[[str], None]
+) -> Experiment:
+    """Return the experiment without the sets and conditions that have ``bring`` and whose files or model are missing.
+
+    ``log`` is called with one line for each. The values that a paper prints for them remain. Sets and conditions
+    without ``bring`` remain too: what is missing of these stops the run with its own message.
+
+    Raises:
+        ExperimentRejected: No set or no condition is left, or the baseline is missing.
+    """
+    missing_sets = {each.name: why for each in experiment.sets if (why := _missing_file(each, data))}
+    missing_conditions = {
+        each.name: why for each in experiment.conditions if (why := _missing_model(each, weights, has_model))
+    }
+    for kind, missing in (("set", missing_sets), ("condition", missing_conditions)):
+        for name, why in missing.items():
+            log(f"the {kind} {name} is left out: {why}")
+    sets = [each for each in experiment.sets if each.name not in missing_sets]
+    conditions = [each for each in experiment.conditions if each.name not in missing_conditions]
+    if not sets or not conditions:
+        kind, missing = ("set", missing_sets) if not sets else ("condition", missing_conditions)
+        raise ExperimentRejected(f"No {kind} is left of the experiment: {'; '.join(missing.values())}")
+    if experiment.baseline in missing_conditions:
+        # Conditions can be looked at without a baseline; claims are about it.
+        experiment = msgspec.structs.replace(experiment, baseline="", claims=())
+    return narrow_experiment(
+        experiment,
+        [each.name for each in sets] if missing_sets else [],
+        [each.name for each in conditions] if missing_conditions else [],
+        None,
+    )
+
+
+def _missing_file(judged_set: JudgedSet, data: Path) -> str:
+    """Return which file of a set with ``bring`` is missing and what to bring; empty where none is."""
+    if not judged_set.bring:
+        return ""
+    source = judged_set.reference_source
+    corpus = judged_set.corpus.paths if judged_set.corpus else ()
+    for given in (judged_set.topics, judged_set.qrels, source.path if source else "", *corpus):
+        try:
+            resolve_data_path(given, data)
+        except ExperimentRejected:
+            return f"{given} is missing. It needs {judged_set.bring}"
+    return ""
+
+
+def _missing_model(condition: Condition, weights: Path, has_model: bool) -> str:
+    """Return what a condition with ``bring`` lacks; empty where it lacks nothing."""
+    if not condition.bring:
+        return ""
+    if condition.model and not has_model:
+        return f"no language model is configured. It needs {condition.bring}"
+    if condition.encoder and canonical_encoder(condition.encoder) != "lsa":
+        try:
+            find_encoder(condition.encoder, weights)
+        except WeightsMissing:
+            return f"there are no weights of {condition.encoder}. It needs {condition.bring}"
+    return ""

@@ -1,0 +1,115 @@
+"""The tables and figures of the papers, and the experiments that repeat them, as one page of Markdown."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import NamedTuple
+
+import msgspec
+
+from shrag.evaluation.experiments.spec import Experiment
+from shrag.evaluation.experiments.spec_file import built_in_experiments, read_experiment
+
+_CATALOG = Path(__file__).parent / "papers.toml"
+
+
+class Item(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """A table, a figure or a section with a comparison.
+
+    An item without ``command``, ``files`` and ``same_as`` is repeated by an experiment. ``files`` are relative to the
+    project's folder.
+    """
+
+    item: str
+    shows: str
+    command: str = ""
+    files: tuple[str, ...] = ()
+    same_as: str = ""
+
+
+class Paper(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """A paper with its items in order."""
+
+    name: str
+    title: str
+    items: tuple[Item, ...]
+
+
+class _Catalog(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    papers: tuple[Paper, ...]
+
+
+class PaperExperiment(NamedTuple):
+    """An experiment that comes with SHRAG and repeats an item of a paper."""
+
+    name: str
+    experiment: Experiment
+
+    @property
+    def needs(self) -> tuple[str, ...]:
+        """What has to be brought for all its sets and conditions, each once."""
+        sets, conditions = self.experiment.sets, self.experiment.conditions
+        needed = [*(each.bring for each in sets), *(each.bring for each in conditions)]
+        return tuple(dict.fromkeys(each for each in needed if each))
+
+
+def read_papers() -> tuple[Paper, ...]:
+    """Return the papers in the order of the catalogue."""
+    return msgspec.toml.decode(_CATALOG.read_bytes(), type=_Catalog).papers
+
+
+def paper_experiments() -> dict[tuple[str, str], PaperExperiment]:
+    """Return (paper, item) → the experiment that comes with SHRAG and repeats it."""
+    found = {}
+    for name, path in built_in_experiments().items():
+        experiment = read_experiment(path)
+        if experiment.paper is not None:
+            found[experiment.paper.paper, experiment.paper.item] = PaperExperiment(name, experiment)
+    return found
+
+
+def papers_page() -> str:
+    """Return the page ``docs/reproduction.md``."""
+    return "\n".join(_lines()) + "\n"
+
+
+_INTRODUCTION = """\
+# Reproduction
+
+Every table and figure of the papers that SHRAG implements, with the command that repeats it here. This page is written
+by `shrag experiment --papers`, without manual edits.
+
+An experiment asks what it can: sets whose files are missing, and conditions whose weights or language model are, are
+left out with one line each. Its report has the paper's values next to those measured, with intervals, and "–" for what
+was left out. `--data` (or `SHRAG_DATA`) names the folder of the data, `SHRAG_LLM_URL` the language model;
+[experiments.md](experiments.md) describes the rest. With random weights, and a language model with random weights,
+everything runs on a processor without a GPU (`make reproduce`); the values then mean nothing."""
+
+
+def _lines() -> Iterator[str]:
+    yield _INTRODUCTION
+    experiments = paper_experiments()
+    for paper in read_papers():
+        yield from ("", f"## {paper.name}", "", f"{paper.title}.", "")
+        yield "| item | shows | here | needs | differs from the paper |"
+        yield "| --- | --- | --- | --- | --- |"
+        for item in paper.items:
+            found = experiments.get((paper.name, item.item))
+            yield f"| {item.item} | {item.shows} | {_here(item, found)} | {_needs(found)} | {_difference(found)} |"
+
+
+def _here(item: Item, found: PaperExperiment | None) -> str:
+    if found is not None:
+        return f"`shrag experiment {found.name}`"
+    if item.same_as:
+        return f"see {item.same_as}"
+    return f"`{item.command}`" if item.command else ", ".join(f"[{each}](../{each})" for each in item.files)
+
+
+def _needs(found: PaperExperiment | None) -> str:
+    return "; ".join(found.needs) if found else ""
+
+
+def _difference(found: PaperExperiment | None) -> str:
+    return " ".join(found.experiment.paper.difference.split()) if found and found.experiment.paper else ""

@@ -1,0 +1,61 @@
+from __future__ import annotations
+
+from pathlib import Path
+
+import msgspec
+import pytest
+
+from shrag.evaluation.errors import ExperimentRejected
+from shrag.evaluation.experiments.availability import leave_out_missing
+from shrag.evaluation.experiments.spec import Claim, Condition, Experiment
+from tests.support.small_experiment import BM25, DEMO_SET, OR, SMALL
+
+GPQA = msgspec.structs.replace(DEMO_SET, name="gpqa", references="gpqa.csv", bring="the questions of GPQA")
+DENSE = Condition("dense", encoder="gte", group="dense", bring="the weights of mGTE")
+WRITTEN = Condition("written", model=True, answers=True, group="written", bring="a language model")
+FULL = msgspec.structs.replace(
+    SMALL, sets=(DEMO_SET, GPQA), conditions=(OR, BM25, DENSE, WRITTEN), plots=(), baseline="or"
+)
+
+
+def _left(experiment: Experiment, tmp_path: Path, *, has_model: bool = False) -> tuple[Experiment, list[str]]:
+    lines: list[str] = []
+    return leave_out_missing(experiment, tmp_path / "data", tmp_path / "weights", has_model, lines.append), lines
+
+
+def test_what_was_not_brought_is_left_out_with_a_line_each(tmp_path: Path) -> None:
+    left, lines = _left(FULL, tmp_path)
+    assert [each.name for each in left.sets] == ["demo"]
+    assert [each.name for each in left.conditions] == ["or", "bm25"]
+    assert lines == [
+        "the set gpqa is left out: gpqa.csv is missing. It needs the questions of GPQA",
+        "the condition dense is left out: there are no weights of gte. It needs the weights of mGTE",
+        "the condition written is left out: no language model is configured. It needs a language model",
+    ]
+
+
+def test_what_was_brought_stays(tmp_path: Path) -> None:
+    (tmp_path / "data").mkdir()
+    (tmp_path / "data" / "gpqa.csv").touch()
+    (tmp_path / "weights" / "gte").mkdir(parents=True)
+    left, lines = _left(FULL, tmp_path, has_model=True)
+    assert (left, lines) == (FULL, [])
+
+
+def test_a_file_that_nobody_was_asked_to_bring_is_left_to_stop_the_run(tmp_path: Path) -> None:
+    required = msgspec.structs.replace(FULL, sets=(msgspec.structs.replace(GPQA, bring=""),), conditions=(OR,))
+    assert _left(required, tmp_path) == (required, [])
+
+
+def test_without_the_baseline_nothing_is_compared_with_it(tmp_path: Path) -> None:
+    claimed = msgspec.structs.replace(FULL, baseline="dense", claims=(Claim("Dense is best.", "nDCG@10"),))
+    left, _ = _left(claimed, tmp_path)
+    assert (left.baseline, left.claims) == ("", ())
+    assert [each.name for each in left.conditions] == ["or", "bm25"]
+
+
+def test_an_experiment_of_which_nothing_is_left_is_refused_with_the_reasons(tmp_path: Path) -> None:
+    with pytest.raises(ExperimentRejected, match=r"No set is left of the experiment: gpqa.csv is missing. It needs"):
+        _left(msgspec.structs.replace(FULL, sets=(GPQA,)), tmp_path)
+    with pytest.raises(ExperimentRejected, match=r"No condition is left .*no language model is configured"):
+        _left(msgspec.structs.replace(FULL, conditions=(WRITTEN,), baseline=""), tmp_path)
