@@ -98,6 +98,7 @@ def build(
     from shrag.indexing.build.incremental import update_index
     from shrag.indexing.build.job import BuildOptions
     from shrag.indexing.glossary.corrections import read_corrections
+    from shrag.indexing.storage.vector_card import AUTO
 
     if force and update:
         raise click.UsageError("--force builds the whole index, --update only what changed: choose one.")
@@ -125,7 +126,7 @@ def build(
                 name,
                 dictionary=words,
                 corrections=corrections,
-                encoder=encoder,
+                encoder=encoder or AUTO,
                 force=force,
                 options=options,
             )

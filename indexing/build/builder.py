@@ -68,7 +68,7 @@ from shrag.indexing.storage.generations import (
 )
 from shrag.indexing.storage.manifest import FORMAT_VERSION, IndexManifest
 from shrag.indexing.storage.vector_card import FOLDER as VECTORS
-from shrag.indexing.storage.vector_card import NO_ENCODER, canonical_encoder, load_vector_card, weights_folder
+from shrag.indexing.storage.vector_card import AUTO, NO_ENCODER, canonical_encoder, load_vector_card, weights_folder
 from shrag.indexing.vectors.faiss_index import has_faiss
 from shrag.models.errors import ModelError
 
@@ -103,7 +103,7 @@ def build_index(
         dictionary: The user's words, None for those of the current generation.
         corrections: The user's corrections of the glossary, None for those of the current generation, empty for none.
         encoder: The encoder of the vectors (:func:`~shrag.indexing.storage.vector_card.canonical_encoder`), ``none``
-            for no vectors; None for that of the current generation or, where it has none,
+            for no vectors; None for that of the current generation; ``auto`` for that or, where it has none,
             :func:`~shrag.indexing.build.default_encoder.default_encoder`.
         force: Build even if the current index is up to date.
         options: Options that do not change the result.
@@ -127,7 +127,7 @@ def build_index(
             choices = IndexChoices(
                 dictionary=_inherited_dictionary(index) if dictionary is None else dictionary,
                 corrections=_inherited_corrections(index) if corrections is None else corrections,
-                encoder=_default_encoder(index, weights_folder(indexes), options) if chosen is None else chosen,
+                encoder=_encoder(chosen, index, weights_folder(indexes), options),
                 weights=weights_folder(indexes),
             )
             analyzer, parameters = analyzer_fingerprint(choices.dictionary), bm25 or Bm25()
@@ -298,9 +298,14 @@ def _inherited_corrections(index: Path) -> bytes:
     return stored_corrections(folder) if folder else b""
 
 
-def _default_encoder(index: Path, weights: Path, options: BuildOptions) -> str:
+def _encoder(chosen: str | None, index: Path, weights: Path, options: BuildOptions) -> str:
+    """Return the encoder of a canonical choice, None for the current generation's."""
+    if chosen is not None and chosen != AUTO:
+        return chosen
     inherited = _inherited_encoder(index)
-    return default_encoder(index.name, weights, options.notify) if inherited == NO_ENCODER else inherited
+    if chosen == AUTO and inherited == NO_ENCODER:
+        return default_encoder(index.name, weights, options.notify)
+    return inherited
 
 
 def _inherited_encoder(index: Path) -> str:

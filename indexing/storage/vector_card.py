@@ -26,6 +26,9 @@ FAISS_FILE = "passages.faiss"
 NO_ENCODER = "none"
 """The choice of no vectors."""
 
+AUTO = "auto"
+"""The choice of the current generation's encoder or, where it has none, of the only one with weights."""
+
 LSA = "lsa"
 """The encoder that is computed from the index itself; every other one is a model."""
 
@@ -89,12 +92,12 @@ def load_vector_card(stage: Path) -> VectorCard | None:
 
 
 def canonical_encoder(choice: str) -> str:
-    """Return the canonical form of a choice: ``none``, ``lsa``, a name of the catalogue, or a full path.
+    """Return the canonical form of a choice: ``none``, ``auto``, ``lsa``, a name of the catalogue, or a full path.
 
     Raises:
         UnknownEncoder: There is no such encoder.
     """
-    known = choice if choice in {NO_ENCODER, LSA} else canonical_choice(choice)
+    known = choice if choice in {NO_ENCODER, AUTO, LSA} else canonical_choice(choice)
     if known is None:
         names = [LSA, *(card.short or card.name for card in read_catalog().encoders), NO_ENCODER]
         raise UnknownEncoder(f"There is no encoder {choice!r}: use one of {', '.join(names)}, or a folder's path.")
