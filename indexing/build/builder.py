@@ -67,8 +67,8 @@ from shrag.indexing.storage.generations import (
     set_current,
 )
 from shrag.indexing.storage.manifest import FORMAT_VERSION, IndexManifest
-from shrag.indexing.storage.vector_card import FOLDER as VECTORS
 from shrag.indexing.storage.vector_card import AUTO, NO_ENCODER, canonical_encoder, load_vector_card, weights_folder
+from shrag.indexing.storage.vector_card import FOLDER as VECTORS
 from shrag.indexing.vectors.faiss_index import has_faiss
 from shrag.models.errors import ModelError
 
