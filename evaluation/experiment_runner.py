@@ -142,7 +142,7 @@ def run_experiment(
             _judge_answers(results, model, options)
         options.log("table and plots")
         table = _write_reports(results, questions, indexes, options)
-        _end_session(folder, card)
+        _end_session(folder, card, results)
     return ExperimentResult(table, questions_asked)
 
 
@@ -227,9 +227,11 @@ def _write_titles(results: ResultFolder, set_name: str, indexes: OpenIndexes) ->
     write_atomically(path, msgspec.json.encode(titles) + b"\n")
 
 
-def _end_session(folder: Path, card: RunCard) -> None:
+def _end_session(folder: Path, card: RunCard, results: ResultFolder) -> None:
     ended = msgspec.structs.replace(card.sessions[-1], ended=utc_now())
-    complete = msgspec.structs.replace(card, sessions=(*card.sessions[:-1], ended), files=file_digests(folder))
+    complete = msgspec.structs.replace(
+        card, sessions=(*card.sessions[:-1], ended), depths=results.depths(), files=file_digests(folder)
+    )
     write_card(folder, complete)
 
 

@@ -171,6 +171,7 @@ class ScoredDoc:
 class Hits:
     """Hits of each query, best first; docids of the candidates they make together, and of those left out as incomplete.
 
+    ``depth`` is the number of hits that each query was asked for; of several searches the largest; 0 without a search.
     ``dense`` are the hits of the vectors, best first, scored by cosine; they are candidates too. ``encoder`` names what
     made the vectors, empty where they were not searched, and ``encoder_is_model`` says whether that is a model.
     """
@@ -181,6 +182,7 @@ class Hits:
     dense: tuple[ScoredDoc, ...] = ()
     encoder: str = ""
     encoder_is_model: bool = False
+    depth: int = 0
     event: Literal["hits"] = "hits"
 
 

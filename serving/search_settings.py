@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from functools import cache
 from typing import Any, Literal, get_args, get_type_hints
 
 from shrag.serving.errors import SettingRejected
 from shrag.serving.events import KeywordOrder
 
-WordChoice = Literal["known", "both", "compound", "split"]
+WordChoice = Literal["auto", "known", "blanks", "morphemes", "compound", "both"]
 Languages = Literal["both", "ko", "en"]
 QuerySelection = Literal["all", "longest"]
+ExtraQueries = Literal["auto", "none", "translated", "question", "all"]
 Candidates = Literal["strategy", "lexical", "dense", "hybrid"]
 AndReading = Literal["grouped", "required"]
 
@@ -30,23 +31,29 @@ class SearchSettings:
         keywords: Keywords at most.
         ands: ANDs of a query, from its last keyword on.
         and_reading: Whether ``a|b|c+d`` matches a, b, or c and d together, or d together with any of the others.
-        words: Phrases that the index knows and otherwise single words, single words, compound keywords of two
-            neighbours, or these and the single words.
+        words: What one keyword is: a phrase that the index knows and otherwise a morpheme; what blanks separate, as in
+            the paper; a morpheme; a compound of two neighbours; or such compounds and the morphemes. By default
+            ``blanks`` where a language model chose the keywords, else ``known``.
         languages: Languages of the queries.
         queries: All that query reduction makes, or the longest alone.
+        extra_queries: Queries beside those of query reduction: none, as in the paper; of the keywords' translations; of
+            the question's own words; or both. By default none where a language model chose the keywords, else
+            ``translated``. Without a model the keywords are the question's own words.
         glossary: Whether keywords are translated into the other language.
         candidates: Found by words, by vectors, by both, or as the strategy does by default.
         rerank: Whether candidates are re-ranked, or stay in the order in which they were found.
         keyword_order: What keywords are ranked by.
-        depth: Hits of each query; 0 for ten, or ``k`` where that is more.
+        depth: Hits of each query; 0 for ten where a language model chose the keywords, as in the paper, else for ten or
+            ``k``, whichever is more.
     """
 
     keywords: int = 10
     ands: int = 0
     and_reading: AndReading = "grouped"
-    words: WordChoice = "known"
+    words: WordChoice = "auto"
     languages: Languages = "both"
     queries: QuerySelection = "all"
+    extra_queries: ExtraQueries = "auto"
     glossary: bool = True
     candidates: Candidates = "strategy"
     rerank: bool = True
@@ -69,6 +76,15 @@ class SearchSettings:
             if key not in kinds:
                 raise SettingRejected(f"There is no setting {key!r}: use {', '.join(kinds)}.")
         return cls(**{key: _read(kinds[key], value) for key, value in mapping.items()})
+
+    def resolve(self, *, model_keywords: bool) -> SearchSettings:
+        """Return the settings with a value for each ``auto``; ``model_keywords`` says whether a model chose those."""
+        words, extra = self.words, self.extra_queries
+        if words == "auto":
+            words = "blanks" if model_keywords else "known"
+        if extra == "auto":
+            extra = "none" if model_keywords else "translated"
+        return replace(self, words=words, extra_queries=extra)
 
     @property
     def changed(self) -> dict[str, Any]:
@@ -116,3 +132,6 @@ def _check(name: str, kind: Any, value: Any) -> None:  # noqa: ANN401
 
 PRODUCT = SearchSettings()
 """The default settings."""
+
+WITHOUT_MODEL = PRODUCT.resolve(model_keywords=False)
+"""The default settings where the keywords are words of the question."""

@@ -73,6 +73,11 @@ def command(
             answered=answers,
             report=report,
         )
-    echo(f"{output}: {len(questions):,} topics, {written.empty:,} of them without a record", err=True)
+    least, most = written.depths
+    asked = f"{most:,}" if least == most else f"{least:,} to {most:,}"
+    echo(
+        f"{output}: {len(questions):,} topics, {written.empty:,} of them without a record, {asked} hits of each query",
+        err=True,
+    )
     if written.fallbacks:
         echo(f"The language model failed for {written.fallbacks:,} topics, which were ranked without it.", err=True)

@@ -96,6 +96,8 @@ class Session(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 class RunCard(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """The run card; ``fingerprint`` is the SHA-256 of the identity.
 
+    ``depths`` has, for each part, the least and the greatest number of hits that the queries of a question were asked
+    for; it is empty until the run is complete.
     ``files`` has the SHA-256 of every file that is the same, byte for byte, in any run of this identity; it is empty
     until the run is complete.
     """
@@ -105,6 +107,7 @@ class RunCard(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     code: CodeVersion
     hardware: Hardware
     sessions: tuple[Session, ...]
+    depths: dict[str, tuple[int, int]] = {}
     files: dict[str, str] = {}
 
 

@@ -25,10 +25,17 @@ from shrag.serving.strategies.registry import find_strategy
 
 
 class WrittenRun(NamedTuple):
-    """Number of topics without a record, and of topics ranked without the language model because it failed."""
+    """What is known of a run beside its file.
+
+    Attributes:
+        empty: Number of topics without a record.
+        fallbacks: Number of topics ranked without the language model because it failed.
+        depths: The least and the greatest number of hits that the queries of a topic were asked for.
+    """
 
     empty: int
     fallbacks: int
+    depths: tuple[int, int]
 
 
 def write_run(
@@ -66,7 +73,7 @@ def write_run(
     tag = f"shrag-{find_strategy(strategy).name}".replace(" ", "")  # the columns of a run are separated by spaces
     draft = output.with_name(f".part-{output.name}")
     empty = fallbacks = 0
-    asked = bytearray()
+    asked, depths = bytearray(), set[int]()
     try:
         with open_run(draft) as stream:
             for done, topic in enumerate(topics, 1):
@@ -77,6 +84,7 @@ def write_run(
                 asked += msgspec.json.encode(outcome) + b"\n"
                 empty += not result.ranking.records
                 fallbacks += bool(result.fallbacks)
+                depths.add(result.hits.depth)
                 hits = [Hit(ranked.record.docid, ranked.score) for ranked in result.ranking.records]
                 write_topic(stream, topic.qid, hits, tag)
                 report("topics", done)
@@ -87,7 +95,7 @@ def write_run(
         raise EvaluationError(f"{output} cannot be written: {error.strerror}.") from error
     finally:
         draft.unlink(missing_ok=True)
-    return WrittenRun(empty, fallbacks)
+    return WrittenRun(empty, fallbacks, (min(depths, default=0), max(depths, default=0)))
 
 
 def _ask(

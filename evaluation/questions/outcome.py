@@ -53,6 +53,7 @@ class QuestionOutcome(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         reason: Why nothing was found; empty where something was.
         keywords: The keywords, with the first translation behind an arrow.
         queries: The keywords of each query.
+        depth: The largest number of hits that a query was asked for; 0 where none was run.
         num_retrieved: Number of ranked records.
         relevant: The relevant records, by rank.
         top_docids: The first docids of the ranking.
@@ -69,6 +70,7 @@ class QuestionOutcome(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     queries: tuple[tuple[str, ...], ...] = ()
     num_candidates: int = 0
     num_relevant_candidates: int = 0
+    depth: int = 0
     num_retrieved: int = 0
     relevant: tuple[RelevantRecord, ...] = ()
     top_docids: tuple[str, ...] = ()
@@ -118,6 +120,7 @@ def record_search(qid: str, result: SearchResult, judged: Mapping[str, int]) -> 
         queries=result.queries.queries,
         num_candidates=len(result.hits.candidates),
         num_relevant_candidates=len({each.docid for each in relevant} & set(result.hits.candidates)),
+        depth=result.hits.depth,
         num_retrieved=len(ranking),
         relevant=relevant,
         top_docids=tuple(docid for docid, _ in ranking[:TOP_RECORDS]),

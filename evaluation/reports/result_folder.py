@@ -112,6 +112,14 @@ class ResultFolder:
         """Return the outcomes of a part's questions."""
         return read_outcomes(self.folder, part)
 
+    def depths(self) -> dict[str, tuple[int, int]]:
+        """Return, by the stem of each part, the least and the greatest number of hits that a query was asked for.
+
+        Parts without a query, such as those of a peer, are left out.
+        """
+        asked = {part.stem: [each.depth for each in self.outcomes(part) if each.depth] for part, _ in self.all_parts()}
+        return {stem: (min(depths), max(depths)) for stem, depths in asked.items() if depths}
+
     def times(self, part: ExperimentPart) -> list[QuestionTime]:
         """Return the times of a part's questions."""
         return read_times(self.folder, part)

@@ -1,8 +1,8 @@
 """Keywords of a question, chosen by a language model (step 1 of SHRAG).
 
-The model is asked for keywords in Korean and in English, each by its own prompt, in parallel. Compounds are split into
-single words, since compound keywords find less (the SHRAG paper, 3.1), and a word that the index does not have is no
-keyword: it would find nothing.
+The model is asked for keywords in Korean and in English, each by its own prompt, in parallel. Compounds are split at
+blanks, since compound keywords find less (the SHRAG paper, 3.1), and a word that the index does not have is no keyword:
+it would find nothing.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from typing import Annotated, NamedTuple
 
 import msgspec
 
-from shrag.indexing.glossary.query_translation import Translation, is_korean
+from shrag.indexing.glossary.query_translation import Translation, analyze_question, is_korean
 from shrag.indexing.open_index import OpenIndex
 from shrag.models.language_model import LanguageModel
 from shrag.prompts.prompt import Language
@@ -24,8 +24,16 @@ from shrag.serving.events import Event, Fallback, ModelCall
 from shrag.serving.llm.request_model import attempt
 from shrag.serving.llm.structured_call import PromptCall, call_model
 from shrag.serving.request import Question
-from shrag.serving.retrieval.query_terms import QueryTerm, join_terms, searchable, text_terms, without_terms
-from shrag.serving.search_settings import WordChoice
+from shrag.serving.retrieval.known_phrases import join_known_phrases
+from shrag.serving.retrieval.query_terms import (
+    QueryTerm,
+    join_terms,
+    query_terms,
+    searchable,
+    text_terms,
+    without_terms,
+)
+from shrag.serving.search_settings import Languages, WordChoice
 
 LEAST, MOST = 2, 5
 """How many keywords a model is asked for in each language, as in the paper."""
@@ -48,6 +56,10 @@ class ModelKeywords(NamedTuple):
     keywords: list[QueryTerm]
     excluded: list[list[QueryTerm]]
 
+    def written_in(self, languages: Languages) -> list[QueryTerm]:
+        """Return the keywords in one language, or in both."""
+        return [word for word in self.keywords if languages in {"both", _language(word)}]
+
 
 def extract_keywords(
     question: Question, terms: Sequence[str], index: OpenIndex, model: LanguageModel, words: WordChoice
@@ -61,7 +73,8 @@ def extract_keywords(
         terms: The question's index terms, repeated ones too.
         index: The index that must have the keywords.
         model: The model.
-        words: Whether a keyword of several words is split, as in the paper, stays whole, or is both.
+        words: How a keyword of several words is split: at blanks, as in the paper, into morphemes, into phrases that
+            the index knows, not at all, or not and into morphemes.
     """
     languages: tuple[Language, Language] = ("ko", "en") if question.language == "ko" else ("en", "ko")
     answers, events = attempt("keywords", model, partial(_ask_in_both, question.text, languages))
@@ -111,12 +124,26 @@ def _known_words(
     """Return the words of the keywords in order, each once, those that the index has."""
     found: dict[tuple[str, ...], QueryTerm] = {}
     for keyword in keywords:
-        words = searchable(text_terms(keyword, index))
-        single = [_in_place(_count(word, terms), question.language) for word in words]
-        whole = [join_terms(single)] if len(single) > 1 and choice in {"both", "compound"} else []
-        for word in [*whole, *(single if choice != "compound" or not whole else [])]:
-            found.setdefault(word.terms, word)
+        for word in _split(keyword, index, choice):
+            counted = _in_place(_count(word, terms), question.language)
+            found.setdefault(counted.terms, counted)
     return list(found.values())
+
+
+def _split(keyword: str, index: OpenIndex, choice: WordChoice) -> list[QueryTerm]:
+    """Return the searchable words that a model's keyword is split into."""
+    if choice == "blanks":
+        return [join_terms(words, piece) for piece in keyword.split() if (words := _known_phrases_of(piece, index))]
+    if choice == "known":
+        return _known_phrases_of(keyword, index)
+    words = searchable(text_terms(keyword, index))
+    whole = [join_terms(words)] if len(words) > 1 and choice in {"both", "compound"} else []
+    return [*whole, *(words if choice != "compound" or not whole else [])]
+
+
+def _known_phrases_of(text: str, index: OpenIndex) -> list[QueryTerm]:
+    question = analyze_question(text, index.analyzer, index.searcher, index.glossary)
+    return join_known_phrases(question, searchable(query_terms(question)), index.searcher)
 
 
 def _known_phrases(excluded: Sequence[str], index: OpenIndex) -> list[list[QueryTerm]]:
@@ -127,12 +154,21 @@ def _known_phrases(excluded: Sequence[str], index: OpenIndex) -> list[list[Query
 
 
 def _count(word: QueryTerm, terms: Sequence[str]) -> QueryTerm:
+    """Return the word with its frequency in the question, at least 1; that of a phrase is its rarest part's."""
+    if word.parts:
+        parts = tuple(_count(part, terms) for part in word.parts)
+        return word._replace(parts=parts, frequency=min(part.frequency for part in parts))
     return word._replace(frequency=max(1, *(terms.count(term) for term in word.terms)))
 
 
 def _in_place(word: QueryTerm, language: Language) -> QueryTerm:
     """Return a word of the other language as its own translation, which the translated queries are made of."""
-    korean = any(is_korean([term]) for term in word.terms)
-    if korean == (language == "ko"):
+    if word.parts:
+        return word._replace(parts=tuple(_in_place(part, language) for part in word.parts))
+    if _language(word) == language:
         return word
     return word._replace(translations=(Translation(word.text, word.terms, 1.0),))
+
+
+def _language(word: QueryTerm) -> Language:
+    return "ko" if any(is_korean([term]) for term in word.terms) else "en"

@@ -10,7 +10,7 @@ from shrag.indexing.query import And, Boost, DisjunctionMax, Not, Or, Query, Ter
 from shrag.serving.events import Queries
 from shrag.serving.request import AnswerLanguage
 from shrag.serving.retrieval.query_terms import QueryTerm
-from shrag.serving.search_settings import PRODUCT, Languages, SearchSettings
+from shrag.serving.search_settings import WITHOUT_MODEL, Languages, SearchSettings
 
 _HANGUL = re.compile("[\uac00-\ud7a3]")
 
@@ -25,17 +25,19 @@ class QueryPlan(NamedTuple):
 def build_queries(
     keywords: Sequence[QueryTerm],
     language: AnswerLanguage,
-    settings: SearchSettings = PRODUCT,
+    settings: SearchSettings = WITHOUT_MODEL,
     own: Sequence[QueryTerm] = (),
     excluded: Sequence[Sequence[QueryTerm]] = (),
 ) -> QueryPlan:
-    """Return the subqueries in the question's language, those in the other one, and a query of its own words.
+    """Return the queries of query reduction and those that the settings ask for besides.
 
     Args:
         keywords: The keywords, the most important first.
-        language: The question's language.
-        settings: Which queries are made, and how keywords are joined.
-        own: The question's own keywords where a model chose ``keywords``; joined in one more query.
+        language: The language that words without a translation are searched in.
+        settings: Which queries are made, and how keywords are joined; resolved
+            (:meth:`~shrag.serving.search_settings.SearchSettings.resolve`).
+        own: The question's own keywords where a model chose ``keywords``; joined in one more query where the settings
+            ask for it.
         excluded: Phrases; every query excludes documents that have all words of one of them.
     """
     shown: list[list[str]] = []
@@ -44,11 +46,13 @@ def build_queries(
         subqueries = reduce_query(keywords, settings)
         shown += [_texts(subquery) for subquery in subqueries]
         queries += build_subqueries(subqueries, settings)
-    if settings.languages != language:
+    if settings.languages != language and (
+        settings.languages != "both" or settings.extra_queries in {"translated", "all"}
+    ):
         translated = reduce_translated_query(keywords, language, settings)
         shown += [[show_translation(keyword) for keyword in subquery] for subquery in translated]
         queries += build_translated_queries(translated, language, settings)
-    if own and settings.languages in {"both", language}:
+    if own and settings.extra_queries in {"question", "all"} and settings.languages in {"both", language}:
         shown.append(_texts(own))
         queries.append(_join(own, settings))
     minus = [f"− {' '.join(_texts(phrase))}" for phrase in excluded]
@@ -56,13 +60,15 @@ def build_queries(
     return QueryPlan(event, [exclude_phrases(query, excluded) for query in queries])
 
 
-def reduce_query(keywords: Sequence[QueryTerm], settings: SearchSettings = PRODUCT) -> list[Sequence[QueryTerm]]:
+def reduce_query(keywords: Sequence[QueryTerm], settings: SearchSettings = WITHOUT_MODEL) -> list[Sequence[QueryTerm]]:
     """Return the keywords of ``SQ_n = k_1 ∨ … ∨ k_n``, n from all to one; the least important go first."""
     subqueries = [keywords[:size] for size in range(len(keywords), 0, -1)]
     return subqueries[:1] if settings.queries == "longest" else subqueries
 
 
-def build_subqueries(subqueries: Sequence[Sequence[QueryTerm]], settings: SearchSettings = PRODUCT) -> list[Query]:
+def build_subqueries(
+    subqueries: Sequence[Sequence[QueryTerm]], settings: SearchSettings = WITHOUT_MODEL
+) -> list[Query]:
     """Return the queries of :func:`reduce_query`.
 
     The longest asks for any word of the phrases that the index knows, so that a record with some of them can be found;
@@ -75,7 +81,7 @@ def build_subqueries(subqueries: Sequence[Sequence[QueryTerm]], settings: Search
 
 
 def reduce_translated_query(
-    keywords: Sequence[QueryTerm], language: AnswerLanguage, settings: SearchSettings = PRODUCT
+    keywords: Sequence[QueryTerm], language: AnswerLanguage, settings: SearchSettings = WITHOUT_MODEL
 ) -> list[list[QueryTerm]]:
     """Return the keywords of the queries in the other language, the longest first; none without translations.
 
@@ -97,7 +103,7 @@ def reduce_translated_query(
 
 
 def build_translated_queries(
-    subqueries: Sequence[Sequence[QueryTerm]], language: AnswerLanguage, settings: SearchSettings = PRODUCT
+    subqueries: Sequence[Sequence[QueryTerm]], language: AnswerLanguage, settings: SearchSettings = WITHOUT_MODEL
 ) -> list[Query]:
     """Return the queries of :func:`reduce_translated_query`; a keyword is scored by its best translation."""
     korean = language == "ko"
@@ -118,7 +124,7 @@ def filter_languages(keywords: Sequence[QueryTerm], languages: Languages, langua
     return [keyword for keyword in keywords if _is_translatable(keyword, korean=language == "ko")]
 
 
-def join_clauses(clauses: Sequence[Query], settings: SearchSettings = PRODUCT) -> Query:
+def join_clauses(clauses: Sequence[Query], settings: SearchSettings = WITHOUT_MODEL) -> Query:
     """Join the clauses, the most important first, by OR and, between the last ones, by ``settings.ands`` ANDs.
 
     A query with fewer places has an AND at each. ``free|textbook|mathematics+school`` in the SHRAG paper (5.1) has one
@@ -140,7 +146,7 @@ def exclude_phrases(query: Query, phrases: Sequence[Sequence[QueryTerm]]) -> Que
     return Not(query, Or(tuple(And(tuple(map(_in_any_language, phrase))) for phrase in phrases)))
 
 
-def show_query(texts: Sequence[str], settings: SearchSettings = PRODUCT) -> tuple[str, ...]:
+def show_query(texts: Sequence[str], settings: SearchSettings = WITHOUT_MODEL) -> tuple[str, ...]:
     """Return a query's keywords for display; those joined by AND are one text with plus signs."""
     ands = min(settings.ands, len(texts) - 1)
     if ands <= 0:

@@ -139,15 +139,16 @@ def why_nothing(terms: Sequence[QueryTerm]) -> EmptyReason:
     return "unknown_words" if any(term.keyword for term in terms) else "no_keywords"
 
 
-def join_terms(parts: Sequence[QueryTerm]) -> QueryTerm:
+def join_terms(parts: Sequence[QueryTerm], text: str = "") -> QueryTerm:
     """Return the phrase of ``parts``, all of which must match; a single part is returned as it is.
 
-    Its idf is their sum, as if they occurred independently of each other.
+    Its idf is their sum, as if they occurred independently of each other. It is shown as it stands in ``text``, which
+    the parts are of, or as its parts.
     """
     if len(parts) == 1:
         return parts[0]
     return QueryTerm(
-        text=" ".join(part.text for part in parts),
+        text=text[parts[0].start : parts[-1].end] or " ".join(part.text for part in parts),
         terms=tuple(dict.fromkeys(term for part in parts for term in part.terms)),
         idf=sum(part.idf for part in parts),
         frequency=min(part.frequency for part in parts),
@@ -160,20 +161,35 @@ def join_terms(parts: Sequence[QueryTerm]) -> QueryTerm:
 
 
 def choose_phrases(keywords: Sequence[QueryTerm], question: str, choice: WordChoice) -> list[QueryTerm]:
-    """Return the keywords as ``choice`` says: single, neighbours joined to phrases (free textbook), or both.
+    """Return the keywords as ``choice`` says.
 
+    Morphemes stay as they are; those of one word, which blanks separate from the next, are joined by ``blanks``;
+    neighbours are joined to phrases (free textbook) by ``compound``, and ``both`` gives these and the morphemes.
     Phrases that the index knows are joined by :func:`~shrag.serving.retrieval.known_phrases.join_known_phrases`.
 
     Keywords with only space between them are neighbours; one without a neighbour stays single. Source: the SHRAG paper;
     for neighbours Metzler and Croft, *A Markov random field model for term dependencies*, SIGIR 2005.
     """
-    if choice in {"known", "split"}:
+    if choice == "morphemes":
         return list(keywords)
+    if choice == "blanks":
+        return [join_terms(parts, question) for parts in _between_blanks(keywords, question)]
     pairs = [pair for pair in pairwise(keywords) if _are_neighbours(*pair, question)]
     joined = [join_terms(pair) for pair in pairs]
     paired = {word.terms for pair in pairs for word in pair}
     single = [word for word in keywords if choice == "both" or word.terms not in paired]
     return sorted([*joined, *single], key=lambda word: (word.start, -word.end))
+
+
+def _between_blanks(keywords: Sequence[QueryTerm], question: str) -> list[list[QueryTerm]]:
+    """Return the keywords in the order of the question, those of one word together."""
+    words: list[list[QueryTerm]] = []
+    for keyword in sorted(keywords, key=lambda each: (each.start, -each.end)):
+        if words and not any(map(str.isspace, question[words[-1][-1].end : keyword.start])):
+            words[-1].append(keyword)
+        else:
+            words.append([keyword])
+    return words
 
 
 def _frequencies(terms: Iterable[str], contents: FieldStatistics) -> list[int]:

@@ -88,6 +88,7 @@ def search_candidates(
         dense=tuple([ScoredDoc(*hit) for hit in nearest.hits]) if nearest is not None else (),
         encoder=nearest.encoder.name if nearest is not None else "",
         encoder_is_model=nearest.encoder.is_model if nearest is not None else False,
+        depth=depth,
     )
     return hits, records
 

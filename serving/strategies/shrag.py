@@ -1,7 +1,8 @@
 """The strategies shrag and hybrid: keywords, reduced OR queries, re-ranking, an answer (the SHRAG paper).
 
-A language model, if there is one, chooses the keywords in both languages and writes the answer. Without one, keywords
-are chosen by Kiwi and tf-idf and translated by the index's glossary, and the answer is extractive.
+A language model, if there is one, chooses the keywords in both languages and writes the answer; the search is then the
+paper's: at most ten keywords, SQ_10 … SQ_1, ten hits of each. Without a model, keywords are chosen by Kiwi and tf-idf
+and translated by the index's glossary in queries of their own, and the answer is extractive.
 
 ``hybrid`` adds candidates by the index's vectors. Whether words or vectors are better differs between collections
 (``docs/vectors.md``), so their fusion only gathers candidates, and re-ranking adds both on one scale.
@@ -20,7 +21,7 @@ from shrag.models.encoder import Vectors
 from shrag.models.reranker import Reranker
 from shrag.serving.answering.answer import StageTimer, answer
 from shrag.serving.events import Event, KeywordOrder, Keywords, Queries, Ranking
-from shrag.serving.request import Request
+from shrag.serving.request import AnswerLanguage, Request
 from shrag.serving.retrieval.confidence import assess_confidence
 from shrag.serving.retrieval.known_phrases import join_known_phrases
 from shrag.serving.retrieval.model_keywords import extract_keywords
@@ -45,11 +46,11 @@ from shrag.serving.retrieval.ranking import (
     search_candidates,
 )
 from shrag.serving.retrieval.rerankers import CosineReranker, NoReranker
-from shrag.serving.search_settings import Candidates, SearchSettings
+from shrag.serving.search_settings import Candidates, SearchSettings, WordChoice
 from shrag.serving.strategy import Resources, require_vectors
 
 DEPTH = 10
-"""Hits of each query, as in the paper, unless more records are wanted."""
+"""Hits of each query, as in the paper; without a model's keywords more where more records are wanted."""
 
 COSINE_WEIGHT = 1.0
 """Weight of the cosine beside the words in ``hybrid``, where a model made the vectors."""
@@ -98,22 +99,21 @@ def retrieve(
     ``source`` says where candidates come from. Where vectors are needed, by ``source`` or by a ``cosine_weight`` in the
     ranking score, the index must have them (:func:`~shrag.serving.strategy.require_vectors`).
     """
-    index, settings = resources.index, request.settings
+    index = resources.index
     question, terms, chosen = yield from _choose_keywords(request, resources, timer)
+    settings = chosen.settings
     plan = QueryPlan(Queries(()), [])
     if source != "dense":
-        plan = build_queries(chosen.keywords, request.question.language, settings, chosen.own, chosen.excluded)
+        plan = build_queries(chosen.keywords, chosen.language, settings, chosen.own, chosen.excluded)
     yield plan.event
-    depth = settings.depth or max(DEPTH, request.k)
+    depth = settings.depth or (DEPTH if chosen.event.model else max(DEPTH, request.k))
     nearest = None
     if index.dense is not None and (cosine_weight != 0 or source != "lexical"):
         with timer.stage("vectors"):
             vector = index.dense.encode(question.text)
             nearest = Nearest(index.dense.search(vector, depth), index.dense.encoder) if source != "lexical" else None
     with timer.stage("search"):
-        hits, records = search_candidates(
-            plan.queries, index, _hits_per_query(chosen.keywords, depth, settings), nearest
-        )
+        hits, records = search_candidates(plan.queries, index, _hits_per_query(chosen, depth), nearest)
     yield hits
     with timer.stage("ranking"):
         reranker = bind_question(resources.reranker, question) if settings.rerank else NoReranker()
@@ -155,25 +155,32 @@ def _with_cosines(
     return CosineReranker(reranker, dense.cosines(vector, candidates), weight, encoder)
 
 
-def _hits_per_query(keywords: Sequence[QueryTerm], depth: int, settings: SearchSettings) -> int:
-    """Return ``depth``, or more where known phrases make fewer queries than their words would: all find as many."""
-    if settings.depth or settings.words != "known" or not keywords:
-        return depth
-    words = min(settings.keywords, sum(max(1, len(keyword.parts)) for keyword in keywords))
-    return -(-depth * words // len(keywords))
-
-
 class _ChosenKeywords(NamedTuple):
-    """The keywords to search for, the most important first, and their event.
+    """The keywords to search for, the most important first, their event, and the settings of the queries, resolved.
 
-    ``own`` are keywords of the question where a model chose others; one query searches for them too, so that a model
-    that misreads the question cannot lose its words. Records with one of the phrases ``excluded`` are left out.
+    ``language`` is the one that keywords without a translation are searched in. ``own`` are keywords of the question
+    where a model chose others, for a query of the question's own words. Records with one of the phrases ``excluded``
+    are left out.
     """
 
     event: Keywords
     keywords: list[QueryTerm]
+    settings: SearchSettings
+    language: AnswerLanguage
     own: list[QueryTerm]
     excluded: Sequence[Sequence[QueryTerm]]
+
+
+def _hits_per_query(chosen: _ChosenKeywords, depth: int) -> int:
+    """Return ``depth``, or more where known phrases of the question make fewer queries than their words would.
+
+    All queries together then find as many. A model's keywords are searched for at ``depth``, as in the paper.
+    """
+    settings, keywords = chosen.settings, chosen.keywords
+    if settings.depth or chosen.event.model or settings.words != "known" or not keywords:
+        return depth
+    words = min(settings.keywords, sum(max(1, len(keyword.parts)) for keyword in keywords))
+    return -(-depth * words // len(keywords))
 
 
 def _choose_keywords(
@@ -183,25 +190,25 @@ def _choose_keywords(
 
     Without a model, and where it fails, the keywords are words of the question.
     """
-    index, model, settings = resources.index, resources.model, request.settings
+    index, model, language = resources.index, resources.model, request.question.language
     with timer.stage("keywords"):
         question = analyze_question(request.question.text, index.analyzer, index.searcher, index.glossary)
         terms = query_terms(question)
-        if settings.words == "known":
-            own = join_known_phrases(question, searchable(terms), index.searcher)
-        else:
-            own = choose_phrases(searchable(terms), question.text, settings.words)
     by_model = None
     if model is not None and any(term.keyword for term in terms):
+        words = request.settings.resolve(model_keywords=True).words
         with timer.stage("keywords"):
-            by_model, events = extract_keywords(request.question, question.terms, index, model, settings.words)
+            by_model, events = extract_keywords(request.question, question.terms, index, model, words)
         yield from events
+    settings = request.settings.resolve(model_keywords=by_model is not None)
     order: KeywordOrder = "tfidf" if settings.keyword_order == "model" and not by_model else settings.keyword_order
-    candidates = by_model.keywords if by_model else own
-    additional = without_terms(own, by_model.excluded) if by_model else []
     with timer.stage("keywords"):
-        if settings.languages != "both":
-            candidates = filter_languages(candidates, settings.languages, request.question.language)
+        own = _own_keywords(question, terms, request.settings.resolve(model_keywords=False).words, index)
+        if by_model is None:
+            candidates, additional = filter_languages(own, settings.languages, language), []
+        else:
+            candidates, additional = by_model.written_in(settings.languages), without_terms(own, by_model.excluded)
+            language = language if settings.languages == "both" else settings.languages
         ranked = rank_keywords(candidates, order, index.searcher)[: settings.keywords]
         additional = [word for word, _ in rank_keywords(additional, "tfidf", index.searcher)[: settings.keywords]]
     event = Keywords(
@@ -212,4 +219,14 @@ def _choose_keywords(
     )
     yield event
     excluded = by_model.excluded if by_model else ()
-    return question, terms, _ChosenKeywords(event, [word for word, _ in ranked], additional, excluded)
+    chosen = _ChosenKeywords(event, [word for word, _ in ranked], settings, language, additional, excluded)
+    return question, terms, chosen
+
+
+def _own_keywords(
+    question: AnalyzedQuestion, terms: Sequence[QueryTerm], words: WordChoice, index: OpenIndex
+) -> list[QueryTerm]:
+    """Return the keywords that are words of the question."""
+    if words == "known":
+        return join_known_phrases(question, searchable(terms), index.searcher)
+    return choose_phrases(searchable(terms), question.text, words)

@@ -81,6 +81,7 @@ SET: Mapping[str, Any] = {
     "words": "compound",
     "languages": "en",
     "queries": "longest",
+    "extra_queries": "none",
     "glossary": False,
     "candidates": "dense",
     "rerank": False,
@@ -217,7 +218,7 @@ def test_a_setting_is_rejected_where_it_has_no_effect_and_else_reaches_the_searc
     elif setting == "languages":
         assert found.queries.queries
         assert not re.search("[가-힣]", str(found.queries.queries))
-    elif setting == "queries":
+    elif setting in {"queries", "extra_queries"}:
         assert len(found.queries.queries) < len(engine.search(QUESTIONS[0], strategy=strategy.name).queries.queries)
     elif setting == "glossary":
         assert not any(keyword.translations for keyword in found.keywords.keywords)

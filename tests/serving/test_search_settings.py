@@ -21,9 +21,10 @@ DEFAULTS = {
     "keywords": 10,
     "ands": 0,
     "and_reading": "grouped",
-    "words": "known",
+    "words": "auto",
     "languages": "both",
     "queries": "all",
+    "extra_queries": "auto",
     "glossary": True,
     "candidates": "strategy",
     "rerank": True,
@@ -58,7 +59,10 @@ def test_values_of_a_file_and_of_a_command_line_are_equal() -> None:
         ({"keywords": "٣"}, "The setting keywords is '٣': use a whole number from 1 to 10."),
         ({"depth": 1_001}, "The setting depth is 1001: use a whole number from 0 to 1000."),
         ({"glossary": 1}, "The setting glossary is 1: use true or false."),
-        ({"words": "whole"}, "The setting words is 'whole': use one of known, both, compound, split."),
+        (
+            {"words": "whole"},
+            "The setting words is 'whole': use one of auto, known, blanks, morphemes, compound, both.",
+        ),
         ({"languages": ["ko"]}, "The setting languages is ['ko']: use one of both, ko, en."),
         (
             {"candidates": "vectors"},
@@ -70,6 +74,14 @@ def test_an_unknown_key_or_value_is_rejected_with_the_choices(mapping: dict[str,
     with pytest.raises(SettingRejected) as caught:
         SearchSettings.from_mapping(mapping)
     assert str(caught.value) == said
+
+
+def test_by_default_the_queries_are_the_papers_where_a_model_chose_the_keywords() -> None:
+    paper, own = (SearchSettings().resolve(model_keywords=by_model) for by_model in (True, False))
+    assert (paper.words, paper.extra_queries) == ("blanks", "none")
+    assert (own.words, own.extra_queries) == ("known", "translated")
+    chosen = SearchSettings(words="both", extra_queries="all")
+    assert chosen.resolve(model_keywords=True) == chosen.resolve(model_keywords=False) == chosen
 
 
 def test_the_constructor_checks_settings_too() -> None:
@@ -108,6 +120,30 @@ def test_the_depth_is_how_many_hits_each_query_is_asked_for(demo: Engine) -> Non
         return max(len(found) for found in hits)
 
     assert [most(0, 5), most(0, 20), most(3, 5), most(3, 20), most(15, 5)] == [10, 20, 3, 3, 15]
+
+
+def test_the_hits_say_how_many_each_query_was_asked_for(demo: Engine) -> None:
+    def depth(question: str, k: int, **settings: object) -> int:
+        return demo.search(question, k=k, settings=SearchSettings.from_mapping(settings)).hits.depth
+
+    assert [depth(QUESTION, 5), depth(QUESTION, 100), depth(QUESTION, 100, depth=10)] == [10, 100, 10]
+    # A phrase that the index knows makes one query fewer, and the others are asked for more.
+    assert depth("강화학습으로 로봇 팔을 제어한 연구는?", 10) == 15
+    assert demo.search(QUESTION, k=7, strategy="bm25", every_record=True).hits.depth == 7
+    assert demo.search(QUESTION, strategy="pipeline-1").hits.depth == 10
+
+
+def test_without_the_queries_of_translations_those_of_query_reduction_stay(demo: Engine) -> None:
+    every, reduced = (
+        demo.search(QUESTION, settings=SearchSettings.from_mapping({"extra_queries": value})).queries.queries
+        for value in ("translated", "none")
+    )
+    assert reduced == every[: len(reduced)]
+    assert [len(query) for query in reduced] == [5, 4, 3, 2, 1]
+    assert len(every) == 8
+    # The keywords are the question's own words, which need no query of their own.
+    asked = demo.search(QUESTION, settings=SearchSettings(extra_queries="question")).queries.queries
+    assert asked == reduced
 
 
 def test_without_the_glossary_nothing_is_translated(demo: Engine) -> None:

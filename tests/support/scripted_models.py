@@ -125,8 +125,9 @@ class ScriptFile:
 
     name = "scripted"
 
-    def __init__(self, script: str) -> None:
-        told: dict[str, Any] = tomllib.loads((SCRIPTS / f"{script}.toml").read_text(encoding="utf-8"))
+    def __init__(self, script: str | Path) -> None:
+        path = script if isinstance(script, Path) else SCRIPTS / f"{script}.toml"
+        told: dict[str, Any] = tomllib.loads(path.read_text(encoding="utf-8"))
         self._says: list[dict[str, Any]] = told["says"]
         self._said: dict[int, int] = {}
         self._answer: str = told.get("answer", "")
@@ -159,10 +160,14 @@ class ScriptFile:
         """Let a prompt fail."""
         self._failing[prompt] = error
 
+    def prompt_of(self, system: str) -> tuple[str, Language]:
+        """Return the name and the language of the prompt with this system message."""
+        return next(asked for head, asked in self._heads.items() if system.startswith(head))
+
     def complete(
         self, messages: Sequence[Message], schema: Mapping[str, object] | None = None, *, max_tokens: int = 1024
     ) -> Completion:
-        prompt, language = next(asked for head, asked in self._heads.items() if messages[0].content.startswith(head))
+        prompt, language = self.prompt_of(messages[0].content)
         with self._lock:
             self.asked.append(prompt)
             self.told.append((prompt, messages[1].content))

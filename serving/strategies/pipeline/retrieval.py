@@ -70,8 +70,11 @@ def describe_order(lists: Sequence[QueryHits], dense: VectorIndex | None) -> str
     return f"{dense.encoder.name} cosine" if dense and lists and lists[0].by_vectors else "BM25"
 
 
-def hits_event(lists: Sequence[QueryHits], fused: FusedHits, dense: VectorIndex | None) -> Hits:
-    """Return the event of the search; lists found by vectors are among the others, one for each query."""
+def hits_event(lists: Sequence[QueryHits], fused: FusedHits, dense: VectorIndex | None, depth: int) -> Hits:
+    """Return the event of the search; lists found by vectors are among the others, one for each query.
+
+    ``depth`` is the largest number of hits that a query was asked for.
+    """
     return Hits(
         hits=tuple(tuple(ScoredDoc(hit.docid, hit.score) for hit in one.hits) for one in lists),
         candidates=tuple(each.record.record.docid for each in fused.candidates),
@@ -79,4 +82,5 @@ def hits_event(lists: Sequence[QueryHits], fused: FusedHits, dense: VectorIndex 
         dense=next((tuple(ScoredDoc(*hit) for hit in one.hits) for one in lists if one.by_vectors), ()),
         encoder=dense.encoder.name if dense else "",
         encoder_is_model=dense.encoder.is_model if dense else False,
+        depth=depth,
     )

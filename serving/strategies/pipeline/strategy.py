@@ -91,7 +91,8 @@ class PipelineStrategy:
         most = self.pipeline.number("rrf")
         with timer.stage("rrf" if most else self.pipeline.search_stages[-1].name):
             fused = fuse_lists(lists, most or LARGEST_LIST, index)
-        hits = hits_event(lists, fused, dense)
+        depths = [self.pipeline.number(stage.name) for stage in self.pipeline.search_stages]
+        hits = hits_event(lists, fused, dense, max(depths))
         yield hits
         nodes = _nodes(question, queries, lists)
         yield from nodes

@@ -47,6 +47,7 @@ def merge(found: Sequence[SubqueryResult], request: Request) -> RetrievalResult:
             dense=tuple(hit for one in found for hit in one.hits.dense),
             encoder=next((one.hits.encoder for one in found if one.hits.encoder), ""),
             encoder_is_model=any(one.hits.encoder_is_model for one in found),
+            depth=max(one.hits.depth for one in found),
         ),
         ranking=Ranking(
             records=rank_records(scored, request),

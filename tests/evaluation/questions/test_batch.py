@@ -19,9 +19,12 @@ from shrag.serving.engine import Engine
 TOPICS = [Topic("a", "그래핀 전자파 차폐"), Topic("b", "???"), Topic("c", "salt marsh blue carbon")]
 
 
-@pytest.mark.parametrize("strategy", ["shrag", "bm25", "pipeline-2", "retrieve(9) > rerank(3)"])
-def test_a_run_is_what_the_engine_ranks(demo: Engine, tmp_path: Path, strategy: str) -> None:
-    assert write_run(demo, TOPICS, tmp_path / "r", k=5, strategy=strategy) == (1, 0)
+@pytest.mark.parametrize(
+    ("strategy", "depths"),
+    [("shrag", (10, 15)), ("bm25", (5, 5)), ("pipeline-2", (15, 15)), ("retrieve(9) > rerank(3)", (9, 9))],
+)
+def test_a_run_is_what_the_engine_ranks(demo: Engine, tmp_path: Path, strategy: str, depths: tuple[int, int]) -> None:
+    assert write_run(demo, TOPICS, tmp_path / "r", k=5, strategy=strategy) == (1, 0, depths)
     lines = read_run(tmp_path / "r")
     for topic in TOPICS:
         ranked = demo.search(topic.text, k=5, strategy=strategy).ranking.records

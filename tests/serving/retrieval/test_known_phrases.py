@@ -94,7 +94,7 @@ def test_a_phrase_is_translated_as_one_or_else_by_its_words(demo: Engine) -> Non
 def test_queries_of_phrases_find_as_many_hits_as_those_of_their_words(demo: Engine) -> None:
     found = {
         words: demo.search("딥러닝과 강화학습의 예측", settings=SearchSettings.from_mapping({"words": words}))
-        for words in ("known", "split")
+        for words in ("known", "morphemes")
     }
-    assert max(map(len, found["split"].hits.hits)) <= 10
+    assert max(map(len, found["morphemes"].hits.hits)) <= 10
     assert 10 < max(map(len, found["known"].hits.hits)) <= 20

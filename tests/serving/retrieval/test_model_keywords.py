@@ -11,6 +11,7 @@ from shrag.serving.engine import Engine
 from shrag.serving.results import SearchResult
 from shrag.serving.retrieval.model_keywords import KeywordList
 from shrag.serving.retrieval.query_terms import QueryTerm, log_entropy, rank_keywords
+from shrag.serving.search_settings import SearchSettings
 from tests.support.scripted_models import ScriptedModel, listed
 
 
@@ -132,3 +133,69 @@ def test_an_engine_that_constrains_what_a_model_writes_is_given_both_lists() -> 
     schema = output_schema(KeywordList)
     assert schema["required"] == ["keywords", "excluded"]
     assert schema["properties"]["excluded"]["maxItems"] == 5
+
+
+def _scripted(
+    demo: Engine, korean: str, english: str, question: str = "그래핀 전자파 차폐?", **settings: object
+) -> SearchResult:
+    engine = Engine(demo.open_index, ScriptedModel(korean, english))
+    return engine.search(question, settings=SearchSettings.from_mapping({"keyword_order": "model", **settings}))
+
+
+TEN = (
+    listed("그래핀 에어로겔", "전자파 차폐", "밀도"),
+    listed("graphene aerogel", "shielding effectiveness", "foam density"),
+)
+
+
+@pytest.mark.parametrize("k", [5, 10, 100])
+def test_with_a_model_there_are_at_most_ten_queries_of_ten_hits_and_no_others(demo: Engine, k: int) -> None:
+    engine = Engine(demo.open_index, ScriptedModel(*TEN))
+    result = engine.search("그래핀 에어로겔은 전자파를 얼마나 차폐하는가?", k=k)
+    assert [len(query) for query in result.queries.queries] == list(range(10, 0, -1))
+    longest = result.queries.queries[0]
+    assert result.queries.queries == tuple(longest[:size] for size in range(10, 0, -1))
+    assert {"그래핀", "graphene"} <= set(longest)
+    assert result.hits.depth == 10
+    assert max(map(len, result.hits.hits)) == 10
+
+
+def test_queries_beyond_the_papers_are_there_where_they_are_asked_for(demo: Engine) -> None:
+    def queries(extra: str) -> tuple[tuple[str, ...], ...]:
+        return _scripted(demo, listed("차폐"), listed("shielding"), extra_queries=extra).queries.queries
+
+    reduced = (("차폐", "shielding"), ("차폐",))
+    assert queries("auto") == queries("none") == reduced
+    assert queries("translated") == (*reduced, ("shielding", "shielding"), ("shielding",))
+    assert queries("question") == (*reduced, ("그래핀", "전자파 차폐"))
+    assert len(queries("all")) == 5
+
+
+def test_a_models_keyword_is_split_at_blanks_or_into_morphemes(demo: Engine) -> None:
+    def keywords(words: str) -> list[str]:
+        return _keywords(_scripted(demo, listed("양파도매가격 예측", "강화학습"), listed("onion price"), words=words))
+
+    assert keywords("blanks") == keywords("auto") == ["양파도매가격", "예측", "onion", "price", "강화학습"]
+    assert keywords("morphemes") == ["양파", "도매", "가격", "예측", "onion", "price", "강화", "학습"]
+    assert keywords("known") == ["양파", "도매", "가격", "예측", "onion", "price", "강화학습"]
+    assert keywords("compound") == ["양파 도매 가격 예측", "onion price", "강화 학습"]
+
+
+def test_all_morphemes_of_what_blanks_separate_must_match(demo: Engine) -> None:
+    found = _scripted(demo, listed("전자파차폐"), listed("onion"), languages="ko").hits.hits[0]
+    assert found
+    for hit in found:
+        record = demo.document(hit.docid)
+        assert record is not None
+        assert all(part in f"{record.title} {record.text}" for part in ("전자파", "차폐"))
+
+
+@pytest.mark.parametrize(
+    ("languages", "queries"), [("ko", (("차폐",),)), ("en", (("shielding", "graphene"), ("shielding",)))]
+)
+def test_a_models_keywords_of_one_language_make_their_own_reduced_queries(
+    demo: Engine, languages: str, queries: tuple[tuple[str, ...], ...]
+) -> None:
+    for question in ("그래핀 전자파 차폐?", "How does graphene shield?"):
+        result = _scripted(demo, listed("차폐"), listed("shielding", "graphene"), question, languages=languages)
+        assert result.queries.queries == queries

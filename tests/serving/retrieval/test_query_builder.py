@@ -97,7 +97,7 @@ def test_read_from_left_to_right_the_last_keywords_are_required() -> None:
 
 @pytest.mark.parametrize("reading", ["grouped", "required"])
 def test_with_an_and_between_all_keywords_both_readings_ask_for_all(reading: str, demo: Engine) -> None:
-    settings = SearchSettings.from_mapping({"ands": 9, "and_reading": reading, "languages": "ko", "words": "split"})
+    settings = SearchSettings.from_mapping({"ands": 9, "and_reading": reading, "languages": "ko", "words": "morphemes"})
     result = demo.search("그래핀 에어로겔 전자파 차폐", settings=settings)
     assert len(result.queries.queries) == 4
     assert len(result.queries.queries[0]) == 1

@@ -39,7 +39,7 @@ def _keywords(demo: Engine, question: str) -> list[QueryTerm]:
 def test_neighbours_with_nothing_between_them_are_one_keyword(demo: Engine, question: str, compound: list[str]) -> None:
     keywords = _keywords(demo, question)
     assert [word.text for word in choose_phrases(keywords, question, "compound")] == compound
-    assert choose_phrases(keywords, question, "split") == keywords
+    assert choose_phrases(keywords, question, "morphemes") == keywords
     both = choose_phrases(keywords, question, "both")
     assert {word.text for word in both} == {word.text for word in keywords} | set(compound)
 
@@ -64,9 +64,9 @@ def test_compounds_find_fewer_records_than_their_words(demo: Engine) -> None:
         choice: len(
             demo.search(question, k=100, settings=SearchSettings.from_mapping({"words": choice})).hits.candidates
         )
-        for choice in ("compound", "split", "both")
+        for choice in ("compound", "morphemes", "both")
     }
-    assert 0 < found["compound"] < found["split"] <= found["both"]
+    assert 0 < found["compound"] < found["morphemes"] <= found["both"]
 
 
 def test_a_models_compounds_stay_whole_are_split_or_both(demo: Engine) -> None:
@@ -77,7 +77,7 @@ def test_a_models_compounds_stay_whole_are_split_or_both(demo: Engine) -> None:
         settings = SearchSettings.from_mapping({"words": choice, "keyword_order": "model", "languages": "ko"})
         return [word.text for word in engine.search("그래핀 전자파 차폐?", settings=settings).keywords.keywords]
 
-    assert keywords("split") == ["전자파", "차폐", "그래핀"]
+    assert keywords("morphemes") == ["전자파", "차폐", "그래핀"]
     assert keywords("compound") == ["전자파 차폐", "그래핀"]
     assert keywords("both") == ["전자파 차폐", "전자파", "차폐", "그래핀"]
 

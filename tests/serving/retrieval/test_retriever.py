@@ -12,27 +12,43 @@ def _word(text: str, *translations: Translation) -> QueryTerm:
 
 
 KOREAN, ENGLISH = SearchSettings(languages="ko"), SearchSettings(languages="en")
+ALL = SearchSettings(extra_queries="all")
 MILK = _word("우유", Translation("milk", ("milk",), 1.0))
 PRICE = _word("시세")
 MARKET = _word("시장", Translation("stock market", ("stock", "market"), 0.5))
 
 
-def test_queries_are_reduced_translated_and_made_of_the_questions_own_words() -> None:
-    told, queries = build_queries([MILK, PRICE], "ko", own=[PRICE])
+def test_queries_are_reduced_translated_and_made_of_the_questions_own_words_where_all_are_wanted() -> None:
+    told, queries = build_queries([MILK, PRICE], "ko", ALL, own=[PRICE])
     assert told.queries == (("우유", "시세"), ("우유",), ("milk",), ("시세",))
     assert len(queries) == 4
     assert queries[3] == any_of(["시세"])
 
 
+def test_each_setting_adds_its_queries_to_those_of_query_reduction() -> None:
+    def queries(extra: str) -> tuple[tuple[str, ...], ...]:
+        settings = SearchSettings.from_mapping({"extra_queries": extra})
+        return build_queries([MILK, PRICE], "ko", settings, [PRICE])[0].queries
+
+    reduced = (("우유", "시세"), ("우유",))
+    assert queries("none") == reduced
+    assert queries("translated") == (*reduced, ("milk",))
+    assert queries("question") == (*reduced, ("시세",))
+    # In the other language alone there are no others.
+    assert build_queries([MILK, PRICE], "ko", SearchSettings(extra_queries="none", languages="en"))[0].queries == (
+        ("milk",),
+    )
+
+
 def test_the_queries_are_those_of_the_languages_wanted() -> None:
     korean, english = (build_queries([MILK, PRICE], "ko", settings, [PRICE]) for settings in (KOREAN, ENGLISH))
-    assert korean[0].queries == (("우유", "시세"), ("우유",), ("시세",))
+    assert korean[0].queries == (("우유", "시세"), ("우유",))
     assert english[0].queries == (("milk",),)
     assert build_queries([MILK, PRICE], "en", ENGLISH, [PRICE])[0].queries == korean[0].queries
 
 
 def test_what_is_excluded_is_left_out_of_every_query_and_shown_behind_a_minus() -> None:
-    told, queries = build_queries([MILK, PRICE], "ko", own=[PRICE], excluded=[[MARKET, PRICE]])
+    told, queries = build_queries([MILK, PRICE], "ko", ALL, own=[PRICE], excluded=[[MARKET, PRICE]])
     assert {query[-1] for query in told.queries} == {"− 시장 시세"}
     assert all(isinstance(query, Not) for query in queries)
 
