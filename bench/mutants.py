@@ -2,10 +2,13 @@
 
 A mutant is the source with one small mistake in it (Cosmic Ray's operators): ``<`` for ``<=``, ``and`` for ``or``, a
 number off by one, a loop that never runs. Each is tried in a copy of the working tree against the tests that mirror its
-module, then against the quick tests of other files that import it. A module that no file mirrors is tried against all
-tests that import it, then against those of the mirroring folder and of the folders above it, but for ``tests``. A
-mutant is found when a test fails that passes without it, or does not end. Results are appended to ``--output``, one
-JSON object a line; mutants that stand there already are not run again.
+module, then against the quick tests of other files that import it, then against the contract tests that do. A module
+that no file mirrors is tried against all tests that import it, then against those of the mirroring folder and of the
+folders above it, but for ``tests``. A mutant is found when a test fails that passes without it, or does not end.
+
+Results are appended to ``--output``, one JSON object a line. Mutants that stand there already belong to the sample and
+are not run again, also where their lines have moved since; ``--again`` runs the survivors among them. Those whose line
+has changed are left out, and others drawn for them.
 """
 
 from __future__ import annotations
@@ -26,9 +29,9 @@ import tempfile
 import threading
 import time
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from itertools import groupby
 from pathlib import Path
 from queue import Empty, SimpleQueue
@@ -91,14 +94,15 @@ def main() -> None:
     parser.add_argument("--seed", type=int, default=17, help="of the sample (%(default)s)")
     parser.add_argument("--workers", type=int, default=os.cpu_count() or 1, help="mutants at once (%(default)s)")
     parser.add_argument("--output", type=Path, default=ROOT / "var" / "mutants.jsonl", help="results (%(default)s)")
+    parser.add_argument("--again", action="store_true", help="run the survivors of earlier runs again")
     parser.add_argument("--minutes", type=float, default=600, help="begin no mutant after these (%(default)s)")
     chosen = parser.parse_args()
-    mutants = sample(chosen.count, chosen.seed)
     chosen.output.parent.mkdir(parents=True, exist_ok=True)
-    done = {outcome.mutant: outcome for outcome in read_outcomes(chosen.output)}
+    done = relocate(read_outcomes(chosen.output))
+    mutants = [*done, *(mutant for mutant in sample(chosen.count, chosen.seed) if mutant not in done)][: chosen.count]
     waiting = SimpleQueue[Mutant]()
     for mutant in mutants:
-        if mutant not in done:
+        if mutant not in done or (chosen.again and not done[mutant].found_by):
             waiting.put(mutant)
     end, writing = time.monotonic() + 60 * chosen.minutes, threading.Lock()
 
@@ -116,8 +120,7 @@ def main() -> None:
                     file.write(json.dumps(asdict(outcome), ensure_ascii=False) + "\n")
                     state = f"found by {outcome.found_by}" if outcome.found_by else "SURVIVED"
                     name = f"{mutant.path}:{mutant.line} {mutant.operator}"
-                    number = sum(each in done for each in mutants)
-                    print(f"{number}/{len(mutants)} {name}: {state}, {outcome.seconds:.0f} s", flush=True)
+                    print(f"{waiting.qsize()} wait, {name}: {state}, {outcome.seconds:.0f} s", flush=True)
 
     with ThreadPoolExecutor(chosen.workers) as pool:
         for worker in [pool.submit(work) for _ in range(chosen.workers)]:
@@ -200,19 +203,13 @@ def try_mutant(tree: Path, mutant: Mutant) -> Outcome:
     """Make the mistake in ``tree``, run the tests in stages until one fails, and take it back."""
     file = tree / mutant.path
     source = file.read_text(encoding="utf-8")
-    mutated = mutate_code(source, get_operator(f"core/{mutant.operator}")(), mutant.occurrence)
-    assert mutated is not None
-    change = "\n".join(
-        line
-        for line in difflib.unified_diff(source.splitlines(), mutated.splitlines(), lineterm="", n=0)
-        if line[0] in "+-" and line[:3] not in ("+++", "---")
-    )
+    mutated = _mutated(source, mutant)
     built = None if mutant.path.startswith(BUILDING) else tree.parent / "built"
     start = time.monotonic()
     found = ""
     stages = _stages(tree, mutant.path)
     for stage, files in stages.items():
-        selection = QUICK if stages["mirror"] and stage != "mirror" else SELECTION
+        selection = QUICK if stages["mirror"] and stage in {"importing", "beside"} else SELECTION
         file.write_text(mutated, encoding="utf-8")
         try:
             failure = run_tests(tree, files, built, selection) if files else ""
@@ -222,7 +219,22 @@ def try_mutant(tree: Path, mutant: Mutant) -> Outcome:
         if failure and not run_tests(tree, [failure] if "::" in failure else files, built, selection):
             found = f"{stage}: {failure}"
             break
-    return Outcome(mutant, found, time.monotonic() - start, change)
+    return Outcome(mutant, found, time.monotonic() - start, _change(source, mutated))
+
+
+def _mutated(source: str, mutant: Mutant) -> str:
+    mutated: str | None = mutate_code(source, get_operator(f"core/{mutant.operator}")(), mutant.occurrence)
+    assert mutated is not None
+    return mutated
+
+
+def _change(source: str, mutated: str) -> str:
+    """Return the lines removed and added."""
+    return "\n".join(
+        line
+        for line in difflib.unified_diff(source.splitlines(), mutated.splitlines(), lineterm="", n=0)
+        if line[0] in "+-" and line[:3] not in ("+++", "---")
+    )
 
 
 def _stages(tree: Path, path: str) -> dict[str, list[str]]:
@@ -241,7 +253,9 @@ def _stages(tree: Path, path: str) -> dict[str, list[str]]:
     ]
     folders = [] if mirror else [tree / "tests" / each for each in (module.parent, *module.parent.parents[:-1])]
     beside = [file for each in folders for file in sorted(each.glob("test_*.py")) if file not in importing]
-    stages = {"mirror": mirror, "importing": importing, "beside": beside}
+    contracts = [file for file in importing if file.parent.name == "contracts"]
+    others = [file for file in importing if file not in contracts]
+    stages = {"mirror": mirror, "importing": others, "contracts": contracts, "beside": beside}
     return {stage: [str(file.relative_to(tree)) for file in files] for stage, files in stages.items()}
 
 
@@ -294,6 +308,33 @@ def read_outcomes(path: Path) -> Iterator[Outcome]:
         for line in path.read_text(encoding="utf-8").splitlines():
             entry = json.loads(line)
             yield Outcome(Mutant(**entry["mutant"]), entry["found_by"], entry["seconds"], entry["change"])
+
+
+def relocate(outcomes: Iterable[Outcome]) -> dict[Mutant, Outcome]:
+    """Return the last outcome of each mutant that can still be made, under its present place."""
+    last = {(found.mutant, found.change): found for found in outcomes}
+    places: dict[Path, list[Mutant]] = {}
+    moved: dict[Mutant, Outcome] = {}
+    for found in last.values():
+        path = ROOT / found.mutant.path
+        if not path.exists():
+            continue
+        if path not in places:
+            places[path] = [mutant for _, mutant in _mutants(path)]
+        source = path.read_text(encoding="utf-8")
+        lines = source.splitlines()
+        removed = {line[1:] for line in found.change.splitlines() if line.startswith("-")}
+        same = [
+            mutant
+            for mutant in places[path]
+            if mutant.operator == found.mutant.operator
+            and lines[mutant.line - 1] in removed
+            and _change(source, _mutated(source, mutant)) == found.change
+        ]
+        if same:
+            nearest = min(same, key=lambda mutant: abs(mutant.line - found.mutant.line))
+            moved[nearest] = replace(found, mutant=nearest)
+    return moved
 
 
 def report(outcomes: Sequence[Outcome], wanted: int) -> str:

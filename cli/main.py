@@ -18,7 +18,7 @@ import click
 from shrag.cli.output import echo
 from shrag.cli.settings import CONFIG_FILE, Home, check_options, read_config
 from shrag.corpora.errors import CorpusError
-from shrag.corpora.files import DiskFailed, DiskFull
+from shrag.corpora.files import MACHINE_ERRORS, DiskFailed, DiskFull
 from shrag.evaluation.errors import EvaluationError, PlotLibraryMissing, ResultsMismatch
 from shrag.indexing.errors import (
     DependencyMissing,
@@ -72,16 +72,6 @@ EXIT_STATUS: tuple[tuple[int, tuple[type[Exception], ...]], ...] = (
 """0 done, 1 unexpected, 2 usage, 3 input rejected, 4 index missing, damaged or mismatched, 5 out of disk, memory or
 GPU memory, 6 a dependency missing or down, 130 interrupted. The first class that matches decides: base classes such as
 :class:`IndexingError` come after the classes derived from them."""
-
-_MACHINE_ERRORS = {
-    errno.EMFILE: "the process has too many files open, raise the limit (`ulimit -n`)",
-    errno.ENFILE: "the machine has too many files open, close some programs",
-    errno.ENOMEM: "the machine has no memory left, close some programs",
-    errno.ENOSPC: "the disk is full, free some space",
-    errno.EIO: "the disk or its connection fails, check it (`dmesg`)",
-    errno.ESTALE: "its network file system was lost, mount it again",
-}
-"""Errors of the system that are not due to a path, with the way out; exit status 5."""
 
 
 class LazyGroup(click.Group):
@@ -156,9 +146,9 @@ def _report(error: Exception) -> int:
         if isinstance(error, classes):
             echo(f"shrag: {error}", err=True)
             return status
-    if isinstance(error, OSError) and error.errno in _MACHINE_ERRORS:
+    if isinstance(error, OSError) and error.errno in MACHINE_ERRORS:
         what = error.filename or "A file"
-        echo(f"shrag: {what} cannot be used ({error.strerror}): {_MACHINE_ERRORS[error.errno]}.", err=True)
+        echo(f"shrag: {what} cannot be used ({error.strerror}): {MACHINE_ERRORS[error.errno]}.", err=True)
         return 5
     if isinstance(error, OSError) and (error.filename is not None or isinstance(error, PermissionError)):
         echo(f"shrag: {_path_problem(error)}", err=True)

@@ -6,17 +6,16 @@ import errno
 import fcntl
 import os
 import re
+import resource
 import shutil
 import sqlite3
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from shrag.corpora.errors import CorpusError
 
 _FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
-# SQLite reports only ENOSPC as a full disk; an exceeded quota or limit is a failed write.
-_SQLITE_FULL = (sqlite3.SQLITE_FULL, sqlite3.SQLITE_IOERR_WRITE)
 _SQLITE_FAILED = (
     *(sqlite3.SQLITE_PERM, sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED, sqlite3.SQLITE_READONLY, sqlite3.SQLITE_IOERR),
     *(sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_PROTOCOL, sqlite3.SQLITE_NOTADB),
@@ -25,6 +24,16 @@ _PRIMARY_CODE = 0xFF
 
 PROCESS_ERRORS = (*(errno.EACCES, errno.EPERM, errno.EROFS, errno.EMFILE, errno.ENFILE, errno.ENOMEM, errno.ESTALE),)
 """Errors of the system that say nothing of a file's content: rights, limits of the process, a network that is away."""
+
+MACHINE_ERRORS: Mapping[int | None, str] = {
+    errno.EMFILE: "the process has too many files open, raise the limit (`ulimit -n`)",
+    errno.ENFILE: "the machine has too many files open, close some programs",
+    errno.ENOMEM: "the machine has no memory left, close some programs",
+    errno.ENOSPC: "the disk is full, free some space",
+    errno.EIO: "the disk or its connection fails, check it (`dmesg`)",
+    errno.ESTALE: "its network file system was lost, mount it again",
+}
+"""Errors of the system that are not due to a path, with the way out."""
 
 
 class FolderBusy(Exception):
@@ -53,18 +62,33 @@ def disk_errors(folder: Path) -> Iterator[None]:
         yield
     except (OSError, sqlite3.DatabaseError) as error:
         code = getattr(error, "sqlite_errorcode", 0)
-        if not (error.errno in _FULL if isinstance(error, OSError) else code in _SQLITE_FULL):
+        if not (error.errno in _FULL if isinstance(error, OSError) else _database_is_full(code)):
             if code & _PRIMARY_CODE not in _SQLITE_FAILED:
                 raise
             raise DiskFailed(
-                f"A database under {folder} cannot be read or written ({error}): check the disk (`dmesg`) and the "
-                "right to the folder, and run again."
+                f"A database under {folder} cannot be read or written ({error}): check the disk (`dmesg`), its quota "
+                "and the right to the folder, and run again."
             ) from error
         existing = next(path for path in (folder, *folder.absolute().parents) if path.exists())
         free = shutil.disk_usage(existing).free
         raise DiskFull(
             f"The disk is full ({free:,} bytes left under {folder}): free some space and run again."
         ) from error
+
+
+def _database_is_full(code: int) -> bool:
+    """Return whether SQLite's error is one of a full disk, or of the process's limit on the size of files.
+
+    SQLite reports only ENOSPC as a full disk. A limit is a failed write to it, as a fault of the disk is.
+    """
+    limited = resource.getrlimit(resource.RLIMIT_FSIZE)[0] != resource.RLIM_INFINITY
+    return code == sqlite3.SQLITE_FULL or (limited and code == sqlite3.SQLITE_IOERR_WRITE)
+
+
+def raise_if_unreadable(path: Path, error: BaseException) -> None:
+    """Raise an error of the system that says nothing of a file's content, with its path; return after others."""
+    if isinstance(error, OSError) and error.errno in (*PROCESS_ERRORS, errno.EIO):
+        raise OSError(error.errno, os.strerror(error.errno), str(path)) from error
 
 
 def sync_file(path: Path) -> None:

@@ -77,7 +77,7 @@ class Fallback:
 class Assessment:
     """How well a response answers its question.
 
-    ``coherence`` is from 1 to 10, ``answerability`` in percent, ``overall`` the mean of both on the scale of the first.
+    ``coherence`` is from 1 to 10, ``answerability`` in percent, ``overall`` from 1 to 10: :func:`overall_assessment`.
     ``valid`` is the verdict; ``judge`` names the model that gave it, empty for rules.
     """
 
@@ -86,6 +86,18 @@ class Assessment:
     overall: float
     valid: bool
     judge: str = ""
+
+
+def overall_assessment(coherence: float, answerability: float) -> float:
+    """Return the mean of a coherence from 1 to 10 and an answerability in percent, put on the same scale.
+
+    The Tree-of-Question paper (section 3.4) names the two scales and no formula; this one is linear: 0 % is 1, 100 % is
+    10.
+
+    >>> overall_assessment(1, 0), overall_assessment(9, 50), overall_assessment(10, 100)
+    (1.0, 7.25, 10.0)
+    """
+    return (coherence + 1 + 9 * answerability / 100) / 2
 
 
 @dataclass(frozen=True, slots=True)

@@ -17,8 +17,24 @@ ExtraQueries = Literal["auto", "none", "translated", "question", "all"]
 Candidates = Literal["strategy", "lexical", "dense", "hybrid"]
 AndReading = Literal["grouped", "required"]
 
-BOUNDS: Mapping[str, tuple[int, int]] = {"keywords": (1, 10), "ands": (0, 9), "depth": (0, 1_000)}
+AnswerStyle = Literal["structured", "brief"]
+
+BOUNDS: Mapping[str, tuple[int, int]] = {
+    "keywords": (1, 10),
+    "ands": (0, 9),
+    "depth": (0, 1_000),
+    "calls": (0, 200),
+    "seconds": (1, 600),
+    "steps": (1, 10),
+    "step_records": (0, 20),
+    "tree_depth": (1, 8),
+    "tree_nodes": (1, 100),
+    "tree_children": (1, 12),
+}
 """Least and greatest values of the settings that are numbers."""
+
+LONGEST_SETTING = 500
+"""Characters of a setting that is text."""
 
 _TRUTH = {"true": True, "false": False}
 
@@ -45,6 +61,15 @@ class SearchSettings:
         keyword_order: What keywords are ranked by.
         depth: Hits of each query; 0 for ten where a language model chose the keywords, as in the paper, else for ten or
             ``k``, whichever is more.
+        paper: The title of the paper that pipelines search in; empty for the whole index.
+        answer: An answer with introduction, body and conclusion, or a brief one. Only a language model writes either.
+        calls: Model calls of a plan beside the answer, at most.
+        seconds: Seconds after its first call in which a plan may make others.
+        steps: Steps that a question is solved in at most, or searches after the first.
+        step_records: Records that a step is solved from at most; 0 for the strategy's own number.
+        tree_depth: Levels of a tree of questions, the user's question being the first.
+        tree_nodes: Questions of a tree, at most.
+        tree_children: Smaller questions that a model may give one question of a tree.
     """
 
     keywords: int = 10
@@ -59,6 +84,15 @@ class SearchSettings:
     rerank: bool = True
     keyword_order: KeywordOrder = "tfidf"
     depth: int = 0
+    paper: str = ""
+    answer: AnswerStyle = "structured"
+    calls: int = 48
+    seconds: int = 90
+    steps: int = 5
+    step_records: int = 0
+    tree_depth: int = 4
+    tree_nodes: int = 24
+    tree_children: int = 6
 
     def __post_init__(self) -> None:
         for name, kind in _kinds().items():
@@ -104,6 +138,21 @@ def refuse_unused(settings: SearchSettings, strategy: str, used: Collection[str]
         )
 
 
+ANSWERING = frozenset({"answer"})
+"""The settings of every strategy that answers from records."""
+
+BUDGET = frozenset({"calls", "seconds"})
+"""The settings of every strategy that makes a plan."""
+
+SEARCH = (
+    frozenset(each.name for each in fields(SearchSettings))
+    - ANSWERING
+    - BUDGET
+    - {"paper", "steps", "step_records", "tree_depth", "tree_nodes", "tree_children"}
+)
+"""The settings of every strategy that searches as ``shrag`` does."""
+
+
 @cache
 def _kinds() -> dict[str, Any]:
     """Return the types of the settings by name."""
@@ -126,6 +175,9 @@ def _check(name: str, kind: Any, value: Any) -> None:  # noqa: ANN401
     elif kind is bool:
         if type(value) is not bool:
             raise SettingRejected(f"The setting {name} is {value!r}: use true or false.")
+    elif kind is str:
+        if not isinstance(value, str) or len(value) > LONGEST_SETTING:
+            raise SettingRejected(f"The setting {name} is {value!r:.100}: use at most {LONGEST_SETTING} characters.")
     elif value not in get_args(kind):
         raise SettingRejected(f"The setting {name} is {value!r}: use one of {', '.join(get_args(kind))}.")
 

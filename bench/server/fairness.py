@@ -29,6 +29,8 @@ CLIENTS = 64
 ASKING = CLIENTS // 5
 WARM_SECONDS, PAUSE_SECONDS = 4, 1
 OVERLOAD = 2.0
+IDLE_SECONDS = 4.0
+"""Idle time after which a connection is not used again: the server closes it after five seconds."""
 
 
 def main() -> None:
@@ -131,19 +133,21 @@ class _Overloaded:
 async def _open_loop(port: int, questions: Sequence[str], rate: float, seconds: float) -> _Overloaded:
     """Search ``rate`` times a second, on connections that are used again, and wait for all responses."""
     result = _Overloaded()
-    idle: list[tuple[asyncio.StreamReader, asyncio.StreamWriter]] = []
+    idle: list[tuple[float, tuple[asyncio.StreamReader, asyncio.StreamWriter]]] = []  # with the time of the last use
     seconds_of = {200: result.admitted, 429: result.refused}
     async with AsyncExitStack() as stack:
 
         async def search(question: str) -> None:
             started = time.perf_counter()
             try:
-                opened = idle.pop() if idle else await stack.enter_async_context(connection(port))
+                used, opened = idle.pop() if idle else (0.0, None)
+                if opened is None or used < started - IDLE_SECONDS:
+                    opened = await stack.enter_async_context(connection(port))
                 status, _ = await post(*opened, "/v1/search", {"question": question})
             except (OSError, EOFError, TimeoutError) as error:
                 result.wrong[type(error).__name__] += 1
                 return
-            idle.append(opened)
+            idle.append((time.perf_counter(), opened))
             if status in seconds_of:
                 seconds_of[status].append(time.perf_counter() - started)
             else:

@@ -6,7 +6,7 @@ from typing import get_args
 
 import click
 
-from shrag.cli.options.search import SearchOptions, min_confidence_option, search_options
+from shrag.cli.options.search import SearchOptions, min_confidence_option, read_settings, search_options, set_option
 from shrag.cli.output import echo, print_json
 from shrag.cli.settings import Home
 from shrag.serving.answering.formats import (
@@ -37,6 +37,7 @@ from shrag.serving.events import Answer, Confidence
     "--choice", "choices", multiple=True, metavar="TEXT", help="One choice of a multiple-choice question; repeatable."
 )
 @min_confidence_option
+@set_option
 @click.option("--json", "as_json", is_flag=True, help="Print the events of answering, one JSON object per line.")
 @click.pass_obj
 def command(
@@ -46,6 +47,7 @@ def command(
     form: AnswerFormat,
     choices: tuple[str, ...],
     min_confidence: float | None,
+    settings: tuple[str, ...],
     as_json: bool,
     options: SearchOptions,
 ) -> None:
@@ -53,17 +55,20 @@ def command(
 
     Example: shrag ask demo "How long should a lecture video be?"
     """
+    ask_settings = read_settings(settings)
     engine = options.open_engine(home, name, question)
     strategy, order = options.strategy, options.keyword_order
     if as_json:
         for event in engine.events(
-            question, strategy=strategy, keyword_order=order, choices=choices, min_confidence=min_confidence
-        ):
+            question, strategy=strategy, keyword_order=order, settings=ask_settings, choices=choices,
+            min_confidence=min_confidence,
+        ):  # fmt: skip
             print_json(event)
         return
     result = engine.ask(
-        question, strategy=strategy, keyword_order=order, choices=choices, min_confidence=min_confidence
-    )
+        question, strategy=strategy, keyword_order=order, settings=ask_settings, choices=choices,
+        min_confidence=min_confidence,
+    )  # fmt: skip
     causes = FALLBACKS[result.answer.language]
     for line in dict.fromkeys(f"{causes[each.cause]} ({each.message})" for each in result.search.fallbacks):
         echo(line, err=True)

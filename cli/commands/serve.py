@@ -27,6 +27,13 @@ from shrag.cli.settings import Home
     show_default=True,
     help="Server processes. Each has its own limits, answer cache and metrics, and takes half a gigabyte.",
 )
+@click.option(
+    "--start-seconds",
+    type=click.FloatRange(1),
+    default=600,
+    show_default=True,
+    help="With --workers, kill one that is not ready after so long.",
+)
 @click.option("--log-questions", is_flag=True, help="Write the text of questions to the log.")
 @click.pass_obj
 def command(
@@ -35,6 +42,7 @@ def command(
     host: str,
     port: int,
     workers: int,
+    start_seconds: float,
     log_questions: bool,
     options: ServerOptions,
 ) -> int:
@@ -107,7 +115,9 @@ def command(
         work(port, print_message)
         return 0
     with reserve(host, port) as reserved:
-        return run_workers(workers, partial(work, reserved.getsockname()[1]), print_message)
+        return run_workers(
+            workers, partial(work, reserved.getsockname()[1]), print_message, longest_start=start_seconds
+        )
 
 
 def main() -> None:

@@ -10,7 +10,7 @@ from pathlib import Path
 import msgspec
 
 from shrag.corpora.errors import CorpusError
-from shrag.corpora.files import check_name, is_name, keep_files
+from shrag.corpora.files import check_name, is_name, keep_files, raise_if_unreadable
 from shrag.corpora.records import Record, Reject
 from shrag.corpora.store.manifest import MANIFEST_FILE, CorpusManifest, read_manifest
 from shrag.corpora.store.parquet import read_parquet, read_rows, record_digest
@@ -99,4 +99,5 @@ def _read_rejects(path: Path) -> Iterator[Reject]:
             for line in stream:
                 yield Reject(**msgspec.json.decode(line))
     except (OSError, TypeError, UnicodeDecodeError, msgspec.MsgspecError) as error:
+        raise_if_unreadable(path, error)
         raise CorpusError(f"{path} cannot be read ({error}): add the corpus again.") from error

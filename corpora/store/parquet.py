@@ -19,6 +19,7 @@ import pyarrow
 import pyarrow.parquet
 
 from shrag.corpora.errors import CorpusError
+from shrag.corpora.files import raise_if_unreadable
 from shrag.corpora.records import Origin, Record
 
 _BATCH = 2_048
@@ -231,4 +232,5 @@ def _reading(path: Path) -> Iterator[None]:
     try:
         yield
     except (pyarrow.ArrowException, OSError) as error:
+        raise_if_unreadable(path, error)
         raise CorpusError(f"{path} cannot be read ({error}): add the corpus again.") from error

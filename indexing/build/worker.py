@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from shrag.corpora.errors import CorpusError
-from shrag.corpora.files import DiskFailed, DiskFull, disk_errors
+from shrag.corpora.files import MACHINE_ERRORS, DiskFailed, DiskFull, disk_errors
 from shrag.indexing.analysis.analyzer import Token
 from shrag.indexing.analysis.token_store import TokenStore
 from shrag.indexing.analysis.user_dictionary import UserDictionary, load_dictionary
@@ -142,7 +142,8 @@ class _Worker:
                 self._send([], 0.0, 0.0, str(error), failed=True)
             except OSError as error:
                 what = f"{error.filename or 'A file'} cannot be read ({error.strerror})"
-                self._send([], 0.0, 0.0, f"{what}: check the disk (`dmesg`) and run again.", failed=True)
+                way = MACHINE_ERRORS.get(error.errno, "check the disk (`dmesg`) and the right to the file")
+                self._send([], 0.0, 0.0, f"{what}: {way}, and run again.", failed=True)
 
     def _analyze(self, task: AnalysisTask) -> None:
         done: list[PackedRecord | RejectedRecord] = []

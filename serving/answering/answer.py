@@ -93,7 +93,9 @@ def _answer(request: Request, found: RetrievalResult, resources: Resources, note
     if model is not None:
         choice = yield from _choose(question, [each.record for each in evidence[:EVIDENCE]], notes, model)
         try:
-            yield from generate_answer(question, evidence[:EVIDENCE], resources.index, model, ranking, notes, choice)
+            yield from generate_answer(
+                question, evidence[:EVIDENCE], resources.index, model, ranking, notes, choice, request.settings
+            )
         except ModelError as error:
             yield from fallback_events("answer", error)
         else:

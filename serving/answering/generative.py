@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
+import re
+from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
 
@@ -28,6 +29,7 @@ from shrag.serving.events import (
 )
 from shrag.serving.llm.structured_call import call_event, evidence_values, render_messages
 from shrag.serving.request import LETTERS, AnswerLanguage, Question
+from shrag.serving.search_settings import PRODUCT, SearchSettings
 
 LONGEST_ANSWER = 1_500
 """Largest number of tokens that the model may write, some 900 words."""
@@ -55,6 +57,7 @@ def generate_answer(
     ranking: Ranking,
     notes: str = "",
     choice: str = "",
+    settings: SearchSettings = PRODUCT,
 ) -> Iterator[Event]:
     """Yield each sentence as it is written and checked against its records, the model's call, and the whole answer.
 
@@ -70,14 +73,21 @@ def generate_answer(
             where the model refuses.
         notes: Answers to sub-questions that a strategy has found before, as text.
         choice: The letter of the choice that was made, empty for none.
+        settings: The settings of the request. A brief answer is one that the model reasons about first; it is the body
+            of the answer, and may be too short to be supported.
 
     Raises:
-        InvalidOutput: No sentence but the title is supported, or more than :data:`LONGEST_WRITTEN` characters came.
+        InvalidOutput: No sentence but the title is supported, or of a brief answer there is none, or more than
+            :data:`LONGEST_WRITTEN` characters came.
         ModelError: The model fails.
     """
     records = [each.record for each in evidence]
     values = evidence_values(question, records) | {"estimate": estimate_text(ranking.confidence, question.language)}
-    if notes or choice:
+    brief = settings.answer == "brief"
+    if brief:
+        values |= _notes_values(question, notes, choice) | {"topic": settings.paper or "–"}
+        messages = render_messages("brief", question.language, values)
+    elif notes or choice:
         messages = render_messages("compose", question.language, values | _notes_values(question, notes, choice))
     else:
         messages = render_messages("answer", question.language, values)
@@ -85,8 +95,9 @@ def generate_answer(
     def verify(each: AnswerSentence) -> AnswerSentence:
         return replace(each, sentence=verify_support(each.sentence, evidence, index))
 
-    written = yield from _write(model, messages, verify)
-    if not written.refused and not any(each.sentence.supported for each in written.sentences if each.part != "title"):
+    written = yield from _write(model, messages, verify, answer_behind_reasoning if brief else _unchanged)
+    stated = [each.sentence for each in written.sentences if each.part != "title"]
+    if not written.refused and not any(each.supported or brief for each in stated):
         raise InvalidOutput(f"{model.name} wrote no sentence that rests on a record: ask again, or use another model.")
     answer = written.answer("generated", "nothing_fits", question, choice)
     nearest = nearest_records(ranking) if written.refused else ()
@@ -150,10 +161,45 @@ class _Written:
         )
 
 
+_ANSWER_MARK = re.compile(
+    r"#{1,6}[ \t]*(?:brief answer|answer|짧은 답변|답변)[ \t]*(?:#+[ \t]*:?|:|(?=\n))[ \t]*\n?", re.IGNORECASE
+)
+
+
+def answer_behind_reasoning(pieces: Iterable[str]) -> Iterator[str]:
+    r"""Yield the text behind the heading of the answer, piece by piece; the whole text where it has no such heading.
+
+    >>> "".join(answer_behind_reasoning(["##Reasoning##\nOne is", " lighter.\n##Ans", "wer##\nSteel [", "1]."]))
+    'Steel [1].'
+    """
+    text = ""
+    arrived = iter(pieces)
+    for piece in arrived:
+        text += piece
+        mark = _ANSWER_MARK.search(text)
+        # A mark at the end of the text may go on.
+        if mark is not None and mark.end() < len(text):
+            yield text[mark.end() :]
+            yield from arrived
+            return
+    mark = _ANSWER_MARK.search(text)
+    yield text[mark.end() :] if mark is not None else text
+
+
+def _unchanged(pieces: Iterable[str]) -> Iterator[str]:
+    return iter(pieces)
+
+
 def _write(
-    model: LanguageModel, messages: Sequence[Message], verify: Callable[[AnswerSentence], AnswerSentence]
+    model: LanguageModel,
+    messages: Sequence[Message],
+    verify: Callable[[AnswerSentence], AnswerSentence],
+    select: Callable[[Iterable[str]], Iterator[str]] = _unchanged,
 ) -> Generator[Event, None, _Written]:
-    """Yield the sentences, verified unless they are of the title, and the model's call."""
+    """Yield the sentences, verified unless they are of the title, and the model's call.
+
+    ``select`` takes what belongs to the answer from the pieces of text that the model writes.
+    """
     stream = model.stream(messages, max_tokens=LONGEST_ANSWER)
     parser = AnswerParser()
     sentences: list[AnswerSentence] = []
@@ -163,8 +209,8 @@ def _write(
         sentences.extend(new)
         return new
 
-    length = 0
-    try:
+    def bounded() -> Iterator[str]:
+        length = 0
         for piece in stream:
             length += len(piece)
             if length > LONGEST_WRITTEN:
@@ -172,6 +218,10 @@ def _write(
                     f"{model.name} wrote more than {LONGEST_WRITTEN:,} characters where {LONGEST_ANSWER:,} tokens were "
                     "asked for: see that its endpoint keeps to max_tokens."
                 )
+            yield piece
+
+    try:
+        for piece in select(bounded()):
             yield from verified(parser.feed(piece))
         yield from verified(parser.end())
     finally:

@@ -36,6 +36,10 @@ class QuestionRequest(Struct, frozen=True, forbid_unknown_fields=True):
     strategy: str = DEFAULT_STRATEGY
     keyword_order: Annotated[KeywordOrder, Meta(description="What keywords are ranked by.")] = "tfidf"
     choices: Annotated[list[str], Meta(description="What to answer by one of: from 2 to 10, or none.")] = []
+    settings: Annotated[
+        dict[str, str | int | bool],
+        Meta(description="Settings of the search, of plans and of the answer, by name: docs/search-settings.md."),
+    ] = {}
 
 
 class AskRequest(QuestionRequest, frozen=True, forbid_unknown_fields=True):

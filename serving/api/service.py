@@ -18,13 +18,14 @@ from shrag.serving.api.schemas import AskRequest, GeneratorStatus, IndexEntry, Q
 from shrag.serving.engine import Engine
 from shrag.serving.errors import DocumentMissing, ServiceUnavailable
 from shrag.serving.event_run import EventRun
-from shrag.serving.events import Event
+from shrag.serving.events import Event, KeywordOrder
 from shrag.serving.http.logging import add_log_fields
 from shrag.serving.request import Request, parse_request
 from shrag.serving.results import ask_result, search_result
 from shrag.serving.runtime.admission import AdmissionControl, AdmissionQueue, Deadline, ServerLimits
 from shrag.serving.runtime.event_feed import EventFeed, open_feed
 from shrag.serving.runtime.leases import EngineSource, Lease
+from shrag.serving.search_settings import SearchSettings
 
 _Event = TypeVar("_Event")
 _Result = TypeVar("_Result")
@@ -122,6 +123,7 @@ class Service(AdmissionControl):
 
         Raises:
             QuestionError: The question is not valid.
+            SettingRejected: A setting is unknown, or has no such value.
             ShuttingDown: The server is stopping. Else raises as :meth:`Engine.run` does.
         """
         add_log_fields(strategy=body.strategy, index=self.index.name)
@@ -129,8 +131,8 @@ class Service(AdmissionControl):
             add_log_fields(question=body.question)
         min_confidence = body.min_confidence if isinstance(body, AskRequest) else None
         request = parse_request(
-            body.question, answered=answered, k=body.k, strategy=body.strategy, keyword_order=body.keyword_order,
-            choices=body.choices, min_confidence=min_confidence,
+            body.question, answered=answered, k=body.k, strategy=body.strategy, keyword_order=_keyword_order(body),
+            settings=SearchSettings.from_mapping(body.settings), choices=body.choices, min_confidence=min_confidence,
         )  # fmt: skip
         self.refuse_when_draining()
         lease = self.index.use()
@@ -184,6 +186,11 @@ class Service(AdmissionControl):
         except ServiceUnavailable as error:
             self.metrics.rejected(error.code)
             raise
+
+
+def _keyword_order(body: QuestionRequest) -> KeywordOrder | None:
+    """Return the field of the body, None where its settings name an order."""
+    return None if "keyword_order" in body.settings else body.keyword_order
 
 
 def find_record(engine: Engine, docid: str) -> Record:

@@ -18,6 +18,7 @@ from shrag.serving.errors import (
     Overloaded,
     QuestionError,
     ServiceUnavailable,
+    SettingRejected,
     StrategyUnavailable,
     UnknownStrategy,
 )
@@ -44,6 +45,7 @@ _TITLES = {
 
 _STATUSES: tuple[tuple[type[Exception], int, str], ...] = (
     (UnknownStrategy, 422, "unknown_strategy"),
+    (SettingRejected, 422, "invalid_setting"),
     (StrategyUnavailable, 409, "strategy_unavailable"),
     (DocumentMissing, 404, "document_missing"),
     (IndexDamaged, 503, "index_damaged"),

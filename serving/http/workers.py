@@ -2,7 +2,7 @@
 
 Each worker is a complete server with its own Java, analyzer, queues, answer cache and metrics. The kernel gives each
 new connection to one of them. The parent only forks them, before it has a thread of its own, and supervises them: it
-replaces workers that end, and kills those whose event loop has sent no heartbeat for a while.
+replaces workers that end, and kills those that are not ready in time or whose event loop sends no heartbeat.
 """
 
 from __future__ import annotations
@@ -25,6 +25,9 @@ _STOP_SECONDS = 15.0
 LONGEST_SILENCE = 30.0
 """Seconds without a heartbeat after which a worker is killed: longer than it drains for, when it sends none."""
 
+LONGEST_START = 600.0
+"""Seconds until a worker is ready after which it is killed: more than it takes to verify an index of 50 GB."""
+
 _HEARTBEAT = b"\0"
 
 
@@ -33,13 +36,14 @@ def run_workers(
     work: Callable[[Callable[[str], None], Callable[[], None]], None],
     report: Callable[[str], None],
     longest_silence: float = LONGEST_SILENCE,
+    longest_start: float = LONGEST_START,
 ) -> int:
     """Run ``work`` in ``count`` processes, forked from this one, until this one receives SIGTERM or SIGINT.
 
     Call it in the main thread, before others start. Each signal is passed on to every worker as SIGTERM: ``work`` has
     to drain at the first and end at the second. Workers that run 15 seconds after the first are killed. Workers end
     with this process, however it ends. A worker that ends is replaced after a second, and after twice the time, at most
-    30 seconds, whenever the replacement ends before it is ready. One that is ready and then hangs is killed.
+    30 seconds, whenever the replacement ends before it is ready. One that hangs is killed.
 
     Args:
         count: Number of worker processes; the others are started when the first is ready.
@@ -47,12 +51,13 @@ def run_workers(
             from then on the second about every second, as a heartbeat.
         report: Called with the last worker's message when all are ready, and with one for each worker replaced.
         longest_silence: Seconds without a heartbeat after which a worker is killed.
+        longest_start: Seconds after which a worker that is not ready is killed.
 
     Returns:
         The exit status: 0, or at the start that of a worker that ended before it was ready (1 for a signal). The call
         returns in every worker too, with 0 when ``work`` ends: end the process then.
     """
-    workers = _Workers(count, report, longest_silence)
+    workers = _Workers(count, report, longest_silence, longest_start)
     signal.signal(signal.SIGTERM, workers.stop)
     signal.signal(signal.SIGINT, workers.stop)
     while not workers.are_stopped():
@@ -65,7 +70,10 @@ def run_workers(
 
 @dataclass(slots=True)
 class _Worker:
-    """A process, the pipe that its readiness and heartbeats are read from (-1 once it is closed), and its silence."""
+    """A process, the pipe that its readiness and heartbeats are read from (-1 once it is closed), and its silence.
+
+    Until it is ready, its silence is the time since its start.
+    """
 
     pid: int
     pipe: int
@@ -76,11 +84,12 @@ class _Worker:
 class _Workers:
     """The supervisor of the workers. A child uses its copy only for :meth:`report_ready` and :meth:`send_heartbeat`."""
 
-    def __init__(self, count: int, report: Callable[[str], None], longest_silence: float) -> None:
+    def __init__(self, count: int, report: Callable[[str], None], longest_silence: float, longest_start: float) -> None:
         self.status = 0
         self._count = count
         self._report = report
         self._longest_silence = longest_silence
+        self._longest_start = longest_start
         self._announced = False
         self._running: list[_Worker] = []
         self._stops = 0
@@ -153,16 +162,25 @@ class _Workers:
             if pid:
                 self._running.remove(worker)
                 self._handle_exit(worker, os.waitstatus_to_exitcode(status))
-            elif worker.silent_seconds > self._longest_silence and not self._stops:
-                worker.silent_seconds = 0.0
-                self._report(
-                    f"Worker {worker.pid} has sent no heartbeat for {self._longest_silence:g} s: it is killed."
-                )
-                os.kill(worker.pid, signal.SIGKILL)
+            elif not self._stops:
+                self._kill_if_silent(worker)
         if time.monotonic() > self._kill_at:
             for worker in self._running:
                 with suppress(ProcessLookupError):
                     os.kill(worker.pid, signal.SIGKILL)
+
+    def _kill_if_silent(self, worker: _Worker) -> None:
+        if worker.silent_seconds <= (self._longest_silence if worker.ready else self._longest_start):
+            return
+        worker.silent_seconds = 0.0
+        if worker.ready:
+            self._report(f"Worker {worker.pid} has sent no heartbeat for {self._longest_silence:g} s: it is killed.")
+        else:
+            self._report(
+                f"Worker {worker.pid} is not ready after {self._longest_start:g} s: it is killed. If the index takes "
+                "longer to open, give more with --start-seconds."
+            )
+        os.kill(worker.pid, signal.SIGKILL)
 
     def _add_silence(self) -> None:
         """Count the time since the last call as silence, but not time in which this process itself was stopped."""
@@ -170,7 +188,7 @@ class _Workers:
         seconds = min(now - self._polled_at, 2 * _POLL_SECONDS)
         self._polled_at = now
         for worker in self._running:
-            worker.silent_seconds += seconds if worker.ready else 0.0
+            worker.silent_seconds += seconds
 
     def _read(self, worker: _Worker) -> None:
         """Read a message of readiness, heartbeats, or the end of both."""

@@ -81,10 +81,13 @@ def evidence_values(question: Question, records: Sequence[Record]) -> dict[str, 
     return {"question": question.text, "records": fenced, "count": str(len(records))}
 
 
-def fence_records(records: Sequence[Record], language: str) -> str:
-    """Return the records, numbered from 1, each between ``⟦record n⟧`` and ``⟦end n⟧``."""
+def fence_records(records: Sequence[Record], language: str, longest: int = LONGEST_TEXT) -> str:
+    """Return the records, numbered from 1, each between ``⟦record n⟧`` and ``⟦end n⟧``.
+
+    Texts of more than ``longest`` characters are cut.
+    """
     return "\n\n".join(
-        f"⟦{_BEGIN[language]} {number}⟧\n{_shown(record)}\n⟦{_END[language]} {number}⟧"
+        f"⟦{_BEGIN[language]} {number}⟧\n{_shown(record, longest)}\n⟦{_END[language]} {number}⟧"
         for number, record in enumerate(records, 1)
     )
 
@@ -94,8 +97,8 @@ def remove_fence_marks(text: str) -> str:
     return text.translate(_WITHOUT_MARKS)
 
 
-def _shown(record: Record) -> str:
+def _shown(record: Record, longest: int) -> str:
     about = ", ".join(part for part in (record.journal, str(record.year or "")) if part)
-    text = record.text if len(record.text) <= LONGEST_TEXT else record.text[:LONGEST_TEXT].rsplit(" ", 1)[0] + " …"
+    text = record.text if len(record.text) <= longest else record.text[:longest].rsplit(" ", 1)[0] + " …"
     title = record.title + (f" ({about})" if about else "")
     return f"{title}\n{text}".translate(_WITHOUT_MARKS).strip()

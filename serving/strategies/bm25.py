@@ -11,7 +11,7 @@ from shrag.serving.events import Event, Queries, Ranking
 from shrag.serving.request import Request
 from shrag.serving.retrieval.query_terms import query_terms, question_keywords, why_nothing
 from shrag.serving.retrieval.ranking import RetrievalResult, ScoredRecord, rank_records, search_candidates
-from shrag.serving.search_settings import refuse_unused
+from shrag.serving.search_settings import ANSWERING, refuse_unused
 from shrag.serving.strategy import Resources
 
 
@@ -29,7 +29,7 @@ class Bm25Strategy:
         Raises:
             SettingRejected: The request changes a setting that this strategy does not use.
         """
-        refuse_unused(request.settings, self.name)  # before the first event, and so not in the generator
+        refuse_unused(request.settings, self.name, ANSWERING)  # before the first event, and so not in the generator
         return self._events(request, resources)
 
     def _events(self, request: Request, resources: Resources) -> Generator[Event, None, None]:

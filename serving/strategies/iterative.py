@@ -1,7 +1,9 @@
-"""The strategies direct, previous-context and self-ask: baselines of the Tree-of-Question paper.
+"""The strategies direct, cot-query, previous-context and self-ask: baselines of the Tree-of-Question paper.
 
+direct and cot-query search once; cot-query writes its query after a chain of thought (Wei et al. 2022).
 previous-context is IRCoT (Trivedi et al. 2023), self-ask is by Press et al. (2023); the prompts are our own. Both end
-where the model has enough, repeats itself or fails, where the budget is used up, and after :data:`MOST_TURNS` searches.
+where the model has enough, repeats itself or fails, where the budget is used up, and after as many searches as the
+setting ``steps`` allows.
 """
 
 from __future__ import annotations
@@ -26,11 +28,15 @@ from shrag.serving.strategies.planning.sub_answers import NO_ANSWER
 from shrag.serving.strategies.planning.subquery import SubqueryResult, find, question_key, write_query
 from shrag.serving.strategies.stepwise.model_steps import NOTHING, SolvedStep, is_readable, notes_text, solve_step
 
-MOST_TURNS = 5
-"""Searches after that for the user's question."""
-
 RECORDS = 3
-"""Records of a search that the model reads, as in the Tree-of-Question paper."""
+"""Records of a search that the model reads, as in the Tree-of-Question paper, unless settings say otherwise."""
+
+
+class ReasonedQuery(msgspec.Struct, frozen=True):
+    """A search query and the chain of thought that led to it."""
+
+    reasoning: Annotated[str, msgspec.Meta(max_length=1_500)]
+    query: Annotated[str, msgspec.Meta(min_length=1, max_length=300)]
 
 
 class _FollowUp(msgspec.Struct, frozen=True):
@@ -42,6 +48,13 @@ class Thought(msgspec.Struct, frozen=True):
 
     thought: Annotated[str, msgspec.Meta(max_length=600)]
     done: bool
+
+
+def reason_query(question: Question, model: LanguageModel) -> tuple[ReasonedQuery, list[ModelCall]]:
+    """Return the query that the model writes after it has reasoned; the question where the query is empty."""
+    call = PromptCall("query", "reasoned_query", question.language, {"question": question.text}, max_tokens=768)
+    reply, calls = call_model(model, call, ReasonedQuery)
+    return ReasonedQuery(plain_line(reply.reasoning), plain_line(reply.query) or question.text), calls
 
 
 def write_follow_up(
@@ -75,7 +88,7 @@ def self_ask(plan: Plan) -> Generator[Event, None, None]:
     found = [first]
     solved: list[SolvedStep] = []
     asked = {question_key(question.text), ""}
-    for number in range(1, MOST_TURNS + 1):
+    for number in range(1, plan.request.settings.steps + 1):
         with plan.timer.stage("queries"):
             text, events = attempt("query", model, partial(write_follow_up, question, solved))
         yield from events
@@ -87,7 +100,7 @@ def self_ask(plan: Plan) -> Generator[Event, None, None]:
         node, one = _search(node, plan)
         found.append(one)
         with plan.timer.stage("steps"):
-            work = partial(solve_step, text, "", question, solved, one.best(RECORDS))
+            work = partial(solve_step, text, "", question, solved, one.best(_records(plan)))
             solution, events = attempt("step", model, work)
         yield from events
         answer, docid = solution or NO_ANSWER
@@ -102,9 +115,9 @@ def previous_context(plan: Plan) -> Generator[Event, None, None]:
     first = yield from plan.find_first()
     found = [first]
     thoughts: list[str] = []
-    for number in range(1, MOST_TURNS + 1):
+    for number in range(1, plan.request.settings.steps + 1):
         with plan.timer.stage("steps"):
-            work = partial(write_thought, plan.question, thoughts, found[-1].best(RECORDS))
+            work = partial(write_thought, plan.question, thoughts, found[-1].best(_records(plan)))
             thought, events = attempt("step", plan.resources.model, work)
         yield from events
         if thought is None or not is_readable(thought.thought) or thought.thought in thoughts:
@@ -126,18 +139,38 @@ def direct(plan: Plan) -> Generator[Event, None, None]:
     with plan.timer.stage("queries"):
         query, events = attempt("query", plan.resources.model, partial(write_query, plan.question))
     yield from events
-    with plan.timer.stage("search"):
-        found = find(query or plan.question, plan.request, plan.resources_without_model)
-    plan.root = replace(plan.root, query=found.question.text, docids=found.hits.candidates)
-    yield plan.root
-    yield from plan.conclude([found])
+    yield from _search_once(query or plan.question, plan)
 
+
+def cot_query(plan: Plan) -> Generator[Event, None, None]:
+    """Search once, by a query that the model writes after a chain of thought, which the answer's prompt has too."""
+    with plan.timer.stage("queries"):
+        reasoned, events = attempt("query", plan.resources.model, partial(reason_query, plan.question))
+    yield from events
+    query = parse_question(reasoned.query) if reasoned is not None else plan.question
+    yield from _search_once(query, plan, remove_fence_marks(reasoned.reasoning) if reasoned is not None else "")
+
+
+_TURNS = ("steps", "step_records")
 
 ITERATIVE = (
     PlanStrategy("direct", direct, needs_model=True),
-    PlanStrategy("previous-context", previous_context, needs_model=True),
-    PlanStrategy("self-ask", self_ask, needs_model=True),
+    PlanStrategy("cot-query", cot_query, needs_model=True),
+    PlanStrategy("previous-context", previous_context, needs_model=True, limits=_TURNS),
+    PlanStrategy("self-ask", self_ask, needs_model=True, limits=_TURNS),
 )
+
+
+def _records(plan: Plan) -> int:
+    return plan.request.settings.step_records or RECORDS
+
+
+def _search_once(query: Question, plan: Plan, notes: str = "") -> Generator[Event, None, None]:
+    with plan.timer.stage("search"):
+        found = find(query, plan.request, plan.resources_without_model)
+    plan.root = replace(plan.root, query=found.question.text, docids=found.hits.candidates)
+    yield plan.root
+    yield from plan.conclude([found], notes)
 
 
 def _search(node: Node, plan: Plan) -> tuple[Node, SubqueryResult]:

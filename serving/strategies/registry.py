@@ -18,6 +18,7 @@ from shrag.serving.strategies.tree.search import tree_strategy
 from shrag.serving.strategy import Strategy
 
 _STAGES = re.compile("[>(]")
+_PRESET = re.compile(r"\s*pipeline-[0-9]+(?:-(?:bm25|dense))?\s*(?:\(|$)")
 
 _STRATEGIES: tuple[Strategy, ...] = (
     ShragStrategy(),
@@ -27,7 +28,7 @@ _STRATEGIES: tuple[Strategy, ...] = (
     tree_strategy(),
     *ITERATIVE,
     *stepwise_strategies(),
-    *(PipelineStrategy(pipeline, name) for name, pipeline in PRESETS.items()),
+    *(PipelineStrategy(pipeline, name, "") for name, pipeline in PRESETS.items()),
 )
 
 STRATEGIES: Mapping[str, Strategy] = {strategy.name: strategy for strategy in _STRATEGIES}
@@ -37,14 +38,18 @@ STRATEGIES: Mapping[str, Strategy] = {strategy.name: strategy for strategy in _S
 def find_strategy(name: str) -> Strategy:
     """Return the strategy called ``name``, or of a line of stages: ``retrieve(10) > rerank(5)``, ``pipeline-2(9, 3)``.
 
+    A preset is also known as ``pipeline-2-bm25`` and ``pipeline-2-dense``, by what it searches.
+
     Raises:
         UnknownStrategy: There is no such strategy; the message has the names.
         PipelineRejected: The stages do not fit each other.
     """
     if name in STRATEGIES:
         return STRATEGIES[name]
+    if _PRESET.match(name) and (preset := parse_preset(name)) is not None:
+        return PipelineStrategy(preset.pipeline, name.strip(), preset.source)
     if _STAGES.search(name) or name.strip() in STAGE_KINDS:
-        return PipelineStrategy(parse_preset(name) or parse_pipeline(name))
+        return PipelineStrategy(parse_pipeline(name))
     shown = name if len(name) <= LONGEST_LINE else f"{name[:LONGEST_LINE]}…"
     raise UnknownStrategy(
         f"There is no strategy {shown!r}: use one of {', '.join(STRATEGIES)}, or compose stages, as in "

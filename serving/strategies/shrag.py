@@ -46,7 +46,14 @@ from shrag.serving.retrieval.ranking import (
     search_candidates,
 )
 from shrag.serving.retrieval.rerankers import CosineReranker, NoReranker
-from shrag.serving.search_settings import Candidates, SearchSettings, WordChoice
+from shrag.serving.search_settings import (
+    ANSWERING,
+    SEARCH,
+    Candidates,
+    SearchSettings,
+    WordChoice,
+    refuse_unused,
+)
 from shrag.serving.strategy import Resources, require_vectors
 
 DEPTH = 10
@@ -75,6 +82,7 @@ class ShragStrategy:
 
     def run(self, request: Request, resources: Resources) -> Generator[Event, None, None]:
         """See :class:`~shrag.serving.strategy.Strategy`."""
+        refuse_unused(request.settings, self.name, SEARCH | ANSWERING)
         source = self._candidates if request.settings.candidates == "strategy" else request.settings.candidates
         if self._cosine_weight != 0 or source != "lexical":
             require_vectors(resources.index, f"the strategy {self.name}", "ask with another strategy")

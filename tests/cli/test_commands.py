@@ -119,6 +119,8 @@ def test_a_corpus_shows_what_it_holds_and_what_it_left_out(
     good = '{"CN": "A1", "title": "가", "abstract": "나."}'
     (tmp_path / "a.jsonl").write_text(f"{good}\n{{broken\n{good}\n")
     add = ["corpus", "add", "c", "--format", "scienceon", "a.jsonl"]
+    assert run(["corpus", "rejects", "c"]) == 3
+    assert "There is no corpus 'c'" in capsys.readouterr().err
     assert run(add) == 3
     capsys.readouterr()
     assert run(["corpus", "list"]) == 0

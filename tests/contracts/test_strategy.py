@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from dataclasses import fields, replace
 from typing import Any, get_args
 
 import msgspec
@@ -52,6 +52,7 @@ QUESTIONS = [
 
 NEEDS_MODEL = {
     "direct",
+    "cot-query",
     "previous-context",
     "self-ask",
     "rewrite",
@@ -88,6 +89,25 @@ SET: Mapping[str, Any] = {
     "depth": 3,
 }
 """Every setting with a value that is not its default, but for the order of keywords, which none refuses."""
+
+
+PIPELINES = {name for name, strategy in STRATEGIES.items() if isinstance(strategy, PipelineStrategy)}
+STEPWISE = {name for name in STRATEGIES if name.startswith(("raise", "cot", "least", "step", "hyde"))} - {"cot-query"}
+UNDIVIDED = {"cot", "cot-rag", "raise-direct"}
+TURNS = {"previous-context", "self-ask"}
+
+ACCEPTED: Mapping[str, tuple[Any, set[str]]] = {
+    "answer": ("brief", set(STRATEGIES) - UNSEARCHED),
+    "paper": ("No such paper", PIPELINES),
+    "calls": (3, set(STRATEGIES) - {"shrag", "hybrid", "bm25"}),
+    "seconds": (3, set(STRATEGIES) - {"shrag", "hybrid", "bm25"}),
+    "steps": (3, TURNS | STEPWISE - UNDIVIDED),
+    "step_records": (3, {"tree"} | TURNS | STEPWISE - UNSEARCHED),
+    "tree_depth": (2, {"tree"}),
+    "tree_nodes": (2, {"tree"}),
+    "tree_children": (2, {"tree"}),
+}
+"""The other settings, each with a value and the strategies that use it."""
 
 
 class _Away:
@@ -229,6 +249,27 @@ def test_a_setting_is_rejected_where_it_has_no_effect_and_else_reaches_the_searc
         assert found.ranking.reranker == "order of the candidates"
     elif setting == "depth":
         assert {len(hits) for hits in found.hits.hits} <= {0, 1, 2, 3}
+
+
+def test_every_setting_is_tested() -> None:
+    assert {*SET, *ACCEPTED, "keyword_order"} == {each.name for each in fields(SearchSettings)}
+
+
+@pytest.mark.parametrize("setting", ACCEPTED)
+@pytest.mark.parametrize("strategy", WITH_MODEL, ids=lambda strategy: strategy.name)
+def test_settings_of_plans_and_answers_are_rejected_where_they_have_no_effect(
+    demo: Engine, strategy: Strategy, setting: str
+) -> None:
+    value, accepting = ACCEPTED[setting]
+    engine, settings = _modelled(demo, _Away()), SearchSettings.from_mapping({setting: value})
+    if strategy.name not in accepting:
+        with pytest.raises(SettingRejected, match=f"^The strategy {strategy.name} has no setting {setting}: leave it"):
+            engine.search(QUESTIONS[0], strategy=strategy.name, settings=settings)
+    elif setting == "paper":
+        with pytest.raises(SettingRejected, match=r"^Index demo has no paper called 'No such paper'"):
+            engine.search(QUESTIONS[0], strategy=strategy.name, settings=settings)
+    else:
+        engine.search(QUESTIONS[0], strategy=strategy.name, settings=settings)
 
 
 @pytest.mark.parametrize("strategy", WITH_MODEL, ids=lambda strategy: strategy.name)

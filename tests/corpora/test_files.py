@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import errno
 import os
+import resource
 import sqlite3
 import subprocess
 import sys
@@ -37,6 +38,7 @@ def test_a_replacement_that_fails_leaves_the_old_content_and_no_draft(
     [
         (sqlite3.SQLITE_FULL, DiskFull),
         (sqlite3.SQLITE_IOERR_READ, DiskFailed),
+        (sqlite3.SQLITE_IOERR_WRITE, DiskFailed),
         (sqlite3.SQLITE_CORRUPT, DiskFailed),
         (sqlite3.SQLITE_CANTOPEN, DiskFailed),
         (sqlite3.SQLITE_ERROR, sqlite3.OperationalError),
@@ -51,9 +53,21 @@ def test_errors_of_a_database_are_those_of_the_disk_but_not_those_of_its_stateme
         raise error
     if raised is DiskFailed:
         assert str(found.value) == (
-            f"A database under {tmp_path} cannot be read or written (it failed): check the disk (`dmesg`) and the "
-            "right to the folder, and run again."
+            f"A database under {tmp_path} cannot be read or written (it failed): check the disk (`dmesg`), its "
+            "quota and the right to the folder, and run again."
         )
+
+
+def test_a_database_that_cannot_grow_beyond_the_processs_limit_is_a_full_disk(tmp_path: Path) -> None:
+    error = sqlite3.OperationalError("disk I/O error")
+    error.sqlite_errorcode = sqlite3.SQLITE_IOERR_WRITE
+    soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (1 << 40, hard))
+    try:
+        with pytest.raises(DiskFull, match="The disk is full"), disk_errors(tmp_path):
+            raise error
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
 
 
 def test_a_second_writer_is_told_who_the_first_is(tmp_path: Path) -> None:

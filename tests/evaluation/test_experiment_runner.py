@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -43,6 +44,11 @@ def test_a_second_run_has_the_same_bytes_whatever_the_number_of_threads(
     one, other = read_card(results_folder), read_card(tmp_path / "again")
     assert (one.fingerprint, one.files) == (other.fingerprint, other.files)
     assert set(one.files) == set(contents(results_folder))
+
+
+def test_without_a_number_of_threads_there_is_one_for_each_core_and_four_at_most(results_folder: Path) -> None:
+    (session,) = read_card(results_folder).sessions
+    assert session.threads == min(4, len(os.sched_getaffinity(0)))
 
 
 def test_a_run_is_what_the_engine_ranks_with_the_settings_of_the_condition(

@@ -87,6 +87,34 @@ def test_a_command_whose_system_call_fails_leaves_a_whole_state_and_says_so_in_o
     assert outcome.problems == ()
 
 
+@pytest.mark.parametrize(
+    ("kind", "call", "path", "error", "status", "says"),
+    [
+        (
+            "build",
+            "pwrite64",
+            "indexes/c/build-000002/stage/notes.sqlite",
+            "EIO",
+            5,
+            "(disk I/O error): check the disk",
+        ),
+        ("build", "openat", "corpora/c/records-*", "ESTALE", 5, "its network file system was lost, mount it again."),
+        ("build", "openat", "corpora/c/records-*", "EACCES", 2, "(Permission denied): give this user the right to it"),
+        ("build", "pread64", "corpora/c/records-*", "EIO", 5, "the disk or its connection fails, check it (`dmesg`)."),
+    ],
+    ids=["a database", "a lost network", "no right", "a corpus"],
+)
+def test_what_is_said_of_a_fault_is_its_cause_and_not_a_full_disk_or_a_damaged_corpus(
+    commands: FaultedCommands, kind: Kind, call: str, path: str, error: str, status: int, says: str
+) -> None:
+    run = commands.run(kind, call, path, error)
+    assert run is not None
+    assert run.status == status
+    assert says in run.said
+    assert "disk is full" not in run.said
+    assert "add the corpus" not in run.said
+
+
 @pytest.mark.soak
 @pytest.mark.parametrize(("kind", "fault"), CHOSEN_FOR_SOAK, ids=[f"{kind} {fault}" for kind, fault in CHOSEN_FOR_SOAK])
 def test_so_does_one_whose_case_takes_seconds(commands: FaultedCommands, kind: Kind, fault: Fault) -> None:

@@ -116,6 +116,23 @@ def test_a_line_of_stages_is_a_strategy(client: TestClient) -> None:
     assert list(found["seconds"]) == ["keywords", "augment", "retrieve", "rrf", "rerank"]
 
 
+def test_settings_reach_the_search_and_wrong_ones_are_problems_that_name_the_rule(client: TestClient) -> None:
+    asked = {"question": QUESTION, "settings": {"keywords": 2, "glossary": False}}
+    found = client.post("/v1/search", json=asked).json()
+    assert [len(found["keywords"]), max(map(len, found["queries"]))] == [2, 2]
+    tree = client.post("/v1/ask", json={"question": QUESTION, "strategy": "tree", "settings": {"tree_depth": "1"}})
+    assert [cut["exhausted"] for cut in tree.json()["truncated"]] in ([], ["depth"])
+    for settings, said in (
+        ({"tree_depth": 9}, "The setting tree_depth is 9: use a whole number from 1 to 8."),
+        (
+            {"tree_depth": 2},
+            "The strategy shrag has no setting tree_depth: leave it out, or ask with another strategy.",
+        ),
+    ):
+        refused = client.post("/v1/ask", json={"question": QUESTION, "settings": settings})
+        assert (refused.status_code, refused.json()["code"], refused.json()["detail"]) == (422, "invalid_setting", said)
+
+
 def test_a_lone_surrogate_in_a_question_is_only_a_character(client: TestClient) -> None:
     body = b'{"question": "\\ud800 blue carbon"}'
     response = client.post("/v1/search", content=body, headers={"content-type": "application/json"})

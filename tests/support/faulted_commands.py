@@ -107,12 +107,18 @@ class FaultedCommands:
             shutil.rmtree(home)
         return self._points[kind]
 
+    def run(self, kind: Kind, call: str, pattern: str, error: str) -> Run | None:
+        """Run the command while every such call on the home's file fails; None where there is no such call."""
+        home = self._new_home(kind)
+        (path,) = home.glob(pattern) if "*" in pattern else [home / pattern]
+        run, happened = self._faulted(kind, Fault(call, str(path.relative_to(home)), error, "1+"), home)
+        shutil.rmtree(home)
+        return run if happened else None
+
     def case(self, kind: Kind, fault: Fault) -> Outcome:
         """Run the command with the fault, then without one, and examine what it leaves each time."""
-        home, trace = self._new_home(kind), self._folder / "trace"
-        trace.unlink(missing_ok=True)
-        run = self._run(injecting(self._strace, fault, home, trace), kind, home)
-        happened = has_happened(trace)
+        home = self._new_home(kind)
+        run, happened = self._faulted(kind, fault, home)
         state, problems = self._examine(kind, home)
         problems += list(_problems_of(run))
         if run.status == 0 and state != "new":
@@ -129,6 +135,13 @@ class FaultedCommands:
         home = self._folder / "home"
         shutil.copytree(self._folder / f"base-{kind}", home)
         return home
+
+    def _faulted(self, kind: Kind, fault: Fault, home: Path) -> tuple[Run, bool]:
+        """Run the command with the fault; return also whether it happened."""
+        trace = self._folder / "trace"
+        trace.unlink(missing_ok=True)
+        run = self._run(injecting(self._strace, fault, home, trace), kind, home)
+        return run, has_happened(trace)
 
     def _run(self, prefix: Sequence[str], kind: Kind, home: Path) -> Run:
         sources = [str(home / "new.jsonl")] if kind == "add" else []

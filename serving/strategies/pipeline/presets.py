@@ -1,9 +1,15 @@
-"""The eight preset retrieval pipelines, ``pipeline-1`` to ``pipeline-8``, in the syntax of :mod:`.syntax`."""
+"""The eight preset retrieval pipelines, ``pipeline-1`` to ``pipeline-8``, in the syntax of :mod:`.syntax`.
+
+They search the vectors of a model where the index has them, as their seed does, and words where it has none.
+``pipeline-1-dense`` and ``pipeline-1-bm25`` name one of the two.
+"""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Mapping
+from dataclasses import replace
+from typing import Literal, NamedTuple, cast
 
 from shrag.serving.errors import PipelineRejected
 from shrag.serving.strategies.pipeline.syntax import Pipeline, parse_pipeline
@@ -24,31 +30,52 @@ _TEMPLATES: Mapping[str, tuple[str, tuple[int, ...]]] = {
 PRESETS: Mapping[str, Pipeline] = {
     name: parse_pipeline(template.format(*defaults)) for name, (template, defaults) in _TEMPLATES.items()
 }
-"""The presets with their default numbers."""
+"""The presets with their default numbers, over BM25."""
 
-_CALL = re.compile(r"\s*(pipeline-[0-9]{1,3})\s*\(([0-9,\s]{1,60})\)\s*")
+Source = Literal["", "bm25", "dense"]
+"""What a preset searches: words, vectors, or where empty the vectors of a model if the index has them, else words."""
+
+_CALL = re.compile(r"\s*(pipeline-[0-9]{1,3})(?:-(bm25|dense))?\s*(?:\(([0-9,\s]{1,60})\))?\s*")
 
 
-def parse_preset(text: str) -> Pipeline | None:
-    """Parse a preset with numbers of its own, such as ``pipeline-2(50, 10)``.
+class Preset(NamedTuple):
+    """A preset over BM25, and what it searches."""
+
+    pipeline: Pipeline
+    source: Source
+
+
+def over_vectors(pipeline: Pipeline) -> Pipeline:
+    """Return the pipeline with vectors searched in the place of words.
+
+    >>> str(over_vectors(PRESETS["pipeline-2"]))
+    'dense(15) > rerank(5)'
+    """
+    stages = [replace(each, name="dense") if each.name == "retrieve" else each for each in pipeline.stages]
+    return Pipeline(tuple(stages))
+
+
+def parse_preset(text: str) -> Preset | None:
+    """Parse the name of a preset, such as ``pipeline-2``, ``pipeline-2-dense`` or ``pipeline-2-bm25(50, 10)``.
 
     Returns:
-        The pipeline; None for any other text, also for a preset without numbers (see :data:`PRESETS`).
+        The preset with the numbers of ``text`` or its own; None for any other text.
 
     Raises:
         PipelineRejected: There is no such preset, or its numbers are too many, too few or out of range.
 
-    >>> str(parse_preset("pipeline-2(50, 10)"))
+    >>> str(parse_preset("pipeline-2(50, 10)").pipeline)
     'retrieve(50) > rerank(10)'
     """
     match = _CALL.fullmatch(text)
     if match is None:
         return None
-    name, given = match[1], [number.strip() for number in match[2].split(",")]
+    name, source, numbers = match.groups()
     if name not in _TEMPLATES:
         raise PipelineRejected(f"There is no {name}: use pipeline-1 to pipeline-{len(_TEMPLATES)}.")
     template, defaults = _TEMPLATES[name]
+    given = [number.strip() for number in numbers.split(",")] if numbers else [str(number) for number in defaults]
     if len(given) != len(defaults):
         example = ", ".join(map(str, defaults))
         raise PipelineRejected(f"{name} takes {len(defaults)} numbers, not {len(given)}: write {name}({example}).")
-    return parse_pipeline(template.format(*given))
+    return Preset(parse_pipeline(template.format(*given)), cast("Source", source or ""))

@@ -11,6 +11,7 @@ from shrag.indexing.search_engine import Hit
 from shrag.indexing.vectors.vector_index import VectorIndex
 from shrag.serving.events import Hits, ScoredDoc
 from shrag.serving.retrieval.ranking import ScoredRecord, reciprocal_rank_fusion
+from shrag.serving.strategies.pipeline.paper_scope import MOST_CHUNKS, PaperScope
 from shrag.serving.strategies.pipeline.query_expansion import ExpandedQuery
 
 
@@ -29,18 +30,50 @@ class FusedHits(NamedTuple):
     incomplete: list[str]
 
 
-def search_words(queries: Sequence[ExpandedQuery], depth: int, index: OpenIndex) -> list[QueryHits]:
-    """Return ``depth`` hits of each query by BM25 over its terms."""
+def search_words(
+    queries: Sequence[ExpandedQuery], depth: int, index: OpenIndex, scope: PaperScope | None = None
+) -> list[QueryHits]:
+    """Return ``depth`` hits of each query by BM25 over its terms, of ``scope`` first where that is given.
+
+    Only where the paper has fewer than ``depth`` chunks do hits of other papers follow.
+    """
     asked = [query for query in queries if query.terms]
     if not asked:
         return []
-    found = index.searcher.search([any_of(query.terms) for query in asked], depth)
+    trees = [any_of(query.terms) for query in asked]
+    if scope is None:
+        found = index.searcher.search(trees, depth)
+    else:
+        inside = index.searcher.search([scope.restrict(tree) for tree in trees], MOST_CHUNKS)
+        found = [[hit for hit in hits if hit.docid in scope.docids][:depth] for hits in inside]
+        if len(scope.docids) < depth:
+            everywhere = index.searcher.search(trees, depth + len(scope.docids))
+            found = [_filled(hits, others, depth, scope) for hits, others in zip(found, everywhere, strict=True)]
     return [QueryHits(query, hits, by_vectors=False) for query, hits in zip(asked, found, strict=True)]
 
 
-def search_vectors(queries: Sequence[ExpandedQuery], depth: int, dense: VectorIndex) -> list[QueryHits]:
-    """Return ``depth`` hits of each query by the cosine of its vector."""
-    return [QueryHits(query, dense.search(dense.encode(query.text), depth), by_vectors=True) for query in queries]
+def search_vectors(
+    queries: Sequence[ExpandedQuery], depth: int, dense: VectorIndex, scope: PaperScope | None = None
+) -> list[QueryHits]:
+    """Return ``depth`` hits of each query by the cosine of its vector; ``scope`` as in :func:`search_words`."""
+    return [QueryHits(query, _nearest(query.text, depth, dense, scope), by_vectors=True) for query in queries]
+
+
+def _nearest(text: str, depth: int, dense: VectorIndex, scope: PaperScope | None) -> list[Hit]:
+    vector = dense.encode(text)
+    if scope is None:
+        return dense.search(vector, depth)
+    docids = sorted(scope.docids)
+    inside = [Hit(*pair) for pair in zip(docids, dense.cosines(vector, docids), strict=True)]
+    inside.sort(key=lambda hit: (-hit.score, hit.docid))
+    if len(docids) >= depth:
+        return inside[:depth]
+    return _filled(inside, dense.search(vector, depth + len(docids)), depth, scope)
+
+
+def _filled(hits: Sequence[Hit], everywhere: Sequence[Hit], depth: int, scope: PaperScope) -> list[Hit]:
+    """Return the hits of a paper with those of other papers behind them, ``depth`` together."""
+    return [*hits, *(hit for hit in everywhere if hit.docid not in scope.docids)][:depth]
 
 
 def fuse_lists(lists: Sequence[QueryHits], most: int, index: OpenIndex) -> FusedHits:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Generator, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import partial
 
 from shrag.indexing.glossary.query_translation import analyze_question
@@ -16,7 +16,9 @@ from shrag.serving.llm.request_model import attempt
 from shrag.serving.request import Question, Request
 from shrag.serving.retrieval.query_terms import QueryTerm, query_terms, question_keywords, why_nothing
 from shrag.serving.retrieval.ranking import RetrievalResult
-from shrag.serving.search_settings import refuse_unused
+from shrag.serving.search_settings import ANSWERING, BUDGET, refuse_unused
+from shrag.serving.strategies.pipeline.paper_scope import PaperScope, find_paper
+from shrag.serving.strategies.pipeline.presets import Source, over_vectors
 from shrag.serving.strategies.pipeline.query_expansion import (
     ExpandedQuery,
     augment_by_model,
@@ -37,7 +39,8 @@ from shrag.serving.strategies.pipeline.retrieval import (
     search_words,
 )
 from shrag.serving.strategies.pipeline.syntax import LARGEST_LIST, Pipeline, Stage
-from shrag.serving.strategies.planning.plan import insert_final_root, report_once, with_budget
+from shrag.serving.strategies.planning.plan import insert_final_root, report_once, settings_budget, with_budget
+from shrag.serving.strategies.stepwise.similarity_threshold import model_vectors
 from shrag.serving.strategy import Resources, require_vectors
 
 
@@ -48,21 +51,39 @@ class PipelineStrategy:
     where it fails, queries, hypotheses and the temporary answer are made of the question's and the records' own words.
     """
 
-    def __init__(self, pipeline: Pipeline, name: str = "") -> None:
-        self.pipeline = pipeline
+    def __init__(self, pipeline: Pipeline, name: str = "", source: Source = "bm25") -> None:
+        """Make the strategy of ``pipeline``, which searches words as it stands, or vectors by ``source``."""
+        self.pipeline = over_vectors(pipeline) if source == "dense" else pipeline
         self.name = name or str(pipeline)
+        self._source = source
 
     def run(self, request: Request, resources: Resources) -> Generator[Event, None, None]:
-        """See :class:`~shrag.serving.strategy.Strategy`; of the settings only ``glossary`` is used."""
-        refuse_unused(request.settings, self.name, {"glossary"})
+        """See :class:`~shrag.serving.strategy.Strategy`."""
+        settings = request.settings
+        refuse_unused(settings, self.name, {"glossary", "paper"} | ANSWERING | BUDGET)
+        pipeline = self.pipeline
+        if not self._source and model_vectors(resources.index) is not None:
+            pipeline = over_vectors(pipeline)
         dense = None
-        for stage in self.pipeline.search_stages:
+        for stage in pipeline.search_stages:
             if stage.name == "dense":
                 instead = f"put retrieve({stage.argument}) in its place"
                 dense = require_vectors(resources.index, f"the stage {stage}", instead)
-        return report_once(self._run(request, with_budget(resources), dense))
+        scope = find_paper(settings.paper, resources.index) if settings.paper else None
+        run = _PipelineRun(pipeline, dense, scope)
+        return report_once(run.events(request, with_budget(resources, settings_budget(settings))))
 
-    def _run(self, request: Request, resources: Resources, dense: VectorIndex | None) -> Generator[Event, None, None]:
+
+@dataclass(frozen=True, slots=True)
+class _PipelineRun:
+    """A pipeline with the vectors that it searches and the paper that it searches in, if any."""
+
+    pipeline: Pipeline
+    dense: VectorIndex | None
+    scope: PaperScope | None
+
+    def events(self, request: Request, resources: Resources) -> Generator[Event, None, None]:
+        """Yield the events of :meth:`PipelineStrategy.run`."""
         timer, index, question = StageTimer(), resources.index, request.question
         with timer.stage("keywords"):
             analyzed = analyze_question(question.text, index.analyzer, index.searcher, index.glossary)
@@ -82,21 +103,21 @@ class PipelineStrategy:
         for stage in self.pipeline.search_stages:
             with timer.stage(stage.name):
                 depth = self.pipeline.number(stage.name)
-                if stage.name == "dense" and dense is not None:
-                    lists += search_vectors(queries, depth, dense)
+                if stage.name == "dense" and self.dense is not None:
+                    lists += search_vectors(queries, depth, self.dense, self.scope)
                 else:
-                    lists += search_words(queries, depth, index)
+                    lists += search_words(queries, depth, index, self.scope)
         shown = Queries(tuple(one.query.words or (one.query.text,) for one in lists))
         yield shown
         most = self.pipeline.number("rrf")
         with timer.stage("rrf" if most else self.pipeline.search_stages[-1].name):
             fused = fuse_lists(lists, most or LARGEST_LIST, index)
         depths = [self.pipeline.number(stage.name) for stage in self.pipeline.search_stages]
-        hits = hits_event(lists, fused, dense, max(depths))
+        hits = hits_event(lists, fused, self.dense, max(depths))
         yield hits
         nodes = _nodes(question, queries, lists)
         yield from nodes
-        ranked = RankedList(request, resources, analyzed, words, fused, describe_order(lists, dense))
+        ranked = RankedList(request, resources, analyzed, words, fused, describe_order(lists, self.dense))
         for stage in self.pipeline.ranking_stages:
             with timer.stage(stage.name):
                 events = ranked.apply(stage)

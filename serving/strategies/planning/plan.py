@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator, Iterable, Sequence
+from collections.abc import Callable, Collection, Generator, Iterable, Sequence
 from contextlib import closing
 from dataclasses import dataclass, field, replace
 
@@ -11,6 +11,7 @@ from shrag.serving.errors import ModelNeeded
 from shrag.serving.events import Answer, Budget, Event, Node, Timings, Truncated
 from shrag.serving.llm.call_budget import BudgetedModel, CallBudget
 from shrag.serving.request import Question, Request
+from shrag.serving.search_settings import ANSWERING, BUDGET, SEARCH, SearchSettings, refuse_unused
 from shrag.serving.strategies.planning.merging import merge
 from shrag.serving.strategies.planning.subquery import SubqueryResult, find
 from shrag.serving.strategy import Resources, require_vectors
@@ -73,19 +74,46 @@ Steps = Callable[[Plan], Generator[Event, None, None]]
 class PlanStrategy:
     """Implements :class:`~shrag.serving.strategy.Strategy` by the ``steps`` of a plan."""
 
-    def __init__(self, name: str, steps: Steps, *, needs_model: bool = False, budget: CallBudget | None = None) -> None:
+    def __init__(
+        self,
+        name: str,
+        steps: Steps,
+        *,
+        needs_model: bool = False,
+        limits: Collection[str] = (),
+        budget: CallBudget | None = None,
+    ) -> None:
+        """Make the strategy ``name``.
+
+        Args:
+            name: Its name in requests.
+            steps: What it does.
+            needs_model: Whether it refuses to work without a language model.
+            limits: The settings that it uses beside those of the search, the answer and the budget.
+            budget: The budget of its calls; None for that of the settings.
+        """
         self.name = name
         self._steps = steps
         self._needs_model = needs_model
+        self._limits = frozenset(limits)
         self._budget = budget
 
     def run(self, request: Request, resources: Resources) -> Generator[Event, None, None]:
         """See :class:`~shrag.serving.strategy.Strategy`."""
         self.check(request, resources)
-        return report_once(self._run(request, with_budget(resources, self._budget)))
+        return report_once(
+            self._run(request, with_budget(resources, self._budget or settings_budget(request.settings)))
+        )
 
     def check(self, request: Request, resources: Resources) -> None:
-        """Raise :class:`ModelNeeded` or :class:`StrategyUnavailable` where the model or the vectors are missing."""
+        """Raise an error where the request cannot be served.
+
+        Raises:
+            SettingRejected: The request changes a setting that the strategy does not use.
+            ModelNeeded: There is no language model.
+            StrategyUnavailable: There are no vectors.
+        """
+        refuse_unused(request.settings, self.name, SEARCH | ANSWERING | BUDGET | self._limits)
         if self._needs_model and resources.model is None:
             raise ModelNeeded(
                 f"The strategy {self.name} needs a language model, and none is set: name one in [llm], or ask with "
@@ -98,6 +126,11 @@ class PlanStrategy:
         plan = Plan(request, resources, Node(0, None, "question", request.question.text))
         yield plan.root
         yield from self._steps(plan)
+
+
+def settings_budget(settings: SearchSettings) -> CallBudget:
+    """Return the budget that a request's settings give a plan."""
+    return CallBudget(settings.calls, settings.seconds)
 
 
 def with_budget(resources: Resources, budget: CallBudget | None = None) -> Resources:

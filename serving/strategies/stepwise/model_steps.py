@@ -12,7 +12,7 @@ from shrag.corpora.text.cleaning import plain_line
 from shrag.models.language_model import LanguageModel
 from shrag.serving.answering.multiple_choice import question_values
 from shrag.serving.events import ModelCall
-from shrag.serving.llm.structured_call import PromptCall, call_model, fence_records, remove_fence_marks
+from shrag.serving.llm.structured_call import LONGEST_TEXT, PromptCall, call_model, fence_records, remove_fence_marks
 from shrag.serving.request import AnswerLanguage, Question
 from shrag.serving.strategies.planning.sub_answers import RecordNumber, SubAnswer, cited_docid
 from shrag.serving.strategies.stepwise.variants import QuerySource
@@ -44,8 +44,12 @@ def notes_text(solved: Sequence[SolvedStep], language: AnswerLanguage) -> str:
     return remove_fence_marks("\n\n".join(notes))
 
 
-MOST_STEPS = 5
-"""Steps of a question, at most."""
+_MOST_LISTED = 20  # steps of a reply that is read at all
+
+LONGEST_EVIDENCE = 15_000
+"""Characters of the records of one step together: five texts of the longest that a prompt shows, or ten of half that.
+
+So a step solved from ten records needs no longer context of the model than one solved from five."""
 
 NOTHING = "–"
 """The value of a prompt's variable where there is nothing to show."""
@@ -67,7 +71,7 @@ class _Step(msgspec.Struct, frozen=True):
 
 
 class _Steps(msgspec.Struct, frozen=True):
-    steps: Annotated[list[_Step], msgspec.Meta(min_length=1, max_length=2 * MOST_STEPS)]
+    steps: Annotated[list[_Step], msgspec.Meta(min_length=1, max_length=_MOST_LISTED)]
 
 
 class _Explanation(msgspec.Struct, frozen=True):
@@ -87,12 +91,12 @@ class _Solution(msgspec.Struct, frozen=True):
     record: RecordNumber
 
 
-def plan_substeps(question: Question, model: LanguageModel) -> tuple[list[SubQuestion], list[ModelCall]]:
-    """Return the steps to the answer of ``question`` in order, each once.
+def plan_substeps(question: Question, most: int, model: LanguageModel) -> tuple[list[SubQuestion], list[ModelCall]]:
+    """Return at most ``most`` steps to the answer of ``question`` in order, each once.
 
     Raises as :func:`~shrag.serving.llm.structured_call.call_model` does, like the other calls.
     """
-    values = question_values(question) | {"most": str(MOST_STEPS)}
+    values = question_values(question) | {"most": str(most)}
     call = PromptCall("decompose", "substeps", question.language, values, max_tokens=768)
     reply, calls = call_model(model, call, _Steps)
     steps: dict[str, SubQuestion] = {}
@@ -100,7 +104,7 @@ def plan_substeps(question: Question, model: LanguageModel) -> tuple[list[SubQue
         text = plain_line(each.question)
         if is_readable(text):
             steps.setdefault(text.casefold(), SubQuestion(text, plain_line(each.query) or text))
-    return list(steps.values())[:MOST_STEPS], calls
+    return list(steps.values())[:most], calls
 
 
 def write_logical_query(step: SubQuestion, question: Question, model: LanguageModel) -> tuple[str, list[ModelCall]]:
@@ -149,12 +153,16 @@ def solve_step(
         "worked": notes_text(solved, question.language) or NOTHING,
         "principle": principle or NOTHING,
         "step": step,
-        "records": fence_records(records, question.language) or NOTHING,
+        "records": _evidence(records, question.language) or NOTHING,
         "count": str(len(records)),
     }
     reply, calls = call_model(model, PromptCall("step", "solve", question.language, values, max_tokens=768), _Solution)
     text = plain_line(reply.solution)
     return SubAnswer(text, cited_docid(reply.record, records) if text else ""), calls
+
+
+def _evidence(records: Sequence[Record], language: AnswerLanguage) -> str:
+    return fence_records(records, language, min(LONGEST_TEXT, LONGEST_EVIDENCE // max(1, len(records))))
 
 
 def is_readable(text: str) -> bool:

@@ -19,7 +19,7 @@ from shrag.serving.events import Event, Hits, Keywords, Node, Purpose, Queries, 
 from shrag.serving.llm.call_budget import CallBudget
 from shrag.serving.llm.request_model import attempt
 from shrag.serving.request import LONGEST_QUESTION, Request, parse_question
-from shrag.serving.search_settings import Candidates, refuse_unused
+from shrag.serving.search_settings import BUDGET, Candidates, refuse_unused
 from shrag.serving.strategies.decomposition.coordination import parse_sentence, split_coordination
 from shrag.serving.strategies.planning.plan import Plan, PlanStrategy, insert_final_root
 from shrag.serving.strategies.planning.sub_answers import NO_ANSWER
@@ -46,8 +46,8 @@ from shrag.serving.strategies.stepwise.similarity_threshold import (
 from shrag.serving.strategies.stepwise.variants import VARIANTS, Variant
 from shrag.serving.strategy import Resources
 
-RECORDS = 5
-"""Records from which a step is solved. The paper's ten are passages of 100 words; an abstract has twice that."""
+RECORDS = 10
+"""Records from which a step is solved, as in the paper (appendix B.3), unless settings say otherwise."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,6 +84,7 @@ class StepSolver:
         self._plan = plan
         self._model = plan.resources.model
         self._threshold = threshold
+        self._settings = plan.request.settings
         by_vectors = variant.searches and model_vectors(plan.resources.index) is not None
         self._candidates: Candidates = "hybrid" if by_vectors else "lexical"
         self._steps: list[_Step] = []
@@ -135,7 +136,7 @@ class StepSolver:
         question = self._plan.question
         if not self._variant.decomposes:
             return [SubQuestion(question.text, question.text)], []
-        steps, events = attempt("decompose", self._model, partial(plan_substeps, question))
+        steps, events = attempt("decompose", self._model, partial(plan_substeps, question, self._settings.steps))
         return steps or [SubQuestion(part, part) for part in split_coordination(question, parse_sentence)], events
 
     def _search(self) -> Generator[Event, None, None]:
@@ -171,7 +172,7 @@ class StepSolver:
                 setattr(step, name, text)
 
     def _solve(self, step: _Step) -> Generator[Event, None, None]:
-        records = step.found.best(RECORDS) if step.found is not None else []
+        records = step.found.best(self._settings.step_records or RECORDS) if step.found is not None else []
         text = step.question.question
         with self._plan.timer.stage("steps"):
             work = partial(solve_step, text, step.principle, self._plan.question, self._solved, records)
@@ -192,7 +193,8 @@ class StepwiseStrategy(PlanStrategy):
 
     def __init__(self, variant: Variant, thresholds: ThresholdCache, budget: CallBudget | None = None) -> None:
         needs_model = not variant.decomposes or variant.threshold is None
-        super().__init__(variant.name, self._solve, needs_model=needs_model, budget=budget)
+        limits = [name for name, used in (("steps", variant.decomposes), ("step_records", variant.searches)) if used]
+        super().__init__(variant.name, self._solve, needs_model=needs_model, limits=limits, budget=budget)
         self._variant = variant
         self._thresholds = thresholds
 
@@ -205,7 +207,7 @@ class StepwiseStrategy(PlanStrategy):
         if self._variant.searches or resources.model is None:
             super().check(request, resources)
         else:
-            refuse_unused(request.settings, self.name)
+            refuse_unused(request.settings, self.name, BUDGET | self._limits)
         if isinstance(self._variant.threshold, float) and model_vectors(resources.index) is None:
             raise StrategyUnavailable(
                 f"The strategy {self.name} needs vectors that a model made, and that model: build the index with "

@@ -14,7 +14,7 @@ from shrag.indexing.analysis.analyzer import Analyzer
 from shrag.models.errors import ModelError
 from shrag.models.language_model import LanguageModel
 from shrag.serving.errors import BudgetExceeded
-from shrag.serving.events import Assessment, Event, ModelCall, NodeKind, Purpose
+from shrag.serving.events import Assessment, Event, ModelCall, NodeKind, Purpose, overall_assessment
 from shrag.serving.llm.request_model import fallback_events
 from shrag.serving.llm.structured_call import PromptCall, call_model
 from shrag.serving.request import Question
@@ -24,15 +24,12 @@ from shrag.serving.strategies.planning.answer_slots import remove_forward_slots
 from shrag.serving.strategies.planning.bridge_entities import Bridge, filter_by_bridge, find_bridges
 from shrag.serving.strategies.planning.sub_answers import NO_ANSWER, SubAnswer, extract_span, respond
 from shrag.serving.strategies.planning.subquery import SubqueryResult, write_query
-
-RECORDS = 3
-"""Records from which a node is answered, as in the Tree-of-Question paper."""
-
-MOST_CHILDREN = 6
-"""Largest number of children that a model may give one node."""
+from shrag.serving.strategies.tree.limits import TreeLimits
 
 VALID_SHARE = 0.9
 """Least share of a question, weighted by idf, that a valid response and its record's title hold together."""
+
+_MOST_LISTED = 24  # questions of a reply that is read at all
 
 _Result = TypeVar("_Result")
 _Text = Annotated[str, msgspec.Meta(min_length=1, max_length=300)]
@@ -54,8 +51,9 @@ class RulePolicy:
     events to report, which are none here.
     """
 
-    def __init__(self, analyzer: Analyzer) -> None:
+    def __init__(self, analyzer: Analyzer, limits: TreeLimits | None = None) -> None:
         self._analyzer = analyzer
+        self._limits = limits or TreeLimits()
         self._bridges: dict[str, Bridge] = {}
 
     def write_query(self, question: Question) -> tuple[Question, list[Event]]:
@@ -70,7 +68,7 @@ class RulePolicy:
     def respond(self, question: Question, found: SubqueryResult) -> tuple[SubAnswer, list[Event]]:
         """Return the sentence of the best records that, with its record's title, holds most of the question."""
         best, best_share = NO_ANSWER, 0.0
-        for analyzed in found.records(RECORDS):
+        for analyzed in found.records(self._limits.records):
             record = analyzed.record
             sentences = [record.text[start:end] for start, end in split_sentences(record.text)]
             title, *terms = (frozenset(each) for each in self._analyzer.terms([record.title, *sentences]))
@@ -90,7 +88,8 @@ class RulePolicy:
         percent = round(100 * share)
         coherence = max(1, round(10 * share))
         reached = question.text in self._bridges and bool(found.ranking.records)
-        return Assessment(coherence, percent, (coherence + percent / 10) / 2, reached or share >= VALID_SHARE), []
+        overall = overall_assessment(coherence, percent)
+        return Assessment(coherence, percent, overall, reached or share >= VALID_SHARE), []
 
     def decompose(self, question: Question, found: SubqueryResult) -> tuple[ChildQuestions, list[Event]]:
         """Return the coordinated parts of the question, else questions for the bridge entities of its best records.
@@ -119,7 +118,7 @@ class _Assessment(msgspec.Struct, frozen=True):
 
 class _Branches(msgspec.Struct, frozen=True):
     kind: Literal["bridging", "intersection", "comparison", "hybrid"]
-    questions: Annotated[list[_Text], msgspec.Meta(max_length=2 * MOST_CHILDREN)]
+    questions: Annotated[list[_Text], msgspec.Meta(max_length=_MOST_LISTED)]
 
 
 class ModelPolicy(RulePolicy):
@@ -129,8 +128,8 @@ class ModelPolicy(RulePolicy):
     :class:`~shrag.serving.errors.BudgetExceeded` where its budget is used up.
     """
 
-    def __init__(self, model: LanguageModel, analyzer: Analyzer) -> None:
-        super().__init__(analyzer)
+    def __init__(self, model: LanguageModel, analyzer: Analyzer, limits: TreeLimits | None = None) -> None:
+        super().__init__(analyzer, limits)
         self._model = model
 
     def write_query(self, question: Question) -> tuple[Question, list[Event]]:
@@ -139,19 +138,19 @@ class ModelPolicy(RulePolicy):
 
     def respond(self, question: Question, found: SubqueryResult) -> tuple[SubAnswer, list[Event]]:
         """Return the model's answer from the best records."""
-        work = partial(respond, question, found.best(RECORDS))
+        work = partial(respond, question, found.best(self._limits.records))
         return self._or_rules("step", work, partial(super().respond, question, found))
 
     def assess(self, question: Question, response: SubAnswer, found: SubqueryResult) -> tuple[Assessment, list[Event]]:
         """Have the model judge a response; an empty one is not valid, without a call."""
         if not response.text:
-            return Assessment(1, 0, 0.5, valid=False), []
+            return Assessment(1, 0, overall_assessment(1, 0), valid=False), []
 
         def work(model: LanguageModel) -> tuple[Assessment, list[ModelCall]]:
             values = {"question": question.text, "query": found.question.text, "response": response.text}
             call = PromptCall("evaluate", "evaluate", question.language, values, max_tokens=96)
             reply, calls = call_model(model, call, _Assessment)
-            overall = (reply.coherence + reply.answerability / 10) / 2
+            overall = overall_assessment(reply.coherence, reply.answerability)
             return Assessment(reply.coherence, reply.answerability, overall, reply.valid, model.name), calls
 
         return self._or_rules("evaluate", work, partial(super().assess, question, response, found))
@@ -160,9 +159,9 @@ class ModelPolicy(RulePolicy):
         """Return the model's smaller questions; a slot stands for the answer of an earlier one only."""
 
         def work(model: LanguageModel) -> tuple[ChildQuestions, list[ModelCall]]:
-            values = {"question": question.text, "most": str(MOST_CHILDREN)}
+            values = {"question": question.text, "most": str(self._limits.children)}
             reply, calls = call_model(model, PromptCall("decompose", "branch", question.language, values), _Branches)
-            texts = dict.fromkeys([plain_line(text) for text in reply.questions][:MOST_CHILDREN])
+            texts = dict.fromkeys([plain_line(text) for text in reply.questions][: self._limits.children])
             new = [text for text in texts if text and text != question.text]
             questions = tuple(remove_forward_slots(text, number) for number, text in enumerate(new, 1))
             return ChildQuestions(reply.kind, questions), calls
@@ -171,7 +170,7 @@ class ModelPolicy(RulePolicy):
 
     def extract_span(self, question: Question, found: SubqueryResult) -> tuple[SubAnswer, list[Event]]:
         """Return the words of a record that the model answers with, empty where no record has them."""
-        work = partial(extract_span, question, found.best(RECORDS))
+        work = partial(extract_span, question, found.best(self._limits.records))
         return self._or_rules("step", work, partial(super().extract_span, question, found))
 
     def _or_rules(

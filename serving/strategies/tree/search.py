@@ -19,15 +19,8 @@ from shrag.serving.strategies.planning.merging import merge
 from shrag.serving.strategies.planning.plan import Plan, PlanStrategy
 from shrag.serving.strategies.planning.sub_answers import NO_ANSWER, SubAnswer
 from shrag.serving.strategies.planning.subquery import SubqueryResult, find, question_key
-from shrag.serving.strategies.tree.policy import RECORDS, ChildQuestions, ModelPolicy, RulePolicy
-
-
-@dataclass(frozen=True, slots=True)
-class TreeLimits:
-    """The greatest depth of a tree, the user's question being level 1, and its greatest number of questions."""
-
-    depth: int = 4
-    nodes: int = 24
+from shrag.serving.strategies.tree.limits import TREE_SETTINGS, TreeLimits, tree_limits
+from shrag.serving.strategies.tree.policy import ChildQuestions, ModelPolicy, RulePolicy
 
 
 @dataclass(slots=True)
@@ -89,7 +82,7 @@ class TreeSearch:
         """Return what the tree found: for the user's question first, then the best records of each answered node."""
         first = self._root.found or find(self._plan.question, self._plan.request, self._resources)
         others = [node.found for node in self._nodes[1:] if node.answered and node.found is not None]
-        return [first, *(found.only(found.ranking.records[:RECORDS]) for found in others)]
+        return [first, *(found.only(found.ranking.records[: self._limits.records]) for found in others)]
 
     @property
     def _out_of_calls(self) -> bool:
@@ -123,7 +116,7 @@ class TreeSearch:
             node.events += events
             found = find(query, self._plan.request, self._resources)
             found = node.found = self._policy.filter_records(question, found)
-            docids = tuple(ranked.record.docid for ranked in found.ranking.records[:RECORDS])
+            docids = tuple(ranked.record.docid for ranked in found.ranking.records[: self._limits.records])
             node.node = replace(node.node, query=query.text, docids=docids)
             self._respond(node, question, found, found)
             if node.awaited:
@@ -220,13 +213,17 @@ class TreeSearch:
 
 
 def tree_strategy(limits: TreeLimits | None = None, budget: CallBudget | None = None) -> PlanStrategy:
-    """Return the strategy ``tree``; without a model, rules take the policy's decisions."""
+    """Return the strategy ``tree``; without a model, rules take the policy's decisions.
+
+    ``limits`` and ``budget`` replace those of the request's settings.
+    """
 
     def search(plan: Plan) -> Generator[Event, None, None]:
         analyzer, model = plan.resources.index.analyzer, plan.resources.model
-        policy = ModelPolicy(model, analyzer) if model is not None else RulePolicy(analyzer)
-        tree = TreeSearch(plan, policy, limits or TreeLimits())
+        chosen = limits or tree_limits(plan.request.settings)
+        policy = ModelPolicy(model, analyzer, chosen) if model is not None else RulePolicy(analyzer, chosen)
+        tree = TreeSearch(plan, policy, chosen)
         yield from tree.run()
         yield from plan.conclude(tree.found())
 
-    return PlanStrategy("tree", search, budget=budget)
+    return PlanStrategy("tree", search, limits=TREE_SETTINGS, budget=budget)

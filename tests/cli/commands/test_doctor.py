@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from shrag.cli.commands.doctor import check_corpora, check_home, check_indexes
+from shrag.cli.commands.doctor import _available_memory, check_corpora, check_home, check_indexes
 from shrag.cli.main import run
 from shrag.cli.settings import Home
 from shrag.indexing.storage.generations import generation_folder
@@ -99,3 +99,12 @@ def test_an_intact_home_has_no_failure_and_the_command_ends_with_the_status(
     assert {"Home", "Corpus demo", "Index demo"} <= {line["check"] for line in lines}
     _lose_current(home)
     assert run(["--home", str(home), "doctor"]) == 4
+
+
+def test_the_available_memory_is_read_in_kibibytes_where_the_system_reports_it(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(Path, "read_text", lambda *_, **__: "MemTotal:    9000 kB\nMemAvailable:    2048 kB\n")
+    assert _available_memory() == 2 << 20
+    monkeypatch.setattr(Path, "read_text", lambda *_, **__: "MemTotal:    9000 kB\n")
+    assert _available_memory() is None

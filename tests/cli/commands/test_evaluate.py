@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import json
+import re
 from pathlib import Path
 
 import pytest
@@ -129,6 +130,17 @@ def outcomes(tmp_path: Path) -> list[str]:
     (tmp_path / "x").write_text("x1\tone?\nx2\ttwo?\n")
     (tmp_path / "kinds").write_text("qid\tkind\nx1\tnear\nx2\tfar\n")
     return ["evaluate", "--qrels", "qrels", "--outcomes", "o.jsonl", "--unanswerable", "x"]
+
+
+def test_questions_left_out_are_counted_on_stderr_and_not_among_the_data(
+    outcomes: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "x").write_text("x1\tone?\nx2\ttwo?\nx3\tthree?\n")
+    assert run(outcomes) == 0
+    captured = capsys.readouterr()
+    assert "o.jsonl: 1 questions are neither judged nor unanswerable: left out.\n" in captured.err
+    assert re.search(r"^o\.jsonl has no outcome of \d questions: left out\.$", captured.err, re.MULTILINE)
+    assert "left out" not in captured.out
 
 
 def test_the_confidence_of_outcomes_is_scored_in_three_tables(

@@ -39,6 +39,41 @@ def test_a_function_word_glued_to_a_known_word_is_split(fused: str, split: str) 
 
 
 @pytest.mark.parametrize(
+    ("fused", "split"),
+    [
+        (
+            "thedata anddata withdata fromdata thisdata thatdata thesedata thosedata whichdata theirdata havedata",
+            "the data and data with data from data this data that data these data those data which data their data "
+            "have data",
+        ),
+        ("usingdata variousdata betweendata", "using data various data between data"),
+        (
+            "aredata weredata wasdata hasdata beendata throughdata manydata alsodata ofdata fordata isdata todata",
+            "aredata weredata wasdata hasdata beendata throughdata manydata alsodata ofdata fordata isdata todata",
+        ),
+        (
+            "aremodel weremodel wasmodel hasmodel beenmodel throughmodel manymodel alsomodel ofmodel formodel ismodel "
+            "tomodel canmodel wemodel",
+            "are model were model was model has model been model through model many model also model of model "
+            "for model is model to model canmodel wemodel",
+        ),
+        ("cantheory wetheory", "can theory we theory"),
+        (
+            "datawere dataof dataand datathe datathat datawhich datawith datafrom datausing databetween",
+            "data were data of data and data the data that data which data with data from data using data between",
+        ),
+        ("datais dataare datawas datafor datahas datahave", "datais dataare datawas datafor datahas datahave"),
+        (
+            "modelis cellsare modelwas modelfor modelhas modelhave",
+            "model is cells are model was model for model has model have",
+        ),
+    ],
+)
+def test_each_function_word_is_split_from_words_of_four_five_or_six_letters(fused: str, split: str) -> None:
+    assert split_fused_words(fused, "").text == split
+
+
+@pytest.mark.parametrize(
     "text",
     [
         "within without therein nearby into together island software healthcare thesis theory genesis forgiven theatre",

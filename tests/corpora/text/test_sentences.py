@@ -34,6 +34,7 @@ def test_the_language_is_that_of_the_letters(text: str, language: str) -> None:
         ("정확도는 93.5%이다. p = 0.05.", ["정확도는 93.5%이다.", "p = 0.05."]),
         ("Kim et al. 2020 showed it. See Fig. 2 for more.", ["Kim et al. 2020 showed it.", "See Fig. 2 for more."]),
         ("We use BERT, i.e. a model. J. Kim agreed.", ["We use BERT, i.e. a model.", "J. Kim agreed."]),
+        ("It is approx. 5 m wide. Both are.", ["It is approx. 5 m wide.", "Both are."]),
         ('He said "yes." Then left.', ['He said "yes."', "Then left."]),
         ("1. 서론이다. 2. 본론이다.", ["1. 서론이다.", "2. 본론이다."]),
         ("Node.js와 v1.2.3을 썼다.", ["Node.js와 v1.2.3을 썼다."]),

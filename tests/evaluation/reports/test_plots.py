@@ -129,6 +129,18 @@ def test_each_plot_is_two_files(tmp_path: Path) -> None:
     assert all(path.stat().st_size > 1_000 for path in drawn)
 
 
+def test_panels_stand_side_by_side_under_axes_that_end_a_twentieth_above_the_highest_value() -> None:
+    figure = plots._figure(LINE, panels(LINE, _drawn_table()))
+    assert [axes.get_ylim()[1] for axes in figure.axes] == pytest.approx([0.63, 103.95])
+    assert figure.get_size_inches().tolist() == pytest.approx([9.6, 4.0])
+    eight = _table(*[_row(str(number), "g", {}, 0.0) for number in range(8)])
+    figure = plots._figure(BARS, panels(BARS, eight))
+    assert figure.get_size_inches().tolist() == pytest.approx([5.4, 4.0])  # two labels more than six
+    nothing = _table(ResultRow("a", "a", "g", {}, 1, 0, 0, 0, {"RR": ResultCell(0.0, 0.0, 0.0, (0.0,))}))
+    (axes,) = plots._figure(BARS, panels(BARS, nothing)).axes
+    assert axes.get_ylim() == (0, 1)
+
+
 def test_a_missing_matplotlib_is_said_with_the_way_out(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "matplotlib", None)
     monkeypatch.setitem(sys.modules, "matplotlib.figure", None)

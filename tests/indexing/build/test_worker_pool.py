@@ -151,7 +151,14 @@ def test_workers_that_cannot_be_started_are_one_sentence(tmp_path: Path, monkeyp
 
 
 @pytest.mark.parametrize(
-    ("fault", "says"), [("disk", "disk I/O error"), ("descriptors", "/words cannot be read (Too many open files)")]
+    ("fault", "says"),
+    [
+        ("disk", "disk I/O error"),
+        (
+            "descriptors",
+            "/words cannot be read (Too many open files): the process has too many files open, raise the limit",
+        ),
+    ],
 )
 def test_a_fault_of_the_machine_ends_the_build_and_is_no_record_s(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, fault: str, says: str
@@ -198,3 +205,16 @@ def test_r6_ten_megabytes_of_anything_take_less_than_a_minute(tmp_path: Path, un
     assert not any(isinstance(record, RejectedRecord) for record in found)
     assert time.monotonic() - started < 60 * max(os.getloadavg()[0] / (os.cpu_count() or 1), 1)
     assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before < 1 << 20
+
+
+def test_records_that_crash_are_rejected_unless_so_many_follow_each_other_that_the_machine_is_at_fault(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(worker_pool, "COMMAND", (sys.executable, "-c", HOSTILE))
+    monkeypatch.setattr(worker_pool, "_MOST_CRASHES_IN_A_ROW", 5)  # of a batch, and of its records one by one
+    path = _corpus(tmp_path, [(f"d{n}", "segfault" if n not in {0, 5, 6} else f"text {n}") for n in range(12)])
+    with WorkerPool(1, WorkerSetup(None, 1_000, str(tmp_path))) as pool:
+        found = _all(list(pool.analyze(path, 0, 7)))
+        assert [number for number, record in enumerate(found) if isinstance(record, RejectedRecord)] == [1, 2, 3, 4]
+        with pytest.raises(IndexingError, match="keep ending"):
+            list(pool.analyze(path, 7, 12))

@@ -207,9 +207,8 @@ def test_the_command_names_the_encoders_there_are(
     source = _write_records(tmp_path / "records.jsonl", 3)
     add_corpus(own_home / "corpora", "demo", "scienceon", [source])
     assert run(["index", "demo", "--encoder", "word2vec"]) == 2
-    assert (
-        "There is no encoder 'word2vec': use one of lsa, gte, arctic, kure, bge-m3, e5, none" in capsys.readouterr().err
-    )
+    known = "lsa, gte, arctic, kure, bge-m3, bge-base, e5, none"
+    assert f"There is no encoder 'word2vec': use one of {known}" in capsys.readouterr().err
     assert run(["index", "demo", "--encoder", "gte"]) == 6
     assert f"There are no weights at {own_home}/weights/gte-multilingual-base" in capsys.readouterr().err
     assert not (own_home / "indexes" / "demo" / "CURRENT").exists()

@@ -124,21 +124,37 @@ def test_a_broken_stream_counts_and_a_closed_one_does_not() -> None:
 
 
 def test_a_stream_that_was_given_up_and_ends_without_an_error_is_no_success() -> None:
+    now = [100.0]
     model = _Model()
-    circuit = CircuitBreaker(model)
+    circuit = CircuitBreaker(model, clock=lambda: now[0])
     model.fails = ModelUnavailable("away.")
-    _fail(circuit, 1)
-    with pytest.raises(ModelUnavailable, match="away"):
-        list(circuit.stream(ASKED))
+    for _ in range(FAILURE_THRESHOLD - 1):
+        with pytest.raises(ModelUnavailable, match="away"):
+            list(circuit.stream(ASKED))
     model.fails = None
     stream = circuit.stream(ASKED)
     pieces = iter(stream)
     assert next(pieces) == "a"
     stream.close()
+    now[0] = 130.0
     assert list(pieces) == []
-    assert circuit.last_failure == "away."
+    assert (circuit.last_failure, circuit.seconds_since_answer) == ("away.", 30.0)
+    model.fails = ModelUnavailable("away again.")
+    with pytest.raises(ModelUnavailable, match="away again"):
+        list(circuit.stream(ASKED))
+    assert circuit.state == "open"
+
+
+def test_a_stream_that_was_read_to_its_end_is_a_success() -> None:
+    now = [100.0]
+    model = _Model()
+    circuit = CircuitBreaker(model, clock=lambda: now[0])
+    model.fails = ModelUnavailable("away.")
+    with pytest.raises(ModelUnavailable, match="away"):
+        list(circuit.stream(ASKED))
+    model.fails, now[0] = None, 130.0
     assert list(circuit.stream(ASKED)) == ["a"]
-    assert circuit.last_failure == "away."  # of the other kind
+    assert (circuit.last_failure, circuit.seconds_since_answer) == ("", 0.0)
 
 
 def test_a_check_closes_the_circuit_once_a_token_comes_and_opens_it_when_none_does() -> None:

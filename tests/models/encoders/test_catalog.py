@@ -23,6 +23,7 @@ def test_the_catalogue_has_the_required_models_under_distinct_names() -> None:
         "snowflake-arctic-embed-l-v2.0",
         "KURE-v1",
         "bge-m3",
+        "bge-base-en-v1.5",
         "multilingual-e5-large",
     ]
     assert [card.name for card in catalog.rerankers] == [
@@ -43,6 +44,7 @@ def test_prefixes_and_pooling_are_those_the_models_were_trained_with() -> None:
         "arctic": ("query: ", "", "cls"),
         "kure": ("", "", "cls"),
         "bge-m3": ("", "", "cls"),
+        "bge-base": ("Represent this sentence for searching relevant passages: ", "", "cls"),
         "e5": ("query: ", "passage: ", "mean"),
     }
 

@@ -8,7 +8,14 @@ from shrag.corpora.records import Record
 from shrag.corpora.text.sentences import detect_language
 from shrag.indexing.analysis.korean_english import KoreanEnglishAnalyzer
 from shrag.indexing.analyzed_record import AnalyzedRecord, analyze_record
-from shrag.serving.answering.sentence_selection import QuotableSentence, best_finding, quotable_text, select_sentences
+from shrag.serving.answering.sentence_selection import (
+    QuotableSentence,
+    QuotableText,
+    _covering,
+    best_finding,
+    quotable_text,
+    select_sentences,
+)
 from shrag.serving.request import AnswerLanguage
 from shrag.serving.retrieval.query_terms import QueryTerm
 
@@ -102,6 +109,10 @@ def test_every_distinctive_word_of_the_question_that_the_text_has_is_in_a_senten
     for words in (("copper", "heating", "antennas", "noise"), ("hair", "costs", "drifts"), ("pressed", "workshop")):
         chosen = " ".join(_selected(LONG, *words))
         assert all(word in chosen.lower() for word in words)
+
+
+def test_a_word_that_only_an_outlook_has_is_not_covered() -> None:
+    assert REST[5] not in _selected(LONG, "graphene", "waves", "air")
 
 
 def test_a_word_is_covered_by_a_finding_rather_than_an_announcement_of_it() -> None:
@@ -244,6 +255,7 @@ def test_the_finding_of_a_related_record_stands_alone_and_is_no_announcement() -
     assert finding("However, it fell by 30% later.", "Second, it rose by 30% later.") is None
     assert finding("This paper describes films of graphene.", "Is it a film of graphene?") is None
     assert finding("Films of graphene were made by three methods.") is None
+    assert finding("Films of graphene were heated to 300 degrees and cut to 35.2% of their size.") is None
     assert best_finding([QuotableSentence(result, frozenset(), 0.5)]) is None
     assert best_finding([]) is None
 
@@ -257,3 +269,34 @@ def test_an_abstract_in_two_languages_is_quoted_in_the_questions_from_a_quarter_
     assert (len(korean), len(english)) == (12, letters)  # a syllable counts as two letters
     text = quotable_text(_record(f"{korean} {english}"), _words("graphene"), "ko")
     assert text.language == language
+
+
+@pytest.mark.parametrize(("share", "best"), [(0.81, "result"), (0.79, "finding")])
+def test_a_fifth_of_the_best_share_of_the_question_counts_as_much_as_a_figure(share: float, best: str) -> None:
+    held = frozenset(_words("x"))
+    texts = {"finding": "We found thin films of graphene.", "result": "We found that films improved shielding by 12%."}
+    chosen = best_finding([QuotableSentence(texts["finding"], held, 1), QuotableSentence(texts["result"], held, share)])
+    assert chosen is not None
+    assert chosen.text == texts[best]
+
+
+@pytest.mark.parametrize(("worth", "chosen"), [(1.9, {0}), (2.1, {0, 1})])
+def test_of_sentences_that_add_words_a_worth_of_two_counts_as_much_as_a_tenth_of_the_words(
+    worth: float, chosen: set[int]
+) -> None:
+    words = [QueryTerm(word, (word,), 1.0, 1, keyword=True, known=True) for word in "abcdefghij"]
+    sentences = [QuotableSentence("All.", frozenset(words), 1.0), QuotableSentence("Nine.", frozenset(words[1:]), 0.9)]
+    # Where the one of nine words is taken first, the other is taken for the tenth.
+    assert _covering(sentences, [frozenset({0}), frozenset({1})], [0.0, worth], {0, 1}, set()) == chosen
+
+
+@pytest.mark.parametrize(("share", "quoted"), [(0.33, True), (0.31, False)])
+def test_of_a_longer_text_no_sentence_is_quoted_that_is_worth_less_than_two_fifths_of_the_best(
+    share: float, quoted: bool
+) -> None:
+    # A method is worth 0.2, and 1.5 more with the best share of the question.
+    best = QuotableSentence("Films were cut to squares.", frozenset(), 1.0)
+    weak = QuotableSentence("Samples were held upright.", frozenset(), share)
+    sentences = [best] * 4 + [weak] + [QuotableSentence("Antennas were lent.", frozenset(), 0.0)] * 8
+    selected = select_sentences(QuotableText("en", tuple(sentences)))
+    assert selected == sentences[: 5 if quoted else 4]

@@ -17,7 +17,7 @@ from pathlib import Path
 import pytest
 
 from shrag.serving.http.server import reserve
-from shrag.serving.http.workers import LONGEST_SILENCE
+from shrag.serving.http.workers import LONGEST_SILENCE, LONGEST_START
 
 pytestmark = pytest.mark.process
 
@@ -29,7 +29,7 @@ def work(tell, beat):
     print("worker", os.getpid(), flush=True)
     {body}
 
-sys.exit(run_workers(int(sys.argv[1]), work, lambda text: print("said", text, flush=True), {silence}))
+sys.exit(run_workers(int(sys.argv[1]), work, lambda text: print("said", text, flush=True), {silence}, {start}))
 """
 _BEATS = "[(beat(), time.sleep(0.1)) for _ in range(6000)]"
 _SERVES = f'tell("hello"); signal.signal(signal.SIGTERM, lambda *_: sys.exit(0)); {_BEATS}'
@@ -37,10 +37,10 @@ _SERVES = f'tell("hello"); signal.signal(signal.SIGTERM, lambda *_: sys.exit(0))
 
 @contextmanager
 def _workers(
-    count: int, body: str = _SERVES, silence: float = LONGEST_SILENCE
+    count: int, body: str = _SERVES, silence: float = LONGEST_SILENCE, start: float = LONGEST_START
 ) -> Iterator[tuple[subprocess.Popen[str], Callable[[str], list[str]]]]:
     """Run workers of ``body``; give the process, and a function that reads on to a line that starts as it is told."""
-    command = [sys.executable, "-c", _SCRIPT.format(body=body, silence=silence), str(count)]
+    command = [sys.executable, "-c", _SCRIPT.format(body=body, silence=silence, start=start), str(count)]
     process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
     assert process.stdout is not None
     lines = iter(process.stdout)
@@ -119,6 +119,34 @@ def test_a_worker_that_hangs_is_killed_and_replaced_and_that_is_said(hangs: str,
         assert _gone(first)
         process.terminate()
         assert process.wait(20) == 0
+
+
+def test_a_worker_that_hangs_before_it_is_ready_is_killed_and_replaced_and_that_is_said(tmp_path: Path) -> None:
+    mark = tmp_path / "mark"
+    hangs = '(print("hangs", os.getpid(), flush=True), time.sleep(600))'
+    body = f"os.path.exists({str(mark)!r}) and {hangs}\n    {_SERVES}"
+    with _workers(2, body, start=5) as (process, until):
+        first, _ = _pids(until("said"))
+        mark.touch()
+        os.kill(first, signal.SIGKILL)
+        hanging = int(until("hangs")[-1].split()[1])
+        mark.unlink()
+        assert until("said")[-1].startswith(f"said Worker {hanging} is not ready after 5 s: it is killed.")
+        assert until("said")[-1] == f"said Worker {hanging} ended with status -9: another is started in 2 s."
+        (started,) = _pids(until("worker"))
+        assert started not in {first, hanging}
+        assert _gone(hanging)
+        process.terminate()
+        assert process.wait(20) == 0
+
+
+def test_where_the_first_worker_hangs_before_it_is_ready_the_server_ends_and_names_the_option() -> None:
+    with _workers(2, "time.sleep(600)", start=0.5) as (process, _):
+        output, _ = process.communicate(timeout=60)
+        assert process.returncode == 1
+        assert output.count("worker") == 1
+        assert "is not ready after 0.5 s: it is killed. If the index takes longer to open" in output
+        assert "--start-seconds" in output
 
 
 def test_time_in_which_the_whole_server_was_stopped_is_no_silence_of_its_workers() -> None:

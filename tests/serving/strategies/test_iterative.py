@@ -54,6 +54,25 @@ def test_direct_searches_once_by_the_query_that_the_model_writes(demo: Engine) -
     assert not _steps(events)
 
 
+def test_cot_query_searches_once_by_the_query_that_its_reasoning_ends_in(demo: Engine) -> None:
+    model = ScriptFile("iterative")
+    events = _events(demo, "cot-query", model)
+    assert model.asked == ["reasoned_query"]
+    assert (_root(events).query, _root(events).state) == ("onion wholesale price LSTM forecast error", "answered")
+    (ranking,) = [event for event in events if isinstance(event, Ranking)]
+    assert ranking.records[0].record.docid == "DEMO-AGR-002"
+    assert "가격 예측의 오차를 적은 문헌" in model.streams[0]
+    assert not _steps(events)
+
+
+def test_cot_query_searches_by_the_question_where_the_model_fails(demo: Engine) -> None:
+    model = ScriptFile("iterative")
+    model.fail("reasoned_query", ModelRefused("Too long."))
+    events = _events(demo, "cot-query", model)
+    assert (_root(events).query, _told(events)) == (BOTH, [("query", "refused")])
+    assert _answer(events).kind == "generated"
+
+
 @pytest.mark.parametrize("failure", [ModelRefused("Too long."), InvalidOutput("No JSON.")])
 def test_direct_searches_by_the_question_where_the_model_fails(demo: Engine, failure: ModelError) -> None:
     model = ScriptFile("iterative")

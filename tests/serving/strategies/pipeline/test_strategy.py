@@ -305,7 +305,7 @@ def test_the_largest_pipeline_makes_sixteen_searches_and_keeps_a_thousand_record
 
 def test_a_line_is_a_strategy_and_a_wrong_one_is_an_unknown_strategy() -> None:
     assert find_strategy("retrieve( 15 )>rerank(5)").name == "retrieve(15) > rerank(5)"
-    assert find_strategy("pipeline-2(15, 5)").name == "retrieve(15) > rerank(5)"
+    assert find_strategy("pipeline-2(15, 5)").name == "pipeline-2(15, 5)"
     assert find_strategy("pipeline-2").name == "pipeline-2"
     assert set(PRESETS) <= set(STRATEGIES)
     with pytest.raises(PipelineRejected, match="did you mean augment"):

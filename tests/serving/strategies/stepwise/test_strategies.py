@@ -23,6 +23,7 @@ from shrag.serving.events import (
 )
 from shrag.serving.llm.call_budget import CallBudget
 from shrag.serving.request import Request, parse_question
+from shrag.serving.search_settings import SearchSettings
 from shrag.serving.strategies.stepwise.similarity_threshold import cache_thresholds
 from shrag.serving.strategies.stepwise.strategies import StepwiseStrategy
 from shrag.serving.strategies.stepwise.variants import VARIANTS
@@ -221,6 +222,19 @@ def test_steps_that_the_model_cannot_plan_are_made_by_rules(demo: Engine) -> Non
         "LSTM은 양파를 얼마나 잘 예측하는가?",
         "LSTM은 지하수위를 얼마나 잘 예측하는가?",
     ]
+
+
+@pytest.mark.parametrize(("step_records", "shown"), [(0, 10), (5, 5)])
+def test_a_step_is_solved_from_ten_records_as_in_the_paper_or_from_as_many_as_set(
+    demo: Engine, step_records: int, shown: int
+) -> None:
+    model = ScriptFile("raise")
+    settings = SearchSettings(step_records=step_records, steps=1)
+    engine = Engine(demo.open_index, model=model)
+    found = engine.ask(BOTH, strategy="least-to-most-rag", settings=settings, k=20).search
+    assert [node.number for node in found.nodes] == [0, 1]
+    (prompt,) = [said for name, said in model.told if name == "solve"]
+    assert prompt.count("⟦끝 ") == shown
 
 
 def test_where_no_logical_query_is_made_the_search_query_is_used(demo: Engine) -> None:

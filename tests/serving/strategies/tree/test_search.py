@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import json
 from collections.abc import Sequence
 
 from shrag.models.errors import ModelRefused
@@ -7,7 +8,9 @@ from shrag.serving.engine import Engine
 from shrag.serving.events import Answer, Event, Fallback, ModelCall, Node, Ranking, Timings, Truncated
 from shrag.serving.llm.call_budget import CallBudget
 from shrag.serving.request import Request, parse_question
-from shrag.serving.strategies.tree.search import TreeLimits, tree_strategy
+from shrag.serving.search_settings import SearchSettings
+from shrag.serving.strategies.tree.limits import TreeLimits
+from shrag.serving.strategies.tree.search import tree_strategy
 from tests.support.scripted_models import ScriptFile
 
 QUESTION = "양파 도매가격을 예측한 신경망은 지하수위를 얼마나 잘 예측하나?"
@@ -65,7 +68,7 @@ def test_a_tree_passes_the_answer_of_one_question_to_the_next_and_answers_the_ro
     assert (judged.coherence, judged.answerability, judged.overall, judged.valid, judged.judge) == (
         9,
         90,
-        9.0,
+        9.05,
         True,
         "scripted",
     )
@@ -112,6 +115,23 @@ def test_a_tree_without_valid_answers_ends_at_its_greatest_depth_or_number_of_no
         assert isinstance(events[-1], Timings)
         assert len([event for event in events if isinstance(event, Ranking)]) == 1
         assert _last(events)[0].state in ("answered", "unanswered")
+
+
+def test_settings_limit_a_tree(demo: Engine) -> None:
+    model = ScriptFile("tree")
+    model.say("evaluate", '{"coherence": 1, "answerability": 0, "valid": false}')
+    model.say("query", '{"query": "onion price"}')
+    questions = iter(range(10_000))
+    model.make("branch", lambda: json.dumps({"kind": "hybrid", "questions": [f"A {next(questions)}" for _ in "123"]}))
+    settings = {"tree_depth": 3, "tree_nodes": 9, "tree_children": 2, "step_records": 2, "calls": 40, "seconds": 60}
+    engine = Engine(demo.open_index, model=model)
+    found = engine.ask(QUESTION, strategy="tree", settings=SearchSettings.from_mapping(settings)).search
+    assert len(found.nodes) == 7  # 1 + 2 + 4 questions
+    assert {len(node.docids) for node in found.nodes[1:]} == {2}
+    assert [(cut.exhausted, cut.allowed) for cut in found.truncated] == [("depth", 3)]
+    shallow = engine.ask(QUESTION, strategy="tree", settings=SearchSettings(tree_depth=1, calls=2)).search
+    assert [(cut.exhausted, cut.allowed) for cut in shallow.truncated] == [("calls", 2)]
+    assert len(shallow.nodes) == 1
 
 
 def test_children_that_repeat_the_question_are_dropped(demo: Engine) -> None:

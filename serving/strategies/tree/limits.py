@@ -1,0 +1,37 @@
+"""Limits of a question tree, from the settings of a request."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from shrag.serving.search_settings import SearchSettings
+
+RECORDS = 3
+"""Records from which a node is answered, as in the Tree-of-Question paper."""
+
+TREE_SETTINGS = frozenset({"step_records", "tree_depth", "tree_nodes", "tree_children"})
+"""The names of the settings that limit a tree."""
+
+
+@dataclass(frozen=True, slots=True)
+class TreeLimits:
+    """Limits of a tree; the paper has four levels and three records, the other numbers are our own.
+
+    Attributes:
+        depth: Its levels, the user's question being level 1.
+        nodes: Its questions.
+        children: Smaller questions that a model may give one node.
+        records: Records from which a node is answered.
+    """
+
+    depth: int = 4
+    nodes: int = 24
+    children: int = 6
+    records: int = RECORDS
+
+
+def tree_limits(settings: SearchSettings) -> TreeLimits:
+    """Return the limits that a request sets."""
+    return TreeLimits(
+        settings.tree_depth, settings.tree_nodes, settings.tree_children, settings.step_records or RECORDS
+    )
