@@ -83,8 +83,9 @@ by `shrag experiment --papers`, without manual edits.
 An experiment asks what it can: sets whose files are missing, and conditions whose weights or language model are, are
 left out with one line each. Its report has the paper's values next to those measured, with intervals, and "–" for what
 was left out. `--data` (or `SHRAG_DATA`) names the folder of the data, `SHRAG_LLM_URL` the language model;
-[experiments.md](experiments.md) describes the rest. With random weights, and a language model with random weights,
-everything runs on a processor without a GPU (`make reproduce`); the values then mean nothing."""
+[experiments.md](experiments.md) describes the rest. With an encoder and a language model of random weights every
+experiment runs on a processor without a GPU (`pytest -m "vllm and soak" tests/vllm/test_papers.py`, after
+`make test-vllm`); the values then mean nothing."""
 
 
 def _lines() -> Iterator[str]:
