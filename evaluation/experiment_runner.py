@@ -18,11 +18,10 @@ import msgspec
 from shrag.corpora.files import FolderBusy, disk_errors, lock_folder, write_atomically
 from shrag.corpora.records import Topic
 from shrag.corpora.store.open_corpus import open_corpus
-from shrag.evaluation.errors import ExperimentRejected, ResultsMismatch
+from shrag.evaluation.errors import ResultsMismatch
 from shrag.evaluation.experiments.availability import leave_out_missing
 from shrag.evaluation.experiments.engines import (
     Folders,
-    ModelChoice,
     OpenIndexes,
     ask_topic,
     check_condition,
@@ -31,6 +30,7 @@ from shrag.evaluation.experiments.engines import (
     prepare_index,
 )
 from shrag.evaluation.experiments.judged_topics import JudgedQuestions, read_questions
+from shrag.evaluation.experiments.language_models import LanguageModels, ModelChoice
 from shrag.evaluation.experiments.part import (
     JOURNAL,
     ExperimentPart,
@@ -52,7 +52,6 @@ from shrag.evaluation.experiments.run_card import (
     read_card,
     repeat_seed,
     required_indexes,
-    uses_model,
     utc_now,
     write_card,
 )
@@ -101,7 +100,7 @@ def run_experiment(
     experiment: Experiment,
     folder: Path,
     folders: Folders,
-    model: ModelChoice | None = None,
+    models: LanguageModels | None = None,
     options: RunOptions | None = None,
 ) -> ExperimentResult:
     """Run ``experiment`` into ``folder``, or continue a run that was stopped.
@@ -112,10 +111,10 @@ def run_experiment(
         PlotLibraryMissing: The experiment has plots and matplotlib is not installed.
         DiskFull, CorpusError, IndexingError: A corpus cannot be read, or an index cannot be built or opened.
     """
-    options = options or RunOptions()
+    options, models = options or RunOptions(), models or LanguageModels()
     weights = weights_folder(folders.indexes)
-    experiment = leave_out_missing(experiment, folders.data, weights, model is not None, options.log)
-    _check_prerequisites(experiment, folder, model, options)
+    experiment = leave_out_missing(experiment, folders.data, weights, models, options.log)
+    _check_prerequisites(experiment, folder, models, options)
     with ExitStack() as stack:
         stack.enter_context(disk_errors(folder))
         try:
@@ -127,8 +126,8 @@ def run_experiment(
             options.log(f"index {index_name(judged_set, encoder)}")
             prepare_index(judged_set, encoder, folders)
         indexes = stack.enter_context(OpenIndexes(folders.indexes))
-        _check_strategies(experiment, indexes, model)
-        identity = build_identity(experiment, questions, indexes, model)
+        _check_strategies(experiment, indexes, models)
+        identity = build_identity(experiment, questions, indexes, models)
         threads = options.threads or min(DEFAULT_MAX_THREADS, len(os.sched_getaffinity(0)))
         card = _start_session(folder, identity, Session(options.command, utc_now(), threads))
         results = ResultFolder(folder, experiment, identity.stochastic_conditions, identity.model.name)
@@ -136,39 +135,34 @@ def run_experiment(
             write_questions(folder, name, judged_questions)
         # One pool for all parts: the JVM keeps every thread that called it until the process ends.
         pool = stack.enter_context(ThreadPoolExecutor(threads, thread_name_prefix="question"))
-        runner = PartRunner(folder, experiment, questions, folders, indexes, model, pool, options.report)
+        runner = PartRunner(folder, experiment, questions, folders, indexes, models, pool, options.report)
         questions_asked = sum(runner.run(part, condition) for part, condition in results.all_parts())
         if experiment.judge:
-            _judge_answers(results, model, options)
+            _judge_answers(results, models.configured, options)
         options.log("table and plots")
         table = _write_reports(results, questions, indexes, options)
         _end_session(folder, card, results)
     return ExperimentResult(table, questions_asked)
 
 
-def _check_prerequisites(experiment: Experiment, folder: Path, model: ModelChoice | None, options: RunOptions) -> None:
+def _check_prerequisites(experiment: Experiment, folder: Path, models: LanguageModels, options: RunOptions) -> None:
     """Raise, before anything is built or asked, for what would stop the run later."""
     if (folder / CARD_FILE).exists() and not options.resume:
         raise ResultsMismatch(
             f"{folder} already holds results: continue them with --resume, or give another folder with --output."
         )
-    needing = [condition.name for condition in experiment.conditions if condition.model]
-    if model is None and needing:
-        raise ExperimentRejected(
-            f"The condition {needing[0]} needs a language model and none is configured: set [llm] url in shrag.toml or "
-            "SHRAG_LLM_URL, or leave the condition out with --conditions."
-        )
+    models.check(experiment)
     if options.plots and experiment.plots:
         check_plots()
     for peer in dict.fromkeys(condition.peer for condition in experiment.conditions if condition.peer):
         check_peer(peer)
 
 
-def _check_strategies(experiment: Experiment, indexes: OpenIndexes, model: ModelChoice | None) -> None:
+def _check_strategies(experiment: Experiment, indexes: OpenIndexes, models: LanguageModels) -> None:
     """Raise :class:`ExperimentRejected` for a strategy that lacks the model or the vectors that it needs."""
     for judged_set in experiment.sets:
         for condition in experiment.conditions:
-            if not condition.peer and not uses_model(condition, model):
+            if not condition.peer and models.of(condition) is None:
                 check_condition(condition, indexes[index_name(judged_set, condition.encoder)])
 
 
@@ -247,7 +241,7 @@ class PartRunner:
     questions: Mapping[str, JudgedQuestions]
     folders: Folders
     indexes: OpenIndexes
-    model: ModelChoice | None
+    models: LanguageModels
     pool: ThreadPoolExecutor
     report: Callable[[str, int], None]
 
@@ -294,6 +288,5 @@ class PartRunner:
             yield from ask_all(ask, topics, self.pool)
 
     def _model(self, part: ExperimentPart, condition: Condition) -> AbstractContextManager[LanguageModel | None]:
-        if self.model is None or not uses_model(condition, self.model):
-            return nullcontext()
-        return self.model.open(repeat_seed(self.experiment.seed, part.repeat))
+        model = self.models.of(condition)
+        return model.open(repeat_seed(self.experiment.seed, part.repeat)) if model else nullcontext()

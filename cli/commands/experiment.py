@@ -14,7 +14,8 @@ from shrag.cli.output import echo, progress
 from shrag.cli.settings import Home
 
 if TYPE_CHECKING:
-    from shrag.evaluation.experiments.engines import ModelChoice
+    from shrag.evaluation.experiments.language_models import LanguageModels, ModelChoice
+    from shrag.evaluation.experiments.spec import Experiment, LanguageModelSource
     from shrag.models.chat.settings import LlmSettings
 
 
@@ -51,6 +52,13 @@ if TYPE_CHECKING:
     metavar="NAME=FOLDER",
     help="Use the encoder in this folder for the experiment's encoder NAME; repeatable.",
 )
+@click.option(
+    "--model",
+    "models",
+    multiple=True,
+    metavar="NAME=URL[,MODEL]",
+    help="Use the endpoint at URL for the experiment's language model NAME; repeatable.",
+)
 @click.option("--no-plots", is_flag=True, help="Draw no plots, so that matplotlib is not needed.")
 @no_model_option
 @click.pass_obj
@@ -67,6 +75,7 @@ def command(
     sample: int | None,
     threads: int,
     encoders: tuple[str, ...],
+    models: tuple[str, ...],
     no_plots: bool,
     no_model: bool,
 ) -> None:
@@ -81,6 +90,7 @@ def command(
         narrow_experiment,
         read_experiment,
         replace_encoders,
+        replace_models,
     )
 
     if listed:
@@ -99,7 +109,7 @@ def command(
 
     path = find_experiment(experiment)
     spec = narrow_experiment(read_experiment(path), _names(sets), _names(conditions), sample)
-    spec = replace_encoders(spec, _replacements(encoders))
+    spec = replace_models(replace_encoders(spec, _replacements(encoders)), _sources(models))
     folder = output or home.runs / path.stem
     with progress() as report:
         options = RunOptions(
@@ -111,7 +121,7 @@ def command(
             log=lambda line: echo(line, err=True),
         )
         folders = Folders(home.corpora, home.indexes, data, report)
-        result = run_experiment(spec, folder, folders, None if no_model else _model(llm_settings()), options)
+        result = run_experiment(spec, folder, folders, _language_models(spec, no_model=no_model), options)
     echo(table_text(result.table), nl=False)
     echo(
         f"{folder}: {result.questions_asked:,} questions asked; next: shrag report {shlex.quote(str(folder))}", err=True
@@ -138,6 +148,53 @@ def _replacements(given: tuple[str, ...]) -> dict[str, str]:
     return {name: folder for name, _, folder in pairs}
 
 
+def _sources(given: tuple[str, ...]) -> list[LanguageModelSource]:
+    """Return the language models of the options --model."""
+    from shrag.evaluation.experiments.spec import LanguageModelSource
+
+    sources: list[LanguageModelSource] = []
+    for each in given:
+        name, _, place = each.partition("=")
+        url, _, model = place.partition(",")
+        if not name or not url:
+            raise click.UsageError(f"--model {each} does not name an endpoint: write NAME=URL or NAME=URL,MODEL.")
+        sources.append(LanguageModelSource(name, url, model))
+    return sources
+
+
+def _language_models(experiment: Experiment, *, no_model: bool) -> LanguageModels:
+    """Return the configured language model and those of the experiment whose endpoints are known."""
+    from shrag.evaluation.experiments.language_models import LanguageModels
+
+    if no_model:
+        return LanguageModels()
+    settings = llm_settings()
+    named = {
+        each.name: _named_settings(settings, each)
+        for each in experiment.models
+        if each.url or (each.model and settings.url)
+    }
+    choices = {name: choice for name, each in named.items() if (choice := _model(each)) is not None}
+    return LanguageModels(_model(settings), choices)
+
+
+def _named_settings(settings: LlmSettings, source: LanguageModelSource) -> LlmSettings:
+    """Return the settings of one language model of an experiment.
+
+    At an address of its own it has no key, which is for the configured endpoint, and no server is started for it.
+    """
+    import msgspec
+
+    if not source.url or source.url == settings.url:
+        return msgspec.structs.replace(settings, model=source.model or settings.model)
+    try:
+        return msgspec.structs.replace(
+            settings, url=source.url, model=source.model, api_key="", command=[], weights="", flags=[], budget=""
+        )
+    except ValueError as error:
+        raise click.UsageError(f"The language model {source.name} has the address {source.url!r}: {error}.") from None
+
+
 def _model(settings: LlmSettings) -> ModelChoice | None:
     """Return the configured language model, to be opened with any seed; None where none is configured."""
     if not settings.url:
@@ -148,7 +205,7 @@ def _model(settings: LlmSettings) -> ModelChoice | None:
     import msgspec
 
     from shrag.cli.options.model import open_language_model
-    from shrag.evaluation.experiments.engines import ModelChoice
+    from shrag.evaluation.experiments.language_models import ModelChoice
     from shrag.models.language_model import LanguageModel
 
     @contextmanager

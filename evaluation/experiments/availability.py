@@ -9,6 +9,7 @@ import msgspec
 
 from shrag.evaluation.errors import ExperimentRejected
 from shrag.evaluation.experiments.judged_topics import resolve_data_path
+from shrag.evaluation.experiments.language_models import LanguageModels
 from shrag.evaluation.experiments.spec import Condition, Experiment, JudgedSet
 from shrag.evaluation.experiments.spec_file import narrow_experiment
 from shrag.indexing.storage.vector_card import canonical_encoder
@@ -17,7 +18,7 @@ from shrag.models.errors import WeightsMissing
 
 
 def leave_out_missing(
-    experiment: Experiment, data: Path, weights: Path, has_model: bool, log: Callable[[str], None]
+    experiment: Experiment, data: Path, weights: Path, models: LanguageModels, log: Callable[[str], None]
 ) -> Experiment:
     """Return the experiment without the sets and conditions that have ``bring`` and whose files or model are missing.
 
@@ -29,7 +30,7 @@ def leave_out_missing(
     """
     missing_sets = {each.name: why for each in experiment.sets if (why := _missing_file(each, data))}
     missing_conditions = {
-        each.name: why for each in experiment.conditions if (why := _missing_model(each, weights, has_model))
+        each.name: why for each in experiment.conditions if (why := _missing_model(each, weights, models))
     }
     for kind, missing in (("set", missing_sets), ("condition", missing_conditions)):
         for name, why in missing.items():
@@ -64,12 +65,12 @@ def _missing_file(judged_set: JudgedSet, data: Path) -> str:
     return ""
 
 
-def _missing_model(condition: Condition, weights: Path, has_model: bool) -> str:
+def _missing_model(condition: Condition, weights: Path, models: LanguageModels) -> str:
     """Return what a condition with ``bring`` lacks; empty where it lacks nothing."""
     if not condition.bring:
         return ""
-    if condition.model and not has_model:
-        return f"no language model is configured. It needs {condition.bring}"
+    if why := models.missing(condition):
+        return f"{why}. It needs {condition.bring}"
     if condition.encoder and canonical_encoder(condition.encoder) != "lsa":
         try:
             find_encoder(condition.encoder, weights)

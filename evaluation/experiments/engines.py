@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import Callable, Mapping, Sequence
-from contextlib import AbstractContextManager
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -28,18 +27,6 @@ from shrag.serving.engine import Engine
 from shrag.serving.errors import QuestionError, StrategyUnavailable
 from shrag.serving.retrieval.rerankers import open_reranker
 from shrag.serving.search_settings import SearchSettings
-
-
-@dataclass(frozen=True, slots=True)
-class ModelChoice:
-    """A language model for an experiment: ``open`` returns a client that samples by the given seed.
-
-    ``fingerprint`` identifies the model and its settings in the run card.
-    """
-
-    name: str
-    fingerprint: str
-    open: Callable[[int], AbstractContextManager[LanguageModel]]
 
 
 @dataclass

@@ -16,10 +16,11 @@ import msgspec
 
 from shrag.corpora.files import write_atomically
 from shrag.evaluation.errors import ResultsMismatch
-from shrag.evaluation.experiments.engines import ModelChoice, OpenIndexes, index_name
+from shrag.evaluation.experiments.engines import OpenIndexes, index_name
 from shrag.evaluation.experiments.judged_topics import JudgedQuestions
+from shrag.evaluation.experiments.language_models import LanguageModels, ModelChoice
 from shrag.evaluation.experiments.provenance import CodeVersion, Hardware, code_digest, package_versions
-from shrag.evaluation.experiments.spec import Condition, Experiment, JudgedSet
+from shrag.evaluation.experiments.spec import Experiment, JudgedSet
 from shrag.indexing.bm25 import Bm25
 from shrag.indexing.glossary.store import FILE as GLOSSARY
 from shrag.indexing.storage.manifest import IndexManifest
@@ -28,7 +29,7 @@ from shrag.prompts.prompt import prompts_fingerprint
 
 CARD_FILE = "card.json"
 
-FORMAT_VERSION = 3
+FORMAT_VERSION = 4
 """Version of the layout of a results folder; increased with every change of it."""
 
 
@@ -70,7 +71,8 @@ class ModelIdentity(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 class RunIdentity(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """Everything that affects a figure of a result.
 
-    ``stochastic_conditions`` use a language model (:func:`uses_model`), so they depend on chance and are repeated.
+    ``stochastic_conditions`` use a language model, the only source of chance, and are repeated. ``model`` is the
+    configured language model, ``models`` are those that conditions name, by the experiment's name.
     """
 
     format_version: int
@@ -80,6 +82,7 @@ class RunIdentity(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     indexes: dict[str, IndexIdentity]
     prompts: str
     model: ModelIdentity
+    models: dict[str, ModelIdentity]
     code: str
     versions: dict[str, str]
 
@@ -201,24 +204,24 @@ def build_identity(
     experiment: Experiment,
     questions: Mapping[str, JudgedQuestions],
     indexes: OpenIndexes,
-    model: ModelChoice | None,
+    models: LanguageModels,
 ) -> RunIdentity:
     """Return the identity of the experiment's results; this opens and checks every index it uses."""
-    stochastic = tuple(each.name for each in experiment.conditions if uses_model(each, model))
+    used = {each.name: choice for each in experiment.conditions if (choice := models.of(each)) is not None}
+    named = {each.model for each in experiment.conditions if isinstance(each.model, str)}
     names = sorted({index_name(judged_set, encoder) for judged_set, encoder in required_indexes(experiment)})
     return RunIdentity(
         format_version=FORMAT_VERSION,
         experiment=experiment,
-        stochastic_conditions=stochastic,
+        stochastic_conditions=tuple(used),
         questions={
             name: QuestionsIdentity(each.digest, len(each.topics), each.unjudged_topics, each.missing_topics)
             for name, each in questions.items()
         },
         indexes={name: index_identity(indexes[name].manifest) for name in names},
         prompts=prompts_fingerprint(),
-        model=ModelIdentity(model.name, model.fingerprint)
-        if model and (stochastic or experiment.judge)
-        else ModelIdentity(),
+        model=_model_identity(models.configured if models.configured in used.values() or experiment.judge else None),
+        models={name: _model_identity(models.named.get(name)) for name in sorted(named)},
         code=code_digest(),
         versions=package_versions(),
     )
@@ -230,9 +233,8 @@ def required_indexes(experiment: Experiment) -> list[tuple[JudgedSet, str]]:
     return [pair for position, pair in enumerate(pairs) if pair not in pairs[:position]]
 
 
-def uses_model(condition: Condition, model: ModelChoice | None) -> bool:
-    """Return whether the condition uses a language model, the only source of chance in a condition."""
-    return model is not None and condition.model is not False and not condition.peer
+def _model_identity(model: ModelChoice | None) -> ModelIdentity:
+    return ModelIdentity(model.name, model.fingerprint) if model else ModelIdentity()
 
 
 def repeat_seed(seed: int, repeat: int) -> int:

@@ -92,6 +92,18 @@ class JudgedSet(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         return UnanswerableSource(self.unanswerable) if self.unanswerable else None
 
 
+class LanguageModelSource(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """A language model that conditions name.
+
+    ``url`` is the address of its endpoint, empty for the configured one; ``model`` its name there, empty for the only
+    one that is served. One of the two must be known when the experiment is run.
+    """
+
+    name: str
+    url: str = ""
+    model: str = ""
+
+
 class Condition(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """One configuration that the questions are asked under: a strategy with settings, or a peer.
 
@@ -101,7 +113,8 @@ class Condition(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         strategy: A strategy or a pipeline.
         peer: The name of another system (:mod:`shrag.evaluation.peers.base`) to ask instead.
         encoder: Ask the set's index with vectors by this encoder; empty for the set's own.
-        model: None uses a language model if one is configured, true needs one, false uses none.
+        model: None uses the configured language model if there is one, true needs it, false uses none; text is the name
+            of one of the experiment's ``models``, which is needed.
         answers: Answer the questions, not only search.
         k: Records per question; None for the experiment's number.
         group: The condition whose ``grid`` this one was expanded from, else its own name.
@@ -116,7 +129,7 @@ class Condition(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     peer: str = ""
     reranker: str = "auto"
     encoder: str = ""
-    model: bool | None = None
+    model: bool | str | None = None
     answers: bool = False
     k: int | None = None
     group: str = ""
@@ -185,6 +198,7 @@ class Experiment(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         measures: Measures in ir-measures' notation.
         k: Records per question.
         seed: Of samples, intervals, tests and the language model.
+        models: The language models that conditions name.
         repeats: Runs of each condition that uses a language model, each with a seed of its own.
         baseline: The condition that the others are compared with; empty for no comparison.
         claims: Hypotheses about the baseline.
@@ -201,6 +215,7 @@ class Experiment(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     measures: tuple[str, ...] = DEFAULT_MEASURES
     k: int = 100
     seed: int = 0
+    models: tuple[LanguageModelSource, ...] = ()
     repeats: int = 1
     baseline: str = ""
     plots: tuple[Plot, ...] = ()

@@ -13,7 +13,7 @@ import msgspec
 
 from shrag.corpora.files import is_name
 from shrag.evaluation.errors import EvaluationError, ExperimentRejected
-from shrag.evaluation.experiments.spec import Condition, Experiment, JudgedSet, setting_text
+from shrag.evaluation.experiments.spec import Condition, Experiment, JudgedSet, LanguageModelSource, setting_text
 from shrag.evaluation.judging.figures import JUDGE_FIGURES
 from shrag.evaluation.peers.base import find_peer
 from shrag.evaluation.questions.figures import ANSWER_FIGURES, PROCESS_FIGURES
@@ -134,6 +134,19 @@ def replace_encoders(experiment: Experiment, folders: Mapping[str, str]) -> Expe
     )
 
 
+def replace_models(experiment: Experiment, given: Iterable[LanguageModelSource]) -> Experiment:
+    """Return the experiment with the language models ``given`` instead of its own of the same names.
+
+    Where one that is given has no ``model``, that of the experiment is kept. Raises :class:`ExperimentRejected` for a
+    name that it does not have.
+    """
+    by_name = {each.name: each for each in experiment.models}
+    for each in given:
+        _check_known("language model", [each.name], [*by_name] or ["none"])
+        by_name[each.name] = msgspec.structs.replace(each, model=each.model or by_name[each.name].model)
+    return msgspec.structs.replace(experiment, models=tuple(by_name.values()))
+
+
 def _check_known(kind: str, given: Iterable[str], known: Sequence[str]) -> None:
     for name in given:
         if name not in known:
@@ -177,8 +190,14 @@ def _problems(experiment: Experiment) -> Iterator[str]:
         yield "answers are judged, but no condition has answers: write `answers = true` in one"
     for each in experiment.sets:
         yield from _set_problems(each)
+    models = {each.name for each in experiment.models}
     for condition in experiment.conditions:
         yield from _condition_problems(condition)
+        if isinstance(condition.model, str) and condition.model not in models:
+            yield (
+                f"the condition {condition.name} names the language model {condition.model!r}, which is not in "
+                f"[[models]]: use {', '.join(sorted(models)) or 'true, or add it'}"
+            )
     yield from _shared_index_problems(experiment.sets)
     if experiment.baseline and experiment.baseline not in {each.name for each in experiment.conditions}:
         yield f"the baseline {experiment.baseline!r} is not a condition"
@@ -220,8 +239,9 @@ def _bad_names(experiment: Experiment) -> Iterator[str]:
     for kind, names in (
         ("set", [each.name for each in experiment.sets]),
         ("condition", [each.name for each in experiment.conditions]),
+        ("language model", [each.name for each in experiment.models]),
     ):
-        if not names:
+        if not names and kind != "language model":
             yield f"there is no {kind}: write at least one table [[{kind}s]]"
         for name, count in Counter(names).items():
             if count > 1:

@@ -317,6 +317,8 @@ def card_facts(card: RunCard) -> Iterator[tuple[str, str]]:
         yield f"index {name}", _index_text(index)
     yield "prompts", identity.prompts
     yield "language model", f"{identity.model.name}, {identity.model.fingerprint}" if identity.model.name else "none"
+    for name, model in identity.models.items():
+        yield f"language model {name}", f"{model.name}, {model.fingerprint}"
     yield "versions", ", ".join(f"{name} {version}" for name, version in identity.versions.items())
     machine = card.hardware
     gpus = ", ".join(machine.gpus) or "no GPU"

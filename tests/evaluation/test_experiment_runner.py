@@ -17,10 +17,10 @@ from shrag.corpora.ingest.add import add_corpus
 from shrag.evaluation import experiment_runner
 from shrag.evaluation.errors import ExperimentRejected, ResultsMismatch
 from shrag.evaluation.experiments import part as journal
-from shrag.evaluation.experiments.engines import ModelChoice
+from shrag.evaluation.experiments.language_models import LanguageModels, ModelChoice
 from shrag.evaluation.experiments.part import ExperimentPart, read_outcomes
 from shrag.evaluation.experiments.run_card import read_card
-from shrag.evaluation.experiments.spec import Condition
+from shrag.evaluation.experiments.spec import Condition, LanguageModelSource
 from shrag.evaluation.measures.trec_run import read_run
 from shrag.evaluation.questions.outcome import QuestionRecord
 from shrag.evaluation.reports.result_folder import open_results
@@ -239,11 +239,43 @@ def test_a_condition_with_a_model_is_repeated_each_time_with_a_seed_of_its_own(d
     assert read_card(tmp_path / "r").identity.model.name == "scripted"
 
 
+def test_two_conditions_have_a_language_model_each(demo_home: Path, tmp_path: Path) -> None:
+    def choice(name: str, *korean: str) -> ModelChoice:
+        @contextmanager
+        def opened(seed: int) -> Iterator[LanguageModel]:
+            yield ScriptedModel(listed(*korean), listed("graphene"))
+
+        return ModelChoice(name, name * 8, opened)
+
+    conditions = tuple(Condition(name, model=name, group=name) for name in ("flash", "pro"))
+    sources = (LanguageModelSource("flash"), LanguageModelSource("pro"))
+    experiment = msgspec.structs.replace(SMALL, conditions=conditions, models=sources, baseline="flash", plots=())
+    named = {"flash": choice("small", "그래핀", "차폐"), "pro": choice("large", "재택근무")}
+    models = LanguageModels(None, named)
+    run_small(demo_home, tmp_path / "r", experiment, models)
+    identity = read_card(tmp_path / "r").identity
+    assert {name: (each.name, each.fingerprint) for name, each in identity.models.items()} == {
+        "flash": ("small", "small" * 8),
+        "pro": ("large", "large" * 8),
+    }
+    assert (identity.model.name, identity.stochastic_conditions) == ("", ("flash", "pro"))
+    flash, pro = (read_outcomes(tmp_path / "r", ExperimentPart("demo", name)) for name in ("flash", "pro"))
+    for outcomes, word in ((flash, "그래핀"), (pro, "재택근무")):
+        assert all(any(keyword.startswith(word) for keyword in each.keywords) for each in outcomes)
+    # What a query was asked for is the paper's ten, whatever the k of the experiment.
+    assert read_card(tmp_path / "r").depths == {"demo/flash": (10, 10), "demo/pro": (10, 10)}
+    del named["pro"]
+    with pytest.raises(ExperimentRejected, match="pro needs a language model, and the language model pro has no addr"):
+        run_small(demo_home, tmp_path / "s", experiment, models)
+
+
 def test_a_model_that_fails_is_counted_and_one_that_is_needed_and_not_there_refused(
     demo_home: Path, tmp_path: Path
 ) -> None:
     experiment = msgspec.structs.replace(SMALL, conditions=(Condition("or", model=True, group="or"),), plots=())
-    with pytest.raises(ExperimentRejected, match="The condition or needs a language model and none is configured"):
+    with pytest.raises(
+        ExperimentRejected, match="The condition or needs a language model, and no language model is conf"
+    ):
         run_small(demo_home, tmp_path / "r", experiment)
     assert not (tmp_path / "r").exists()
     ran = run_small(demo_home, tmp_path / "r", experiment, _choice([], failing=True))

@@ -6,7 +6,8 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from shrag.evaluation.experiment_runner import ExperimentResult, RunOptions, run_experiment
-from shrag.evaluation.experiments.engines import Folders, ModelChoice
+from shrag.evaluation.experiments.engines import Folders
+from shrag.evaluation.experiments.language_models import LanguageModels, ModelChoice
 from shrag.evaluation.experiments.spec import Condition, CorpusSource, Experiment, JudgedSet, Plot
 
 DEMO_SET = JudgedSet(
@@ -41,11 +42,12 @@ def run_small(
     home: Path,
     folder: Path,
     experiment: Experiment = SMALL,
-    model: ModelChoice | None = None,
+    model: ModelChoice | LanguageModels | None = None,
     **options: object,
 ) -> ExperimentResult:
     """Run an experiment without plots, unless ``plots`` is among the options."""
-    return run_experiment(experiment, folder, folders(home), model, RunOptions(**{"plots": False, **options}))  # type: ignore[arg-type]
+    models = model if isinstance(model, LanguageModels) else LanguageModels(model)
+    return run_experiment(experiment, folder, folders(home), models, RunOptions(**{"plots": False, **options}))  # type: ignore[arg-type]
 
 
 def contents(folder: Path) -> Mapping[str, bytes]:

@@ -12,6 +12,8 @@ from pathlib import Path
 import pytest
 
 from shrag.cli.main import run
+from shrag.evaluation.experiments.run_card import read_card
+from tests.support.fake_endpoint import Endpoint, answers, serving
 from tests.support.no_network import run_without_network
 from tests.support.small_experiment import contents
 
@@ -71,10 +73,46 @@ def test_an_experiment_its_report_and_a_comparison(home: Path, capsys: pytest.Ca
     assert capsys.readouterr().out.startswith('{"measure":"nDCG@10"')
 
 
+def test_an_experiment_asks_two_language_models_each_at_its_own_address(
+    home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    models = """
+[[models]]
+name = "flash"
+[[models]]
+name = "pro"
+model = "large"
+[[conditions]]
+name = "flash"
+model = "flash"
+[[conditions]]
+name = "pro"
+model = "pro"
+"""
+    Path("models.toml").write_text(EXPERIMENT + models)
+    said = answers('{"keywords": ["graphene", "그래핀"]}')
+    configured, flash, pro = Endpoint(said), Endpoint(said), Endpoint(said, models=("small", "large"))
+    with serving(configured) as first, serving(flash) as second, serving(pro) as third:
+        monkeypatch.setenv("SHRAG_LLM_URL", first)
+        monkeypatch.setenv("SHRAG_LLM_API_KEY", "secret")
+        options = ["--conditions", "flash,pro", "--sample", "2", "--output", "results", "--no-plots"]
+        named = ["--model", f"flash={second}", "--model", f"pro={third}"]
+        assert run(["experiment", "models.toml", *options, *named]) == 0
+    assert [len(each.asked) for each in (configured, flash, pro)] == [4, 4, 4]  # the baseline asks the configured one
+    assert ({each["model"] for each in flash.asked}, {each["model"] for each in pro.asked}) == ({"m"}, {"large"})
+    # The key is for the configured endpoint alone.
+    assert all("secret" in each["authorization"] for each in configured.headers)
+    assert not any("secret" in str(each) for each in (*flash.headers, *pro.headers))
+    models_of_card = read_card(Path("results")).identity.models
+    assert {name: each.name for name, each in models_of_card.items()} == {"flash": "m", "pro": "large"}
+
+
 @pytest.mark.parametrize(
     ("arguments", "status", "says"),
     [
         (["experiment"], 2, "No experiment is given"),
+        (["experiment", "two.toml", "--model", "flash"], 2, "--model flash does not name an endpoint: write NAME=URL"),
+        (["experiment", "two.toml", "--model", "x=http://h/v1"], 3, "There is no language model 'x': use one of none"),
         (["experiment", "nope"], 3, "There is no experiment 'nope'"),
         (["experiment", "two.toml", "--sets", "x"], 3, "There is no set 'x': use one of demo"),
         (

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+from contextlib import nullcontext
 from pathlib import Path
 
 import msgspec
@@ -7,7 +8,9 @@ import pytest
 
 from shrag.evaluation.errors import ExperimentRejected
 from shrag.evaluation.experiments.availability import leave_out_missing
+from shrag.evaluation.experiments.language_models import LanguageModels, ModelChoice
 from shrag.evaluation.experiments.spec import Claim, Condition, Experiment
+from tests.support.scripted_models import ScriptedModel
 from tests.support.small_experiment import BM25, DEMO_SET, OR, SMALL
 
 GPQA = msgspec.structs.replace(DEMO_SET, name="gpqa", references="gpqa.csv", bring="the questions of GPQA")
@@ -18,9 +21,13 @@ FULL = msgspec.structs.replace(
 )
 
 
-def _left(experiment: Experiment, tmp_path: Path, *, has_model: bool = False) -> tuple[Experiment, list[str]]:
+CHOICE = ModelChoice("scripted", "f", lambda seed: nullcontext(ScriptedModel()))
+NONE = LanguageModels()
+
+
+def _left(experiment: Experiment, tmp_path: Path, models: LanguageModels = NONE) -> tuple[Experiment, list[str]]:
     lines: list[str] = []
-    return leave_out_missing(experiment, tmp_path / "data", tmp_path / "weights", has_model, lines.append), lines
+    return leave_out_missing(experiment, tmp_path / "data", tmp_path / "weights", models, lines.append), lines
 
 
 def test_what_was_not_brought_is_left_out_with_a_line_each(tmp_path: Path) -> None:
@@ -38,8 +45,16 @@ def test_what_was_brought_stays(tmp_path: Path) -> None:
     (tmp_path / "data").mkdir()
     (tmp_path / "data" / "gpqa.csv").touch()
     (tmp_path / "weights" / "gte").mkdir(parents=True)
-    left, lines = _left(FULL, tmp_path, has_model=True)
+    left, lines = _left(FULL, tmp_path, LanguageModels(CHOICE))
     assert (left, lines) == (FULL, [])
+
+
+def test_a_condition_that_names_a_language_model_without_an_address_is_left_out(tmp_path: Path) -> None:
+    flash, pro = (msgspec.structs.replace(WRITTEN, name=name, model=name, group=name) for name in ("flash", "pro"))
+    two = msgspec.structs.replace(FULL, sets=(DEMO_SET,), conditions=(OR, flash, pro))
+    left, lines = _left(two, tmp_path, LanguageModels(CHOICE, {"flash": CHOICE}))
+    assert [each.name for each in left.conditions] == ["or", "flash"]
+    assert lines == ["the condition pro is left out: the language model pro has no address. It needs a language model"]
 
 
 def test_a_file_that_nobody_was_asked_to_bring_is_left_to_stop_the_run(tmp_path: Path) -> None:

@@ -71,7 +71,7 @@ def test_results_of_an_older_format_are_refused_in_one_sentence(results_folder: 
     with pytest.raises(ResultsMismatch) as caught:
         read_card(tmp_path)
     assert str(caught.value) == (
-        f"{tmp_path} holds results of format 2, and this version of SHRAG reads format 3: run the experiment again "
+        f"{tmp_path} holds results of format 2, and this version of SHRAG reads format 4: run the experiment again "
         "into another folder."
     )
 

@@ -1,16 +1,19 @@
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import pytest
 
 from shrag.evaluation.errors import ExperimentRejected
 from shrag.evaluation.experiments.engines import index_name
+from shrag.evaluation.experiments.spec import LanguageModelSource
 from shrag.evaluation.experiments.spec_file import (
     built_in_experiments,
     find_experiment,
     narrow_experiment,
     read_experiment,
+    replace_models,
 )
 from shrag.evaluation.questions.reference_answers import ReferenceSource
 
@@ -53,6 +56,54 @@ def test_a_grid_becomes_a_condition_for_each_combination_named_and_labelled_afte
     last = experiment.conditions[-1]
     assert last.label == "그리고, ands 9, glossary false"
     assert last.settings == {"queries": "longest", "ands": 9, "glossary": False}
+
+
+MODELS = """
+[[models]]
+name = "flash"
+url = "http://127.0.0.1:8001/v1"
+model = "small"
+[[models]]
+name = "pro"
+[[conditions]]
+name = "two"
+model = "flash"
+grid = {ands = [0, 1]}
+[[conditions]]
+name = "one"
+model = "pro"
+"""
+
+
+def test_conditions_name_a_language_model_of_the_experiment(tmp_path: Path) -> None:
+    experiment = read_experiment(_write(tmp_path, HEAD + CONDITIONS + MODELS))
+    assert {each.name: each.model for each in experiment.conditions[-3:]} == {
+        "two-ands-0": "flash",
+        "two-ands-1": "flash",
+        "one": "pro",
+    }
+    given = [LanguageModelSource("pro", "unix:/a", "large"), LanguageModelSource("flash", "unix:/b")]
+    assert replace_models(experiment, given).models == (
+        LanguageModelSource("flash", "unix:/b", "small"),
+        LanguageModelSource("pro", "unix:/a", "large"),
+    )
+    with pytest.raises(ExperimentRejected, match="There is no language model 'ultra': use one of flash, pro"):
+        replace_models(experiment, [LanguageModelSource("ultra", "unix:/a")])
+
+
+@pytest.mark.parametrize(
+    ("changed", "said"),
+    [
+        (('"pro"\n[[cond', '"flash"\n[[cond'), "two language models are called 'flash'"),
+        (('model = "pro"', 'model = "ultra"'), "the condition one names the language model 'ultra', which is not in"),
+        (('name = "pro"', 'name = "Pro"'), "'Pro' cannot name a language model"),
+    ],
+)
+def test_a_language_model_that_does_not_exist_or_is_there_twice_is_refused(
+    tmp_path: Path, changed: tuple[str, str], said: str
+) -> None:
+    with pytest.raises(ExperimentRejected, match=re.escape(said)):
+        read_experiment(_write(tmp_path, (HEAD + CONDITIONS + MODELS).replace(*changed)))
 
 
 @pytest.mark.parametrize("name", sorted(built_in_experiments()))

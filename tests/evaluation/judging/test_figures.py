@@ -7,7 +7,7 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from shrag.evaluation.experiments.engines import ModelChoice
+from shrag.evaluation.experiments.language_models import ModelChoice
 from shrag.evaluation.experiments.part import ExperimentPart
 from shrag.evaluation.experiments.spec import Experiment
 from shrag.evaluation.judging.figures import JUDGE_FIGURES, judge_figures

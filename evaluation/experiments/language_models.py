@@ -1,0 +1,56 @@
+"""Language models of an experiment: the configured one, and those that its conditions name."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from contextlib import AbstractContextManager
+from dataclasses import dataclass, field
+
+from shrag.evaluation.errors import ExperimentRejected
+from shrag.evaluation.experiments.spec import Condition, Experiment
+from shrag.models.language_model import LanguageModel
+
+
+@dataclass(frozen=True, slots=True)
+class ModelChoice:
+    """A language model for an experiment: ``open`` returns a client that samples by the given seed.
+
+    ``fingerprint`` identifies the model and its settings in the run card.
+    """
+
+    name: str
+    fingerprint: str
+    open: Callable[[int], AbstractContextManager[LanguageModel]]
+
+
+@dataclass(frozen=True, slots=True)
+class LanguageModels:
+    """The configured language model, None where there is none, and those of an experiment's ``models`` by name."""
+
+    configured: ModelChoice | None = None
+    named: Mapping[str, ModelChoice] = field(default_factory=dict)
+
+    def of(self, condition: Condition) -> ModelChoice | None:
+        """Return the language model of a condition; None where it uses none, or the one that it needs is missing."""
+        if condition.peer or condition.model is False:
+            return None
+        return self.named.get(condition.model) if isinstance(condition.model, str) else self.configured
+
+    def missing(self, condition: Condition) -> str:
+        """Return why a condition that needs a language model has none; empty where it has one or needs none."""
+        if not condition.model or self.of(condition) is not None:
+            return ""
+        if isinstance(condition.model, str):
+            return f"the language model {condition.model} has no address"
+        return "no language model is configured"
+
+    def check(self, experiment: Experiment) -> None:
+        """Raise :class:`ExperimentRejected` where a condition needs a language model that is missing."""
+        for condition in experiment.conditions:
+            if why := self.missing(condition):
+                named = f"give --model {condition.model}=URL, or its url in [[models]]"
+                way_out = named if isinstance(condition.model, str) else "set [llm] url in shrag.toml or SHRAG_LLM_URL"
+                raise ExperimentRejected(
+                    f"The condition {condition.name} needs a language model, and {why}: {way_out}; or leave the "
+                    "condition out with --conditions."
+                )
