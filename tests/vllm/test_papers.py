@@ -20,7 +20,6 @@ from shrag.models.model_server.server import ModelServer
 pytestmark = [pytest.mark.vllm, pytest.mark.soak]
 
 EXPERIMENTS = {each.name: each.experiment for each in paper_experiments().values()}
-QUESTIONS = 2
 
 
 @pytest.fixture
@@ -36,11 +35,14 @@ def home(
 
 
 @pytest.mark.parametrize("name", sorted(EXPERIMENTS))
-def test_it_runs_to_its_report_over_the_demonstration(home: Path, encoder_folder: Path, name: str) -> None:
+def test_it_runs_to_its_report_over_the_demonstration(
+    home: Path, encoder_folder: Path, server: ModelServer, name: str
+) -> None:
     experiment = EXPERIMENTS[name]
     used = {each.encoder for each in experiment.conditions if each.encoder not in {"", "lsa"}}
     encoders = [part for encoder in sorted(used) for part in ("--encoder", f"{encoder}={encoder_folder}")]
-    command = ["experiment", name, "--sets", "demo", "--sample", str(QUESTIONS), "--no-plots", *encoders]
+    models = [part for each in experiment.models for part in ("--model", f"{each.name}={server.address}")]
+    command = ["experiment", name, "--sets", "demo", "--sample", "1", "--no-plots", *encoders, *models]
     assert run([*command, "--data", str(home)]) == 0
     assert run(["report", name]) == 0
     results, card = open_results(home / "runs" / name)
@@ -48,7 +50,7 @@ def test_it_runs_to_its_report_over_the_demonstration(home: Path, encoder_folder
     assert len(table.sets[0].rows) == len(experiment.conditions), "a condition was left out"
     assert len(table.paper_values) == sum(len(each.values) for each in experiment.expected)
     if any(condition.model for condition in experiment.conditions):
-        assert card.identity.model.name == "tiny-qwen3"
+        assert "tiny-qwen3" in {card.identity.model.name, *(each.name for each in card.identity.models.values())}
     page = (results.folder / "report.html").read_text(encoding="utf-8")
     assert experiment.paper is not None
     assert f"Next to {experiment.paper.paper}" in page
