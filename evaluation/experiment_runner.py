@@ -269,7 +269,7 @@ class PartRunner:
         if not topics:
             return
         judged = self.questions[part.set].judged
-        choices = {each.qid: each.choices for each in self.questions[part.set].references}
+        references = {each.qid: each for each in self.questions[part.set].references}
         judged_set = next(each for each in self.experiment.sets if each.name == part.set)
         name = index_name(judged_set, condition.encoder)
         records_per_question = condition.k or self.experiment.k
@@ -282,7 +282,7 @@ class PartRunner:
 
             def ask(topic: Topic) -> QuestionRecord:
                 return ask_topic(
-                    engine, condition, records_per_question, topic, judged[topic.qid], choices.get(topic.qid, ())
+                    engine, condition, records_per_question, topic, judged[topic.qid], references.get(topic.qid)
                 )
 
             yield from ask_all(ask, topics, self.pool)

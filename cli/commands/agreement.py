@@ -3,26 +3,41 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
 from shrag.cli.options.judging import level_option
 from shrag.cli.output import echo, json_option, print_json
 
+if TYPE_CHECKING:
+    from shrag.evaluation.statistics.agreement import Correlation
+
 
 @click.command()
 @click.argument("file", type=click.Path(path_type=Path))
+@click.option(
+    "--metrics",
+    type=click.Path(path_type=Path),
+    help="Instead, correlate a judge's metrics with the annotators' majority: judgements.jsonl, or a table with item.",
+)
+@click.option("--condition", default="", help="The condition of judgements.jsonl, as NAME or SET/NAME.")
 @level_option
 @json_option
-def command(file: Path, level: float, as_json: bool) -> None:
+def command(file: Path, metrics: Path | None, condition: str, level: float, as_json: bool) -> None:
     """Compute the agreement of the annotators of FILE.
 
     FILE is a table with a header, or JSON Lines: item, annotator, and label or score. For labels: Krippendorff's alpha,
-    Fleiss' kappa, and Cohen's kappa of each pair of annotators. For scores: alpha, and the correlations of Pearson,
-    Spearman and Kendall of each pair. Each figure has its interval and number of items.
+    Fleiss' kappa with its two parts (PA and PE), and Cohen's kappa of each pair of annotators. For scores: alpha, and
+    the correlations of Pearson, Spearman and Kendall of each pair. Each figure has its interval and number of items.
 
-    Example: shrag agreement judgements.tsv
+    With --metrics, labels are true or false, and each metric's correlations with their majority are printed.
+
+    Example: shrag agreement annotations.tsv --metrics var/runs/toq-table-2/judgements.jsonl --condition tree
     """
+    if metrics is not None:
+        _print_correlations(file, metrics, condition, level, as_json)
+        return
     from shrag.evaluation.statistics.agreement import agreement
     from shrag.evaluation.statistics.annotations import read_annotations
 
@@ -36,3 +51,28 @@ def command(file: Path, level: float, as_json: bool) -> None:
         interval = [f"{end:.4f}" for end in each.interval or ()] or ["", ""]
         value = "undefined" if each.value is None else f"{each.value:.4f}"
         echo("\t".join([each.statistic, ", ".join(each.annotators), str(each.items), value, *interval]))
+
+
+def _print_correlations(file: Path, metrics: Path, condition: str, level: float, as_json: bool) -> None:
+    from shrag.evaluation.judging.metrics import read_metrics
+    from shrag.evaluation.statistics.annotations import read_annotations
+    from shrag.evaluation.statistics.majority import correlate_with_majority, majority_votes
+
+    majority = majority_votes(read_annotations(file))
+    if majority.ties:
+        echo(f"{majority.ties} items have no majority and are left out.", err=True)
+    found = correlate_with_majority(majority.verdicts, read_metrics(metrics, condition), level=level)
+    if not as_json:
+        echo("metric\titems\tpearson\tlow\thigh\tspearman\tlow\thigh")
+    for each in found:
+        if as_json:
+            print_json(each._asdict())
+        else:
+            echo("\t".join([each.metric, str(each.items), *_cells(each.pearson), *_cells(each.spearman)]))
+
+
+def _cells(correlation: Correlation | None) -> list[str]:
+    if correlation is None:
+        return ["undefined", "", ""]
+    interval = [f"{end:.4f}" for end in correlation.interval or ()] or ["", ""]
+    return [f"{correlation.coefficient:.4f}", *interval]

@@ -15,7 +15,18 @@ from shrag.cli.settings import Home
 if TYPE_CHECKING:
     from shrag.evaluation.statistics.intervals import Interval
 
-_HEADER = ("set", "condition", "judge", "scored", "unscored", "refused", "relevance", "answerability", "valid")
+_HEADER = (
+    "set",
+    "condition",
+    "judge",
+    "scored",
+    "unscored",
+    "refused",
+    "relevance",
+    "answerability",
+    "overall",
+    "valid",
+)
 
 
 @click.command()
@@ -24,9 +35,9 @@ _HEADER = ("set", "condition", "judge", "scored", "unscored", "refused", "releva
 def command(home: Home, run: Path) -> None:
     """Have the configured language model judge the answers of RUN, a results folder or its name under runs.
 
-    Relevance is from 1 to 10, answerability and validity are shares, each with its 95 % interval; each line has the
-    judge's name. Scores are stored in the folder (judgements.jsonl), and each answer is judged once. They are a model's
-    opinion: compare them with people's by shrag agreement.
+    Relevance and the overall assessment are from 1 to 10, answerability and validity are shares, each with its 95 %
+    interval; each line has the judge's name. Scores are stored in the folder (judgements.jsonl), and each answer is
+    judged once. They are a model's opinion: compare them with people's by shrag agreement.
 
     Example: SHRAG_LLM_URL=http://127.0.0.1:8000/v1 shrag judge shrag-challenge
     """
@@ -44,7 +55,7 @@ def command(home: Home, run: Path) -> None:
     for each in conditions:
         summary = each.summary
         counts = (str(count) for count in (summary.scored, summary.unscored, each.refused))
-        means = (_mean(mean) for mean in (summary.relevance, summary.answerability, summary.valid))
+        means = (_mean(mean) for mean in (summary.relevance, summary.answerability, summary.overall, summary.valid))
         echo("\t".join([each.set, each.condition, summary.judge, *counts, *means]))
 
 

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
 from shrag.corpora.errors import CorpusError
+from shrag.corpora.formats.benchmarks import read_benchmark
 from shrag.corpora.formats.trec import read_tags
 from shrag.corpora.readers.item import decode_object
 from shrag.corpora.readers.source import LONGEST_LINE, read_head, read_lines
@@ -41,15 +42,19 @@ _NUMBER = re.compile(r"\b(?:number|id|num)\s*=\s*[\"']?([^\"'\s>]+)", re.IGNOREC
 def read_topics(path: Path) -> list[Topic]:
     """Read questions; the layout is detected.
 
-    Lines of qid, a tab and the question; JSON objects with ``_id`` and ``text``, or with a list of such objects under
-    ``qas``; TREC's ``<top>`` with ``<num>`` and ``<title>`` (``<desc>`` if the title is empty). Blank lines are
-    skipped.
+    Files of GPQA and SuperGPQA (:mod:`shrag.corpora.formats.benchmarks`); lines of qid, a tab and the question; JSON
+    objects with ``_id`` and ``text``, or with a list of such objects under ``qas``; TREC's ``<top>`` with ``<num>`` and
+    ``<title>`` (``<desc>`` if the title is empty). Blank lines are skipped.
 
     Raises:
         CorpusError: A line is no topic, a qid occurs twice, or there is no topic.
     """
     head = read_head(path, 4_096).lstrip()
-    if head.startswith(b"{"):
+    benchmark = read_benchmark(path)
+    found: Iterable[tuple[int, Topic]]
+    if benchmark is not None:
+        found = enumerate([Topic(each.qid, each.text) for each in benchmark], 1)
+    elif head.startswith(b"{"):
         found = _json_topics(path)
     elif head.startswith(b"<"):
         found = _trec_topics(path)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -18,6 +18,7 @@ from shrag.evaluation.errors import ExperimentRejected, ResultsMismatch
 from shrag.evaluation.experiments.judged_topics import resolve_data_path
 from shrag.evaluation.experiments.spec import Condition, CorpusSource, JudgedSet
 from shrag.evaluation.questions.outcome import QuestionRecord, record_answer, record_error, record_search
+from shrag.evaluation.questions.reference_answers import Reference
 from shrag.indexing.build.builder import build_index
 from shrag.indexing.build.job import BuildOptions
 from shrag.indexing.open_index import OpenIndex, open_index
@@ -69,13 +70,17 @@ def ask_topic(
     k: int,
     topic: Topic,
     judged: Mapping[str, int],
-    choices: Sequence[str] = (),
+    reference: Reference | None = None,
 ) -> QuestionRecord:
     """Return the record of one question, asked as the condition says; an error where it cannot be asked.
 
-    ``judged`` is docid → relevance, ``choices`` are those of a multiple-choice question.
+    ``judged`` is docid → relevance; ``reference`` has the choices of a multiple-choice question and its paper.
     """
-    settings, strategy = SearchSettings.from_mapping(condition.settings), condition.strategy
+    given = condition.settings
+    if condition.own_paper and reference is not None and reference.paper:
+        given = {**given, "paper": reference.paper}
+    settings, strategy = SearchSettings.from_mapping(given), condition.strategy
+    choices = reference.choices if reference is not None else ()
     try:
         if condition.answers:
             result = engine.ask(

@@ -117,6 +117,7 @@ class Condition(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
             of one of the experiment's ``models``, which is needed.
         answers: Answer the questions, not only search.
         k: Records per question; None for the experiment's number.
+        own_paper: Search in the paper that each question's reference names, as the setting ``paper`` does.
         group: The condition whose ``grid`` this one was expanded from, else its own name.
         bring: What the user has to bring, in words. Where the weights of the ``encoder`` or the language model of such
             a condition are missing, the condition is left out.
@@ -132,6 +133,7 @@ class Condition(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     model: bool | str | None = None
     answers: bool = False
     k: int | None = None
+    own_paper: bool = False
     group: str = ""
     bring: str = ""
 

@@ -17,6 +17,7 @@ from shrag.evaluation.experiments.spec import Condition, Experiment, JudgedSet, 
 from shrag.evaluation.judging.figures import JUDGE_FIGURES
 from shrag.evaluation.peers.base import find_peer
 from shrag.evaluation.questions.figures import ANSWER_FIGURES, PROCESS_FIGURES
+from shrag.evaluation.questions.tree_figures import TREE_FIGURES
 from shrag.serving.errors import ServingError
 from shrag.serving.request import LARGEST_K
 from shrag.serving.search_settings import SearchSettings
@@ -312,4 +313,4 @@ def _paper_problems(experiment: Experiment) -> Iterator[str]:
 
 def _measure_names(experiment: Experiment) -> set[str]:
     judged = JUDGE_FIGURES if experiment.judge else ()
-    return {*experiment.measures, *PROCESS_FIGURES, *ANSWER_FIGURES, *judged}
+    return {*experiment.measures, *PROCESS_FIGURES, *ANSWER_FIGURES, *TREE_FIGURES, *judged}

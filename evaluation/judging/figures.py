@@ -21,6 +21,11 @@ JUDGE_FIGURES = tuple(_FIGURES)
 """The names of the measures: semantic coherence and the overall assessment from 1 to 10, the others shares."""
 
 
+def score_figures(scores: JudgeScores) -> dict[str, float]:
+    """Return figure → value of one answer's scores."""
+    return {name: figure(scores) for name, figure in _FIGURES.items()}
+
+
 def judge_figures(
     outcomes: Iterable[QuestionOutcome], judgements: Mapping[str, JudgedAnswer]
 ) -> dict[str, dict[str, float]]:

@@ -17,6 +17,7 @@ from shrag.evaluation.statistics.intervals import Interval, mean_interval
 from shrag.models.errors import InvalidOutput
 from shrag.models.language_model import LanguageModel
 from shrag.prompts.prompt import Language
+from shrag.serving.events import overall_assessment
 from shrag.serving.llm.structured_call import PromptCall, call_model, remove_fence_marks
 
 LONGEST_ANSWER = 6_000
@@ -33,7 +34,7 @@ class JudgeScores(msgspec.Struct, frozen=True):
     @property
     def overall(self) -> float:
         """The paper's overall assessment: the mean of relevance and answerability, both from 1 to 10."""
-        return (self.relevance + 1 + 9 * self.answerability / 100) / 2
+        return overall_assessment(self.relevance, self.answerability)
 
 
 class Judgement(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -47,8 +48,8 @@ class Judgement(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 class JudgeSummary(NamedTuple):
     """Means of one judge's scores with their 95 % intervals; None without scores.
 
-    ``answerability`` and ``valid`` are shares from 0 to 1. ``unscored`` is the number of answers whose scores could not
-    be parsed; they are left out of the means.
+    ``relevance`` and ``overall`` are from 1 to 10, ``answerability`` and ``valid`` shares from 0 to 1. ``unscored`` is
+    the number of answers whose scores could not be parsed; they are left out of the means.
     """
 
     judge: str
@@ -56,6 +57,7 @@ class JudgeSummary(NamedTuple):
     unscored: int
     relevance: tuple[float, Interval] | None
     answerability: tuple[float, Interval] | None
+    overall: tuple[float, Interval] | None
     valid: tuple[float, Interval] | None
 
 
@@ -95,5 +97,6 @@ def summarise_judgements(judge: str, given: Iterable[Judgement], seed: int = 0) 
         unscored=len(judgements) - len(scores),
         relevance=mean([float(each.relevance) for each in scores]),
         answerability=mean([each.answerability / 100 for each in scores]),
+        overall=mean([each.overall for each in scores]),
         valid=mean([float(each.valid) for each in scores]),
     )

@@ -49,6 +49,20 @@ def _rouge(case: _Case) -> float:
     return best_overlap([rouge_l(answer_units, units(answer)) for answer in case.reference.answers]).f1
 
 
+def _rouge_above(least: float) -> Callable[[_Case], float]:
+    return lambda case: float(_rouge(case) > least)
+
+
+def _accuracy(case: _Case) -> float:
+    """Return 1 for the right answer by the strictest measure that the reference allows."""
+    reference = case.reference
+    if reference.choice:
+        return _is_right(case)
+    if reference.yes_no is not None:
+        return yes_no_accuracy(case.answer.plain, reference.yes_no)
+    return string_match(case.answer.plain, reference.short_answers or reference.answers)
+
+
 def _rouge_characters(case: _Case) -> float:
     answer_units = characters(case.answer.plain)
     return best_overlap([rouge_l(answer_units, characters(answer)) for answer in case.reference.answers]).f1
@@ -71,6 +85,10 @@ _has_choices, _has_answers, _has_short, _is_answerable = map(
 
 _FIGURES: Mapping[str, _Figure] = {
     "rouge_l": _Figure(_has_answers, _rouge),
+    "accuracy": _Figure(lambda reference: reference.choice or reference.answers or reference.short_answers, _accuracy),
+    "rouge_l_above_0.7": _Figure(_has_answers, _rouge_above(0.7)),
+    "rouge_l_above_0.5": _Figure(_has_answers, _rouge_above(0.5)),
+    "rouge_l_above_0.3": _Figure(_has_answers, _rouge_above(0.3)),
     "rouge_l_characters": _Figure(_has_answers, _rouge_characters),
     "string_match": _Figure(_has_short, lambda case: string_match(case.answer.plain, case.reference.short_answers)),
     "exact_match": _Figure(
@@ -97,6 +115,9 @@ _FIGURES: Mapping[str, _Figure] = {
     ),
 }
 
+OUTCOME_FIGURES = ("accuracy", "rouge_l_above_0.7", "rouge_l_above_0.5", "rouge_l_above_0.3")
+"""The figures beside ROUGE-L in the table of the eight pipelines; they follow from others, and are compared apart."""
+
 CITES, LEADS = "cites_relevant", "leads_relevant"
 
 REFUSAL, RETRIEVAL_RATIO = "refusal_accuracy", "retrieval_ratio"
@@ -105,7 +126,10 @@ ANSWER_FIGURES = (*_FIGURES, CITES, LEADS, REFUSAL, RETRIEVAL_RATIO)
 """The names of all measures of answers:
 
 ``rouge_l``: F1 against the best reference, in Kiwi's morphemes for Korean and in words for English.
-``rouge_l_characters``: the same in letters and digits.
+``accuracy``: 1 for the right choice, the right one of yes and no, or an answer that contains a short reference, or a
+complete one where there are no short ones: the first of these that the reference has.
+``rouge_l_above_0.7``, ``…0.5``, ``…0.3``: 1 if ``rouge_l`` is greater; the mean times the questions is their count.
+``rouge_l_characters``: ``rouge_l`` in letters and digits.
 ``string_match``: 1 if the answer contains a short reference; ``exact_match``: 1 if it equals a reference.
 ``yes_no_accuracy``: 1 if it begins with the right one.
 ``citation_precision``, ``citation_recall``: shares of supported citations and sentences, where a model wrote them.

@@ -9,7 +9,7 @@ import msgspec
 from shrag.evaluation.measures.citations import citation_support
 from shrag.indexing.search_engine import Hit
 from shrag.serving.answering.formats import answer_text
-from shrag.serving.events import Answer
+from shrag.serving.events import Answer, Node
 from shrag.serving.request import AnswerLanguage
 from shrag.serving.results import AskResult, SearchResult
 
@@ -61,6 +61,7 @@ class QuestionOutcome(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         confidence: The confidence that the first record answers; None where the strategy or the index has none.
         threshold: The confidence below which the index refuses.
         answer: The answer; None where the question was only searched for.
+        nodes: The questions of a plan in their final states; empty without a plan.
     """
 
     qid: str
@@ -78,6 +79,7 @@ class QuestionOutcome(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     confidence: float | None = None
     threshold: float | None = None
     answer: AnswerRecord | None = None
+    nodes: tuple[Node, ...] = ()
 
     @property
     def refused(self) -> bool:
@@ -125,6 +127,7 @@ def record_search(qid: str, result: SearchResult, judged: Mapping[str, int]) -> 
         relevant=relevant,
         top_docids=tuple(docid for docid, _ in ranking[:TOP_RECORDS]),
         fallbacks=tuple(fallback.stage for fallback in result.fallbacks),
+        nodes=result.nodes,
         confidence=confidence.value if confidence else None,
         threshold=confidence.threshold if confidence else None,
     )

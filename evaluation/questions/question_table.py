@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from pathlib import Path
 
+from shrag.corpora.formats.benchmarks import BenchmarkQuestion, read_benchmark
 from shrag.corpora.formats.topics import read_text_lines
 from shrag.corpora.readers.item import decode_object
 from shrag.evaluation.errors import ExperimentRejected
@@ -16,13 +17,19 @@ KIND = "kind"
 
 
 def read_question_table(path: Path, *required: str) -> dict[str, dict[str, str]]:
-    """Return qid → column → value, in the file's order; of JSON objects, those values that are text.
+    """Return qid → column → value, in the file's order.
+
+    Of GPQA these are the domains, of SuperGPQA the fields and the difficulty, of other JSON objects the values that are
+    text.
 
     Raises:
         ExperimentRejected: A line lacks ``qid`` or a column of ``required``, has another number of columns than the
             header, or has the qid of an earlier one.
         CorpusError: The file cannot be read, or is not UTF-8.
     """
+    benchmark = read_benchmark(path)
+    if benchmark is not None:
+        return {each.qid: _benchmark_row(path, each, required) for each in benchmark}
     rows: dict[str, dict[str, str]] = {}
     for number, row in _rows(path):
         for column in (_QID, *required):
@@ -54,3 +61,11 @@ def _rows(path: Path) -> Iterator[tuple[int, dict[str, str]]]:
         if len(cells) != len(header):
             raise ExperimentRejected(f"{path} line {number} has {len(cells)} columns, and its header {len(header)}.")
         yield number, dict(zip(header, cells, strict=True))
+
+
+def _benchmark_row(path: Path, question: BenchmarkQuestion, required: tuple[str, ...]) -> dict[str, str]:
+    for column in required:
+        if column not in question.columns:
+            known = ", ".join(question.columns)
+            raise ExperimentRejected(f"{path} has no column {column!r} but {known}: name one of these.")
+    return {_QID: question.qid, **question.columns}

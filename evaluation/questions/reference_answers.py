@@ -8,6 +8,7 @@ from typing import Any
 
 import msgspec
 
+from shrag.corpora.formats.benchmarks import read_benchmark
 from shrag.corpora.formats.topics import questions_in, read_text_lines
 from shrag.corpora.readers.item import decode_object
 from shrag.corpora.text.cleaning import plain_line
@@ -25,6 +26,7 @@ class Reference(msgspec.Struct, frozen=True):
         yes_no: True or false, the answer to a yes-or-no question; None for other questions.
         answerable: False where the corpus has no answer, so that refusing is right.
         kind: The kind of an unanswerable question, such as ``near`` or ``far``; may be empty.
+        paper: The title of the paper that the question is about; empty where there is none.
         choice: The upper-case letter of the right one of ``choices``; empty without choices.
     """
 
@@ -36,6 +38,7 @@ class Reference(msgspec.Struct, frozen=True):
     choices: tuple[str, ...] = ()
     choice: str = ""
     kind: str = ""
+    paper: str = ""
 
 
 class ReferenceSource(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -57,26 +60,36 @@ _DEFAULT_KEYS = ReferenceSource("")
 def read_references(path: Path, source: ReferenceSource = _DEFAULT_KEYS) -> dict[str, Reference]:
     """Read the references in ``path`` by qid, in the file's order; ``source`` names the keys of its JSON objects.
 
-    A line is a JSON object with the fields of :class:`Reference` (others are ignored), or a qid and its answers
-    separated by tabs. An object may list several questions under ``qas``. ``answers`` may be one string, and ``choice``
-    a letter or the text of the choice. If all answers are the one word for yes, or for no, ``yes_no`` is set.
+    A file of GPQA or SuperGPQA; or lines, each a JSON object with the fields of :class:`Reference` (others are
+    ignored), or a qid and its answers separated by tabs. An object may list several questions under ``qas``, whose
+    paper is its ``title``. ``answers`` may be one string, and ``choice`` a letter or the text of the choice. If all
+    answers are the one word for yes, or for no, ``yes_no`` is set.
 
     Raises:
         ExperimentRejected: A line is invalid or repeats a qid, or there is no reference.
         CorpusError: The file cannot be read, or is not UTF-8.
     """
     references: dict[str, Reference] = {}
-    for number, text in read_text_lines(path):
-        is_json = text.lstrip().startswith("{")
-        for reference in _json(path, number, text, source) if is_json else [_tabs(path, number, text)]:
-            if reference.qid in references:
-                raise ExperimentRejected(
-                    f"{path} line {number} has {reference.qid} a second time: delete one of the two."
-                )
-            references[reference.qid] = reference
+    for number, reference in _numbered(path, source):
+        if reference.qid in references:
+            raise ExperimentRejected(f"{path} line {number} has {reference.qid} a second time: delete one of the two.")
+        references[reference.qid] = reference
     if not references:
         raise ExperimentRejected(f"{path} has no references: expected JSON objects with qid and answers, one a line.")
     return references
+
+
+def _numbered(path: Path, source: ReferenceSource) -> Iterator[tuple[int, Reference]]:
+    """Yield each reference and the number of its line, or of its question in a file of GPQA or SuperGPQA."""
+    benchmark = read_benchmark(path)
+    if benchmark is not None:
+        for number, each in enumerate(benchmark, 1):
+            yield number, Reference(each.qid, choices=each.choices, choice=each.letter)
+        return
+    for number, text in read_text_lines(path):
+        is_json = text.lstrip().startswith("{")
+        for reference in _json(path, number, text, source) if is_json else [_tabs(path, number, text)]:
+            yield number, reference
 
 
 def encode_references(references: Iterable[Reference]) -> bytes:
@@ -88,9 +101,12 @@ def _json(path: Path, number: int, text: str, source: ReferenceSource) -> Iterat
     fields = decode_object(text.encode())
     if isinstance(fields, str):
         raise _invalid_reference(path, number, fields)
+    title = fields.get("title", "")
     for each in questions_in(fields):
         try:
-            reference = msgspec.convert(_rename_keys(each, source), Reference)
+            # The questions of one object are about what its title names.
+            about = {} if each is fields else {"paper": title}
+            reference = msgspec.convert(about | _rename_keys(each, source), Reference)
         except msgspec.ValidationError as error:
             raise _invalid_reference(path, number, str(error)) from None
         yield _checked(path, number, reference)
@@ -105,9 +121,8 @@ def _invalid_reference(path: Path, number: int, reason: str) -> ExperimentReject
 
 def _rename_keys(fields: Mapping[str, Any], source: ReferenceSource) -> dict[str, Any]:
     """Return an object's fields by the names of :class:`Reference`."""
-    renamed = {
-        name: fields[name] for name in ("qid", "short_answers", "yes_no", "answerable", "kind") if name in fields
-    }
+    own = ("qid", "short_answers", "yes_no", "answerable", "kind", "paper")
+    renamed = {name: fields[name] for name in own if name in fields}
     answers, choice = fields.get(source.answers, ()), fields.get(source.choice, "")
     renamed["answers"] = [answers] if isinstance(answers, str) else answers
     renamed["choice"] = choice[0] if isinstance(choice, list) and len(choice) == 1 else choice
@@ -135,7 +150,8 @@ def _checked(path: Path, number: int, given: Reference) -> Reference:
             f"{path} line {number} has {len(choices)} choices and the right choice {given.choice!r}: give 2 to "
             f"{len(LETTERS)} choices and the letter or text of the right one, or neither."
         )
-    reference = Reference(given.qid.strip(), answers, short, yes, given.answerable, choices, choice, given.kind)
+    paper = plain_line(given.paper)
+    reference = Reference(given.qid.strip(), answers, short, yes, given.answerable, choices, choice, given.kind, paper)
     if not reference.qid:
         raise ExperimentRejected(f"{path} line {number} has no qid: write it before the first tab.")
     if not reference.answerable and (answers or short or choices or yes is not None):

@@ -32,6 +32,7 @@ from shrag.evaluation.measures.trec_run import read_run
 from shrag.evaluation.questions.figures import PROCESS_FIGURES, answer_figures
 from shrag.evaluation.questions.outcome import QuestionOutcome
 from shrag.evaluation.questions.reference_answers import Reference, encode_references, read_references
+from shrag.evaluation.questions.tree_figures import tree_figures
 from shrag.indexing.analysis.morphological_analysis import KoreanMorphemes
 
 TITLES_FILE = "titles.json"
@@ -128,11 +129,12 @@ class ResultFolder:
         """Return measure → qid → value for a part.
 
         A set with judgements has the measures of rankings and of candidates, one with reference answers those of
-        answers. Answers that were judged have the judge's. A question to which a measure does not apply is absent.
+        answers. Answers that were judged have the judge's, trees of questions their own. A question to which a measure
+        does not apply is absent.
         """
         outcomes, references = self.outcomes(part), self.references(part.set)
         condition = next(each for each in self.experiment.conditions if each.name == part.condition)
-        values = self._ranking_values(part, outcomes)
+        values = self._ranking_values(part, outcomes) | tree_figures(outcomes)
         if self.experiment.judge and self.judge and condition.answers:
             values |= judge_figures(outcomes, self._judgements(part))
         if references:
@@ -195,10 +197,14 @@ def open_results(folder: Path) -> tuple[ResultFolder, RunCard]:
 
 
 def mean_values(repeats: Sequence[Values]) -> Values:
-    """Return measure → qid → mean value over the repeats, which have the same measures and questions."""
+    """Return measure → qid → mean value over the repeats in which the measure applies to the question."""
+    given: dict[str, dict[str, list[float]]] = {}
+    for each in repeats:
+        for measure, values in each.items():
+            for qid, value in values.items():
+                given.setdefault(measure, {}).setdefault(qid, []).append(value)
     return {
-        measure: {qid: sum(each[measure][qid] for each in repeats) / len(repeats) for qid in values}
-        for measure, values in repeats[0].items()
+        measure: {qid: sum(values) / len(values) for qid, values in by_qid.items()} for measure, by_qid in given.items()
     }
 
 

@@ -18,8 +18,15 @@ from shrag.evaluation.questions.confidence_scores import (
     confidence_cases,
     score_confidence,
 )
-from shrag.evaluation.questions.figures import ANSWER_FIGURES, PROCESS_FIGURES, ChoiceBaselines, choice_baselines
+from shrag.evaluation.questions.figures import (
+    ANSWER_FIGURES,
+    OUTCOME_FIGURES,
+    PROCESS_FIGURES,
+    ChoiceBaselines,
+    choice_baselines,
+)
 from shrag.evaluation.questions.outcome import QuestionOutcome
+from shrag.evaluation.questions.tree_figures import TREE_FIGURES
 from shrag.evaluation.reports.paper_values import PaperValue, compare_with_paper
 from shrag.evaluation.reports.result_folder import ResultFolder, Values, mean_values
 from shrag.evaluation.statistics import comparison
@@ -172,7 +179,7 @@ def make_table(results: ResultFolder) -> ResultTable:
         measures=experiment.measures,
         candidate_measures=tuple(PROCESS_FIGURES),
         sets=sets,
-        answer_measures=tuple(name for name in (*ANSWER_FIGURES, *JUDGE_FIGURES) if name in present),
+        answer_measures=tuple(name for name in (*ANSWER_FIGURES, *JUDGE_FIGURES, *TREE_FIGURES) if name in present),
         paper=experiment.paper,
         paper_values=compare_with_paper(experiment, sets),
     )
@@ -204,7 +211,15 @@ def _set_table(results: ResultFolder, set_name: str) -> SetTable:
     differences: dict[tuple[str, str], BaselineDifference] = {}
     if experiment.baseline:
         # The experiment's claims are about its measures, so figures are corrected separately.
-        for family in (experiment.measures, tuple(PROCESS_FIGURES), (*ANSWER_FIGURES, *JUDGE_FIGURES)):
+        others = tuple(name for name in ANSWER_FIGURES if name not in OUTCOME_FIGURES)
+        families = (
+            experiment.measures,
+            tuple(PROCESS_FIGURES),
+            (*others, *JUDGE_FIGURES),
+            OUTCOME_FIGURES,
+            TREE_FIGURES,
+        )
+        for family in families:
             differences |= _differences(means, family, experiment.baseline, experiment.seed)
     rows = []
     for condition in experiment.conditions:
@@ -212,7 +227,7 @@ def _set_table(results: ResultFolder, set_name: str) -> SetTable:
         cells = {
             measure: _cell(
                 list(values.values()),
-                [each[measure] for each in repeats[condition.name]],
+                [each[measure] for each in repeats[condition.name] if measure in each],
                 differences.get((condition.name, measure)),
                 experiment.seed,
             )

@@ -93,24 +93,29 @@ def cohen_kappa(a: Sequence[str], b: Sequence[str]) -> float | None:
 def fleiss_kappa(items: Sequence[Sequence[str]]) -> float | None:
     """Return Fleiss' kappa of items that have the same number of labels, by any annotators.
 
-    The mean share of agreeing pairs of an item's labels, corrected by that of labels drawn as often as they were given
-    over all items (Fleiss, Measuring Nominal Scale Agreement Among Many Raters, 1971). None where all labels are the
-    same.
+    (PA - PE) / (1 - PE) of :func:`proportional_agreement` and :func:`chance_agreement` (Fleiss, Measuring Nominal Scale
+    Agreement Among Many Raters, 1971). None where all labels are the same.
     """
+    observed, chance = proportional_agreement(items), chance_agreement(items)
+    return (observed - chance) / (1 - chance) if len({label for labels in items for label in labels}) > 1 else None
+
+
+def proportional_agreement(items: Sequence[Sequence[str]]) -> float:
+    """Return PA: the mean share of agreeing pairs of an item's labels; items have the same number of labels."""
     sizes = {len(labels) for labels in items}
     if len(sizes) != 1 or min(sizes) < 2:
         raise EvaluationError(
             "Fleiss' kappa needs as many labels of each item, two or more: leave out the items that lack some."
         )
     raters = sizes.pop()
-    counts = [Counter(labels) for labels in items]
-    pairs = sum(count * (count - 1) for labels in counts for count in labels.values())
-    observed = pairs / (len(items) * raters * (raters - 1))
+    pairs = sum(count * (count - 1) for labels in items for count in Counter(labels).values())
+    return pairs / (len(items) * raters * (raters - 1))
+
+
+def chance_agreement(items: Sequence[Sequence[str]]) -> float:
+    """Return PE: the agreement of labels drawn as often as they were given over all items."""
     total = Counter(label for labels in items for label in labels)
-    if len(total) == 1:
-        return None
-    chance = sum((count / total.total()) ** 2 for count in total.values())
-    return (observed - chance) / (1 - chance)
+    return sum((count / total.total()) ** 2 for count in total.values())
 
 
 _Value = TypeVar("_Value", bound=Hashable)
@@ -214,6 +219,8 @@ def _of_labels(given: Annotations, level: float, seed: int) -> Iterator[Agreemen
     complete = [tuple(given.labels[item][who] for who in everyone) for item in given.shared(everyone)]
     yield _bootstrapped("Krippendorff's alpha (nominal)", everyone, several, krippendorff_alpha, level, seed)
     yield _bootstrapped("Fleiss' kappa", everyone, complete, fleiss_kappa, level, seed)
+    yield _bootstrapped("Proportional agreement (PA)", everyone, complete, proportional_agreement, level, seed)
+    yield _bootstrapped("Agreement by chance (PE)", everyone, complete, chance_agreement, level, seed)
     for one, other in combinations(everyone, 2):
         both = [(given.labels[item][one], given.labels[item][other]) for item in given.shared((one, other))]
         yield _bootstrapped("Cohen's kappa", (one, other), both, _cohen_of_pairs, level, seed)

@@ -36,3 +36,45 @@ def test_a_file_that_is_none_is_said_in_one_line(tmp_path: Path, capsys: pytest.
     assert run(["agreement", "a.csv"]) == 3
     assert "line 3: a annotates 1 a second time" in capsys.readouterr().err
     assert run(["agreement", "none"]) == 3
+
+
+def test_metrics_are_correlated_with_the_majority(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    votes = {"q1": "ttttf", "q2": "fffff", "q3": "ttfff", "q4": "ttttt", "q5": "tttff", "q6": "tf"}
+    lines = [
+        f"{item}\ta{n}\t{'true' if vote == 't' else 'False'}"
+        for item, given in votes.items()
+        for n, vote in enumerate(given)
+    ]
+    (tmp_path / "a.tsv").write_text("\n".join(["item\tannotator\tlabel", *lines]))
+    values = "q1,9\nq2,2\nq3,3\nq4,9\nq5,8\nq6,5"
+    (tmp_path / "m.csv").write_text(f"item,overall\n{values}\n")
+    assert run(["agreement", "a.tsv", "--metrics", "m.csv"]) == 0
+    printed = capsys.readouterr()
+    assert printed.err == "1 items have no majority and are left out.\n"
+    assert printed.out.splitlines()[0].split("\t")[:3] == ["metric", "items", "pearson"]
+    assert printed.out.splitlines()[1].split("\t")[:3] == ["overall", "5", "0.9876"]
+    scores = {"q1": (9, 95, True), "q2": (2, 0, False), "q3": (3, 10, False), "q4": (9, 90, True), "q5": (8, 70, True)}
+    judged = [
+        {
+            **{"set": "s", "condition": condition, "qid": qid},
+            "judgement": {"judge": "m", "scores": {"relevance": r, "answerability": a, "valid": v}},
+        }
+        for condition in ("tree", "direct")
+        for qid, (r, a, v) in scores.items()
+    ]
+    (tmp_path / "judgements.jsonl").write_text("\n".join(map(json.dumps, judged)))
+    assert run(["agreement", "a.tsv", "--metrics", "judgements.jsonl", "--condition", "tree", "--json"]) == 0
+    found = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
+    assert [each["metric"] for each in found] == [
+        *("semantic_coherence", "answerability", "overall_assessment", "response_validity"),
+    ]
+    assert found[-1]["pearson"]["coefficient"] == 1.0
+    assert run(["agreement", "a.tsv", "--metrics", "judgements.jsonl"]) == 3
+    assert "has 2 conditions called '' of s/direct, s/tree: name it with --condition" in capsys.readouterr().err
+
+
+def test_labels_that_are_not_true_or_false_have_no_majority(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "a.csv").write_text("item,annotator,label\n1,a,good\n")
+    (tmp_path / "m.csv").write_text("item,overall\n1,2\n")
+    assert run(["agreement", "a.csv", "--metrics", "m.csv"]) == 3
+    assert "The label 'good' of 1 is neither true nor false" in capsys.readouterr().err

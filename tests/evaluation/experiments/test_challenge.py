@@ -43,7 +43,8 @@ def test_every_figure_is_over_the_questions_whose_reference_it_needs(folder: Pat
     counts = {name: len(values) for name, values in results.values(part).items()}
     assert counts == {
         **dict.fromkeys(("nDCG@10", "R@50", "num_candidates", "candidate_recall", "candidate_success"), 16),
-        **dict.fromkeys(("rouge_l", "rouge_l_characters", "well_formed"), 16),
+        **dict.fromkeys(("rouge_l", "rouge_l_characters", "well_formed", "accuracy"), 16),
+        **dict.fromkeys(("rouge_l_above_0.7", "rouge_l_above_0.5", "rouge_l_above_0.3"), 16),
         **{"string_match": 15, "exact_match": 15, "yes_no_accuracy": 4, "refusal_accuracy": 20, "retrieval_ratio": 20},
         **{"cites_relevant": 16, "leads_relevant": 16},
     }

@@ -93,11 +93,12 @@ def test_the_command_prints_each_mean_with_the_judges_name(
         "refused",
         "relevance",
         "answerability",
+        "overall",
         "valid",
     ]
     assert line[:6] == ["demo", "bm25", "scripted-judge", str(count - 1), "1", str(10 - count)]
-    assert line[6:8] == ["8.000 [8.000, 8.000]", "0.500 [0.500, 0.500]"]
-    assert line[8].startswith("1.000 [0.")
+    assert line[6:9] == ["8.000 [8.000, 8.000]", "0.500 [0.500, 0.500]", "6.750 [6.750, 6.750]"]
+    assert line[9].startswith("1.000 [0.")
 
 
 def test_the_command_needs_a_model(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:

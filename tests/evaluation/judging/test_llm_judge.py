@@ -85,6 +85,8 @@ def test_means_are_over_what_was_marked_and_shares_get_wilsons_interval() -> Non
     assert (summary.judge, summary.scored, summary.unscored) == ("j", 3, 1)
     assert summary.relevance is not None
     assert summary.relevance[0] == 6.0
+    assert summary.overall is not None
+    assert summary.overall[0] == 8.0
     assert summary.valid is not None
     assert summary.valid[0] == 1.0
     assert summary.valid[1].low == pytest.approx(0.4385, abs=1e-4)
@@ -93,7 +95,7 @@ def test_means_are_over_what_was_marked_and_shares_get_wilsons_interval() -> Non
 
 def test_nothing_marked_has_no_mean() -> None:
     summary = summarise_judgements("j", [Judgement("j", None, "gave none")])
-    assert summary == ("j", 0, 1, None, None, None)
+    assert summary == ("j", 0, 1, None, None, None, None)
     assert summarise_judgements("j", []).scored == 0
 
 

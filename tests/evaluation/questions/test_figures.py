@@ -41,6 +41,10 @@ def _one(answer: AnswerRecord | None, reference: Reference, **fields: object) ->
 def test_an_answer_that_is_the_reference_is_whole_by_every_figure() -> None:
     assert _one(KO, METAL, num_retrieved=25) == {
         "rouge_l": 1.0,
+        "accuracy": 1.0,
+        "rouge_l_above_0.7": 1.0,
+        "rouge_l_above_0.5": 1.0,
+        "rouge_l_above_0.3": 1.0,
         "rouge_l_characters": 1.0,
         "string_match": 1.0,
         "exact_match": 1.0,
@@ -92,6 +96,26 @@ def test_a_choice_is_right_wrong_or_not_made(made: str, accuracy: float, any_mad
         or_draw,
     ]
     assert "choice_rate" not in _one(EN, METAL)
+
+
+def test_rouge_is_counted_above_each_threshold() -> None:
+    # ROUGE-L is 8/13, about 0.62.
+    figures = _one(KO, Reference("q", answers=("금속은 전파를 흡수한다.",)))
+    assert [figures[f"rouge_l_above_{least}"] for least in (0.7, 0.5, 0.3)] == [0.0, 1.0, 1.0]
+
+
+@pytest.mark.parametrize(
+    ("reference", "accuracy"),
+    [
+        (Reference("q", answers=("Something else.",), yes_no=True), 1.0),
+        (Reference("q", answers=("Something else.",), short_answers=("metals",)), 1.0),
+        (Reference("q", answers=("Something else.",), short_answers=("wood",)), 0.0),
+        (Reference("q", answers=("Something else.",)), 0.0),
+        (Reference("q", answers=("Something else.",), yes_no=True, choices=("a", "b"), choice="B"), 0.0),
+    ],
+)
+def test_accuracy_is_the_strictest_measure_that_the_reference_allows(reference: Reference, accuracy: float) -> None:
+    assert _one(EN, reference)["accuracy"] == accuracy
 
 
 def test_what_cannot_be_answered_has_refusal_alone() -> None:

@@ -7,10 +7,12 @@ import pytest
 from shrag.evaluation.errors import EvaluationError
 from shrag.evaluation.statistics.agreement import (
     agreement,
+    chance_agreement,
     cohen_kappa,
     fleiss_kappa,
     krippendorff_alpha,
     krippendorff_alpha_of_scores,
+    proportional_agreement,
 )
 from shrag.evaluation.statistics.annotations import Annotations
 
@@ -30,11 +32,13 @@ def test_labels_have_alpha_fleiss_and_cohen_of_each_two_over_the_items_each_can_
     assert [(each.statistic, each.annotators, each.items) for each in found] == [
         ("Krippendorff's alpha (nominal)", ("a", "b", "c"), 21),
         ("Fleiss' kappa", ("a", "b", "c"), 20),
+        ("Proportional agreement (PA)", ("a", "b", "c"), 20),
+        ("Agreement by chance (PE)", ("a", "b", "c"), 20),
         ("Cohen's kappa", ("a", "b"), 21),
         ("Cohen's kappa", ("a", "c"), 20),
         ("Cohen's kappa", ("b", "c"), 20),
     ]
-    fleiss, cohen = found[1], found[3]
+    fleiss, cohen = found[1], found[5]
     assert fleiss.value == fleiss_kappa([tuple(LABELS.labels[item].values()) for item in LABELS.shared("abc")])
     assert cohen.value == cohen_kappa(["y"] * 10 + ["n"] * 10, ["y"] * 10 + ["y", "n"] * 5) == pytest.approx(0.5)
     for each in found:
@@ -62,7 +66,8 @@ def test_scores_have_alpha_and_the_correlations_of_each_two() -> None:
 
 def test_figures_that_are_not_defined_are_none() -> None:
     found = agreement(Annotations({"q1": {"a": "y"}, "q2": {"b": "y"}, "q3": {"a": "y", "b": "y"}}, scored=False))
-    assert [(each.items, each.value, each.interval) for each in found] == [(1, None, None)] * 3
+    assert [(each.items, each.value) for each in found] == [(1, None), (1, None), (1, 1.0), (1, 1.0), (1, None)]
+    assert [each.interval for each in found if each.value is None] == [None] * 3
     apart = agreement(Annotations({"q1": {"a": "1"}, "q2": {"b": "2"}}, scored=True))
     assert [(each.items, each.value) for each in apart] == [(0, None)] * 5
 
@@ -83,6 +88,13 @@ def test_fleiss_of_the_published_example_is_0_210() -> None:
     items = [[str(label) for label, count in enumerate(counts) for _ in range(count)] for counts in SUBJECTS]
     assert fleiss_kappa(items) == pytest.approx(0.2099, abs=5e-5)
     assert fleiss_kappa([sorted(labels, reverse=True) for labels in items]) == fleiss_kappa(items)
+    assert proportional_agreement(items) == pytest.approx(0.378, abs=5e-4)
+    assert chance_agreement(items) == pytest.approx(0.213, abs=5e-4)
+
+
+def test_pa_pe_and_kappa_of_the_tree_of_question_papers_table_6_go_together() -> None:
+    for pa, pe, kappa in ((0.872, 0.500288, 0.744), (0.892, 0.5882, 0.738)):
+        assert (pa - pe) / (1 - pe) == pytest.approx(kappa, abs=1e-3)
 
 
 def test_cohen_of_the_published_example_is_0_40() -> None:

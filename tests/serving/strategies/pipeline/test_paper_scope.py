@@ -9,6 +9,10 @@ from pathlib import Path
 import pytest
 
 from shrag.corpora.ingest.add import add_corpus
+from shrag.corpora.records import Topic
+from shrag.evaluation.experiments.engines import ask_topic
+from shrag.evaluation.experiments.spec import Condition
+from shrag.evaluation.questions.reference_answers import Reference
 from shrag.indexing.build.builder import build_index
 from shrag.serving.engine import Engine, open_engine
 from shrag.serving.errors import SettingRejected
@@ -76,6 +80,14 @@ def test_where_a_paper_has_too_few_chunks_other_papers_follow(papers: Engine, st
     assert found[0] == "P2#0"
     assert len(found) == 5
     assert len(set(found)) == 5
+
+
+def test_an_experiment_searches_in_the_paper_that_a_reference_names(papers: Engine) -> None:
+    topic = Topic("q", QUESTION)
+    for own_paper, first in ((True, "P2#0"), (False, "P1")):
+        condition = Condition("c", strategy="retrieve(3)", own_paper=own_paper)
+        record = ask_topic(papers, condition, 3, topic, {}, Reference("q", paper="Copper meshes"))
+        assert record.outcome.top_docids[0].startswith(first)
 
 
 @pytest.mark.parametrize("paper", ["Graphene", "?!", "Films"])

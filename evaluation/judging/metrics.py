@@ -1,0 +1,86 @@
+"""Read the metrics of a judge for each item: from a table, or from a results folder's judgements."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+
+import msgspec
+
+from shrag.corpora.errors import CorpusError
+from shrag.corpora.formats.topics import read_text_lines
+from shrag.corpora.readers.csv_reader import read_csv
+from shrag.corpora.readers.source import read_head
+from shrag.evaluation.errors import EvaluationError
+from shrag.evaluation.judging.figures import score_figures
+from shrag.evaluation.judging.judgements import JudgedAnswer
+
+_HEAD = 256
+_ITEM = "item"
+_OUTPUT = "name it with --condition"
+
+
+def read_metrics(path: Path, condition: str = "") -> dict[str, dict[str, float]]:
+    """Return metric → item → value.
+
+    ``path`` is a table with the column ``item`` and one column for each metric, or the ``judgements.jsonl`` of a
+    results folder, whose items are qids, of one ``condition``: its name, or where that is in several sets SET/NAME.
+
+    Raises :class:`EvaluationError` where the file cannot be read, a value is no number, or there are several conditions
+    and none is named, or several values for an item.
+    """
+    metrics: dict[str, dict[str, float]] = {}
+    try:
+        is_json = read_head(path, _HEAD).lstrip().startswith(b"{")
+        rows = _judged(path, condition) if is_json else _table(path)
+        for item, values in rows:
+            for name, value in values.items():
+                if item in metrics.setdefault(name, {}):
+                    raise EvaluationError(f"{path} has the item {item} twice: keep one of the two, or {_OUTPUT}.")
+                metrics[name][item] = value
+    except CorpusError as error:
+        raise EvaluationError(str(error)) from None
+    if not metrics:
+        raise EvaluationError(f"{path} has no metric: expected a column item and a column for each metric.")
+    return metrics
+
+
+def _judged(path: Path, condition: str) -> Iterator[tuple[str, Mapping[str, float]]]:
+    try:
+        judged = [msgspec.json.decode(text, type=JudgedAnswer) for _, text in read_text_lines(path)]
+    except msgspec.MsgspecError as error:
+        raise EvaluationError(
+            f"{path} has no judgements ({error}): give the judgements.jsonl of shrag judge."
+        ) from None
+    names = {f"{each.set}/{each.condition}" for each in judged}
+    chosen = {name for name in names if not condition or condition in (name, name.partition("/")[2])}
+    if len(chosen) != 1:
+        raise EvaluationError(
+            f"{path} has {len(chosen)} conditions called {condition!r} of {', '.join(sorted(names))}: {_OUTPUT}."
+        )
+    for each in judged:
+        if f"{each.set}/{each.condition}" in chosen and each.judgement.scores is not None:
+            yield each.qid, score_figures(each.judgement.scores)
+
+
+def _table(path: Path) -> Iterator[tuple[str, Mapping[str, float]]]:
+    for row in read_csv(path):
+        if row.fields is None:
+            continue
+        if isinstance(row.fields, str):
+            raise EvaluationError(f"{path} line {row.number}: {row.fields}.")
+        item = str(row.fields.get(_ITEM) or "").strip()
+        if not item:
+            raise EvaluationError(f"{path} line {row.number} has no item: expected the column item, and the metrics.")
+        yield item, {name: _number(path, row.number, value) for name, value in row.fields.items() if name != _ITEM}
+
+
+def _number(path: Path, line: int, value: object) -> float:
+    try:
+        number = float(str(value))
+    except ValueError:
+        number = math.nan
+    if not math.isfinite(number):
+        raise EvaluationError(f"{path} line {line}: {value!r} is no value of a metric, which is a number.")
+    return number

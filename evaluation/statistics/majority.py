@@ -1,0 +1,74 @@
+"""Correlation of a judge's metrics with the majority vote of annotators (Tree-of-Question paper, appendix D)."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping
+from typing import NamedTuple
+
+from shrag.evaluation.errors import EvaluationError
+from shrag.evaluation.statistics.agreement import Correlation, pearson, spearman
+from shrag.evaluation.statistics.annotations import Annotations
+
+_TRUE = frozenset({"true", "yes", "1", "valid", "참", "예", "유효"})
+_FALSE = frozenset({"false", "no", "0", "invalid", "거짓", "아니요", "무효"})
+
+
+class Majority(NamedTuple):
+    """The verdict of most annotators on each item, and the number of items on which as many said yes as no."""
+
+    verdicts: dict[str, bool]
+    ties: int
+
+
+class MetricCorrelation(NamedTuple):
+    """Correlations of one metric with the majority over ``items``; None where one of the two does not vary."""
+
+    metric: str
+    items: int
+    pearson: Correlation | None
+    spearman: Correlation | None
+
+
+def majority_votes(given: Annotations) -> Majority:
+    """Return the majority vote of labels that are true or false.
+
+    Raises :class:`EvaluationError` for scores, and for a label that is neither.
+    """
+    if given.scored:
+        raise EvaluationError("A majority is one of labels, and the file has scores: write true or false as labels.")
+    verdicts: dict[str, bool] = {}
+    ties = 0
+    for item, labels in given.labels.items():
+        votes = Counter(_read(item, label) for label in labels.values())
+        if votes[True] == votes[False]:
+            ties += bool(votes)
+        else:
+            verdicts[item] = votes[True] > votes[False]
+    return Majority(verdicts, ties)
+
+
+def correlate_with_majority(
+    verdicts: Mapping[str, bool], metrics: Mapping[str, Mapping[str, float]], *, level: float = 0.95
+) -> list[MetricCorrelation]:
+    """Return the correlation of each metric (name → item → value) with the verdicts, over the items that have both.
+
+    Raises :class:`EvaluationError` where a metric and the verdicts have fewer than two items in common.
+    """
+    found = []
+    for name, values in metrics.items():
+        items = [item for item in verdicts if item in values]
+        if len(items) < 2:
+            raise EvaluationError(
+                f"The metric {name} and the annotations have {len(items)} items in common: name items alike in both."
+            )
+        a, b = [values[item] for item in items], [float(verdicts[item]) for item in items]
+        found.append(MetricCorrelation(name, len(items), pearson(a, b, level=level), spearman(a, b, level=level)))
+    return found
+
+
+def _read(item: str, label: str) -> bool:
+    word = label.casefold()
+    if word not in _TRUE | _FALSE:
+        raise EvaluationError(f"The label {label!r} of {item} is neither true nor false: write one of the two.")
+    return word in _TRUE
