@@ -56,6 +56,7 @@ from shrag.evaluation.experiments.run_card import (
     write_card,
 )
 from shrag.evaluation.experiments.spec import Condition, Experiment
+from shrag.evaluation.judging.judged_records import judge_records
 from shrag.evaluation.judging.judged_results import judge_results
 from shrag.evaluation.peers.base import ask_peer, check_peer
 from shrag.evaluation.questions.batch import ask_all
@@ -65,6 +66,7 @@ from shrag.evaluation.reports.plots import check_plots, draw_plots
 from shrag.evaluation.reports.result_folder import TITLES_FILE, ResultFolder, file_digests, write_questions
 from shrag.evaluation.reports.table import ResultTable, make_table, write_table
 from shrag.evaluation.reports.timings import write_times
+from shrag.indexing.open_index import OpenIndex
 from shrag.indexing.storage.vector_card import weights_folder
 from shrag.models.language_model import LanguageModel
 
@@ -137,8 +139,8 @@ def run_experiment(
         pool = stack.enter_context(ThreadPoolExecutor(threads, thread_name_prefix="question"))
         runner = PartRunner(folder, experiment, questions, folders, indexes, models, pool, options.report)
         questions_asked = sum(runner.run(part, condition) for part, condition in results.all_parts())
-        if experiment.judge:
-            _judge_answers(results, models.configured, options)
+        if experiment.judge or experiment.judge_records:
+            _judge(results, models.configured, indexes, options)
         options.log("table and plots")
         table = _write_reports(results, questions, indexes, options)
         _end_session(folder, card, results)
@@ -178,14 +180,23 @@ def _start_session(folder: Path, identity: RunIdentity, session: Session) -> Run
     return card
 
 
-def _judge_answers(results: ResultFolder, model: ModelChoice | None, options: RunOptions) -> None:
-    """Have the answers judged by the language model that wrote them, as the Tree-of-Question paper does."""
+def _judge(results: ResultFolder, model: ModelChoice | None, indexes: OpenIndexes, options: RunOptions) -> None:
+    """Have the answers, or the records, judged by the language model that wrote the answers."""
     if not results.judge or model is None:
-        options.log("the answers are not judged: no language model is configured")
+        options.log("nothing is judged: no language model is configured")
         return
-    options.log(f"the answers are judged by {results.judge}")
-    with model.open(results.experiment.seed) as judge:
-        judge_results(results, judge, options.report)
+    experiment = results.experiment
+    with model.open(experiment.seed) as judge:
+        if experiment.judge:
+            options.log(f"the answers are judged by {results.judge}")
+            judge_results(results, judge, options.report)
+        if experiment.judge_records:
+            options.log(f"the records are judged by {results.judge}")
+
+            def open_index(set_name: str, condition: Condition) -> OpenIndex:
+                return indexes[index_name(results.judged_set(set_name), condition.encoder)]
+
+            judge_records(results, open_index, judge, experiment.judge_records, options.report)
 
 
 def _write_reports(

@@ -204,6 +204,7 @@ class Experiment(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         repeats: Runs of each condition that uses a language model, each with a seed of its own.
         baseline: The condition that the others are compared with; empty for no comparison.
         claims: Hypotheses about the baseline.
+        judge_records: Pairs of a step and a record that it judges of each set and condition; 0 for none.
         judge: Have the language model judge the answers; its scores are measures (:mod:`shrag.evaluation.judging`).
         paper: The table or figure that is repeated, None for an experiment of the project's own.
         expected: The values that the paper prints.
@@ -223,6 +224,7 @@ class Experiment(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     plots: tuple[Plot, ...] = ()
     claims: tuple[Claim, ...] = ()
     judge: bool = False
+    judge_records: int = 0
     paper: PaperItem | None = None
     expected: tuple[Expected, ...] = ()
 

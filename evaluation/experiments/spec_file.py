@@ -15,6 +15,7 @@ from shrag.corpora.files import is_name
 from shrag.evaluation.errors import EvaluationError, ExperimentRejected
 from shrag.evaluation.experiments.spec import Condition, Experiment, JudgedSet, LanguageModelSource, setting_text
 from shrag.evaluation.judging.figures import JUDGE_FIGURES
+from shrag.evaluation.judging.record_relevance import RELEVANCE_FIGURES
 from shrag.evaluation.peers.base import find_peer
 from shrag.evaluation.questions.figures import ANSWER_FIGURES, PROCESS_FIGURES
 from shrag.evaluation.questions.tree_figures import TREE_FIGURES
@@ -185,10 +186,7 @@ def _problems(experiment: Experiment) -> Iterator[str]:
         yield f"k is {experiment.k} but must be from 1 to {LARGEST_K}"
     if experiment.repeats < 1:
         yield f"repeats is {experiment.repeats} but must be at least 1"
-    if experiment.judge and experiment.repeats > 1:
-        yield f"repeats is {experiment.repeats}, but answers are judged once: leave out repeats or judge"
-    if experiment.judge and not any(each.answers for each in experiment.conditions):
-        yield "answers are judged, but no condition has answers: write `answers = true` in one"
+    yield from _judge_problems(experiment)
     for each in experiment.sets:
         yield from _set_problems(each)
     models = {each.name for each in experiment.models}
@@ -205,6 +203,15 @@ def _problems(experiment: Experiment) -> Iterator[str]:
     yield from _plot_problems(experiment)
     yield from _claim_problems(experiment)
     yield from _paper_problems(experiment)
+
+
+def _judge_problems(experiment: Experiment) -> Iterator[str]:
+    if experiment.judge and experiment.repeats > 1:
+        yield f"repeats is {experiment.repeats}, but answers are judged once: leave out repeats or judge"
+    if experiment.judge and not any(each.answers for each in experiment.conditions):
+        yield "answers are judged, but no condition has answers: write `answers = true` in one"
+    if experiment.judge_records < 0:
+        yield f"judge_records is {experiment.judge_records} but must be at least 0"
 
 
 def _set_problems(each: JudgedSet) -> Iterator[str]:
@@ -312,5 +319,5 @@ def _paper_problems(experiment: Experiment) -> Iterator[str]:
 
 
 def _measure_names(experiment: Experiment) -> set[str]:
-    judged = JUDGE_FIGURES if experiment.judge else ()
+    judged = (*(JUDGE_FIGURES if experiment.judge else ()), *(RELEVANCE_FIGURES if experiment.judge_records else ()))
     return {*experiment.measures, *PROCESS_FIGURES, *ANSWER_FIGURES, *TREE_FIGURES, *judged}

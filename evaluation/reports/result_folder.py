@@ -27,6 +27,7 @@ from shrag.evaluation.experiments.run_card import RunCard, read_card
 from shrag.evaluation.experiments.spec import Condition, Experiment, JudgedSet
 from shrag.evaluation.judging.figures import judge_figures
 from shrag.evaluation.judging.judgements import JudgedAnswer, read_judgements
+from shrag.evaluation.judging.record_relevance import JudgedRecord, read_record_relevance, relevance_figures
 from shrag.evaluation.measures.judge_run import judge
 from shrag.evaluation.measures.trec_run import read_run
 from shrag.evaluation.questions.figures import PROCESS_FIGURES, answer_figures
@@ -137,6 +138,8 @@ class ResultFolder:
         values = self._ranking_values(part, outcomes) | tree_figures(outcomes)
         if self.experiment.judge and self.judge and condition.answers:
             values |= judge_figures(outcomes, self._judgements(part))
+        if self.experiment.judge_records and self.judge:
+            values |= relevance_figures(self._record_relevance(part))
         if references:
             split, grade = KoreanMorphemes().split, self.judged_set(part.set).min_grade
             values |= answer_figures(outcomes, references, condition.k or self.experiment.k, split, grade)
@@ -148,6 +151,11 @@ class ResultFolder:
         return {
             qid: each for (set_name, name, qid), each in found.items() if (set_name, name) == (part.set, part.condition)
         }
+
+    def _record_relevance(self, part: ExperimentPart) -> list[JudgedRecord]:
+        """Return the judgements of a part's records."""
+        found = read_record_relevance(self.folder, self.judge).values()
+        return [each for each in found if (each.set, each.condition) == (part.set, part.condition)]
 
     def _ranking_values(
         self, part: ExperimentPart, outcomes: Sequence[QuestionOutcome]

@@ -12,6 +12,7 @@ from shrag.corpora.files import write_atomically
 from shrag.evaluation.errors import ResultsMismatch
 from shrag.evaluation.experiments.spec import Condition, PaperItem
 from shrag.evaluation.judging.figures import JUDGE_FIGURES
+from shrag.evaluation.judging.record_relevance import RELEVANCE_FIGURES
 from shrag.evaluation.questions.confidence_scores import (
     ConfidenceScores,
     answering_records,
@@ -33,6 +34,8 @@ from shrag.evaluation.statistics import comparison
 from shrag.evaluation.statistics.intervals import mean_interval
 
 TABLE_FILE = "table.json"
+
+_FIGURES = (*ANSWER_FIGURES, *JUDGE_FIGURES, *TREE_FIGURES, *RELEVANCE_FIGURES)
 
 LEVEL = 0.95
 """Confidence level of every interval."""
@@ -179,7 +182,7 @@ def make_table(results: ResultFolder) -> ResultTable:
         measures=experiment.measures,
         candidate_measures=tuple(PROCESS_FIGURES),
         sets=sets,
-        answer_measures=tuple(name for name in (*ANSWER_FIGURES, *JUDGE_FIGURES, *TREE_FIGURES) if name in present),
+        answer_measures=tuple(name for name in _FIGURES if name in present),
         paper=experiment.paper,
         paper_values=compare_with_paper(experiment, sets),
     )
@@ -218,6 +221,7 @@ def _set_table(results: ResultFolder, set_name: str) -> SetTable:
             (*others, *JUDGE_FIGURES),
             OUTCOME_FIGURES,
             TREE_FIGURES,
+            RELEVANCE_FIGURES,
         )
         for family in families:
             differences |= _differences(means, family, experiment.baseline, experiment.seed)

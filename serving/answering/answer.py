@@ -12,6 +12,7 @@ from shrag.corpora.records import Record
 from shrag.indexing.analyzed_record import AnalyzedRecord
 from shrag.models.errors import ModelError
 from shrag.models.language_model import LanguageModel
+from shrag.serving.answering.answered_questions import AnsweredQuestion, answered_text, choose_evidence
 from shrag.serving.answering.citations import verify_quotes
 from shrag.serving.answering.extractive import CONSIDERED, EVIDENCE, answers_by_words, extract_answer
 from shrag.serving.answering.generative import generate_answer, generate_closed_book
@@ -45,15 +46,20 @@ class StageTimer:
 
 
 def answer(
-    request: Request, found: RetrievalResult, resources: Resources, timer: StageTimer, notes: str = ""
+    request: Request,
+    found: RetrievalResult,
+    resources: Resources,
+    timer: StageTimer,
+    notes: str = "",
+    answered: Sequence[AnsweredQuestion] = (),
 ) -> Iterator[Event]:
     """Yield the answer's events, if one is wanted, and the timings, which end every stream.
 
-    ``timer`` has the time of the stages so far; ``notes`` is what a strategy worked out, for the model that writes the
-    answer.
+    ``timer`` has the time of the stages so far; ``notes`` is what a strategy worked out, ``answered`` are the
+    sub-questions that it answered, both for the model that writes the answer.
     """
     if request.answered:
-        yield from _timed(timer, _answer(request, found, resources, notes))
+        yield from _timed(timer, _answer(request, found, resources, notes, answered))
     yield Timings(timer.seconds)
 
 
@@ -75,14 +81,17 @@ def _timed(timer: StageTimer, events: Generator[Event, None, None]) -> Iterator[
             yield event
 
 
-def _answer(request: Request, found: RetrievalResult, resources: Resources, notes: str) -> Generator[Event, None, None]:
+def _answer(
+    request: Request, found: RetrievalResult, resources: Resources, notes: str, answered: Sequence[AnsweredQuestion]
+) -> Generator[Event, None, None]:
     """Answer from the best complete records, or refuse where they do not answer.
 
     A language model reads the records and decides itself, unless the request sets a least confidence.
     """
     question, ranking, model = request.question, found.ranking, resources.model
     analyzed = {each.record.docid: each for each in found.candidates}
-    evidence = [analyzed[each.record.docid] for each in ranking.records if each.record.complete][:CONSIDERED]
+    ranked = [analyzed[each.record.docid] for each in ranking.records if each.record.complete]
+    evidence = ranked[:CONSIDERED]
     if ranking.reason or not evidence:
         yield refuse(question, ranking, ranking.reason or "nothing_found")
         return
@@ -91,10 +100,12 @@ def _answer(request: Request, found: RetrievalResult, resources: Resources, note
         return
     choice = ""
     if model is not None:
-        choice = yield from _choose(question, [each.record for each in evidence[:EVIDENCE]], notes, model)
+        shown = choose_evidence(ranked, answered)
+        notes = notes or answered_text(answered, shown, question.language)
+        choice = yield from _choose(question, [each.record for each in shown], notes, model)
         try:
             yield from generate_answer(
-                question, evidence[:EVIDENCE], resources.index, model, ranking, notes, choice, request.settings
+                question, shown, resources.index, model, ranking, notes, choice, request.settings
             )
         except ModelError as error:
             yield from fallback_events("answer", error)

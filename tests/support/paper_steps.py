@@ -4,13 +4,14 @@ A strategy is one file ``paper_steps/NAME.toml``, a script (:mod:`tests.support.
 
 ``strategy``, ``source``   the strategy's name (NAME where there is none) and the passage of the paper
 ``questions``              the question in Korean (``ko``) and in English (``en``)
-``[[steps]]``              ``paper``, a step of the paper in our words, and ``here``, the lines that it has here
+``[[steps]]``              ``paper``, a step of the paper in our words, and ``here``, the lines that it has here, or
+                           those for each language
 ``[final]``                for each language, texts that the final prompt must have
 
-The lines, in order; ``LANGUAGE`` in a file stands for the question's language:
+The lines; ``LANGUAGE`` in a file stands for the question's language:
 
-``6 × respond (ko)``       requests by one prompt, in the languages of their system messages; prompts are ordered by
-                           their first request
+``6 × respond (ko)``       requests by one prompt, in the languages of their system messages; in no order, as parallel
+                           ones come as they come
 ``search: …``              the number of queries, the keywords of each, and the hits asked for by each
 ``ranking: …``             the number of ranked records, and what ranked them
 ``final prompt: …``        the prompt of the answer, and the number of records in it
@@ -44,7 +45,7 @@ _RECORD = re.compile(r"⟦(?:기록|record) \d+⟧")
 
 class Step(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     paper: str
-    here: list[str] = []
+    here: list[str] | dict[Language, list[str]] = []
 
 
 class PaperCase(msgspec.Struct, frozen=True):
@@ -133,10 +134,9 @@ def _by_script(script: ScriptFile) -> Behaviour:
 
 
 def side_by_side(case: PaperCase, language: Language, transcript: Transcript) -> str:
-    """Return the steps of the paper next to the lines here, and below them each prompt's last request in full."""
-    left = [paper for step in case.steps for paper in [step.paper, *[""] * (len(step.here) - 1)]]
-    rest = iter(transcript.lines)
-    right = [line for step in case.steps for line in ([next(rest) for _ in step.here] or ["–"])]
+    """Return the steps of the paper next to those of the case, and below them each prompt's last request in full."""
+    left = [paper for step in case.steps for paper in [step.paper, *[""] * (len(_lines(step, language)) - 1)]]
+    right = [line for step in case.steps for line in (_lines(step, language) or ["–"])]
     width = max(map(len, left))
     table = "\n".join(f"{paper:<{width}} | {line}" for paper, line in zip(left, right, strict=True))
     shown = {(request.prompt, request.language): request for request in transcript.requests}
@@ -151,4 +151,5 @@ def expected_lines(case: PaperCase, language: Language) -> list[str]:
 
 
 def _lines(step: Step, language: Language) -> list[str]:
-    return [line.replace("LANGUAGE", language) for line in step.here]
+    lines = step.here if isinstance(step.here, list) else step.here[language]
+    return [line.replace("LANGUAGE", language) for line in lines]

@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Generator, Sequence
 from dataclasses import replace
 from functools import partial
+from typing import NamedTuple
 
+from shrag.serving.answering.answered_questions import AnsweredQuestion
 from shrag.serving.concurrency import parallel_map
 from shrag.serving.events import Event, Node
 from shrag.serving.llm.request_model import attempt
@@ -14,19 +16,26 @@ from shrag.serving.strategies.decomposition.coordination import parse_sentence, 
 from shrag.serving.strategies.planning.answer_slots import fill_slots, find_slots
 from shrag.serving.strategies.planning.bridge_entities import filter_by_bridge, find_bridges
 from shrag.serving.strategies.planning.plan import Plan
-from shrag.serving.strategies.planning.sub_answers import NO_ANSWER, SubAnswer, extract_span
+from shrag.serving.strategies.planning.sub_answers import NO_ANSWER, SubAnswer, extract_span, respond
 from shrag.serving.strategies.planning.subquery import SubqueryResult, find_all
 
 RECORDS = 3
 """Records of a step from which its answer is extracted."""
 
 
-def run_chain(steps: Sequence[str], plan: Plan) -> Generator[Event, None, list[SubqueryResult]]:
+class AnsweredSteps(NamedTuple):
+    """What was found for each step that was searched for, and the steps with their answers."""
+
+    found: list[SubqueryResult]
+    answered: list[AnsweredQuestion]
+
+
+def run_chain(steps: Sequence[str], plan: Plan) -> Generator[Event, None, AnsweredSteps]:
     """Search for each of a model's steps, with the answers of earlier steps in its slots.
 
-    Steps that wait for no answer, and those that waited for the same, are searched in parallel. Only an answer that a
-    later step needs is extracted; where there is none, the later step is searched without it. Yields the nodes of the
-    steps as they change, and the model's calls; returns what the steps found, in their order.
+    Steps that wait for no answer, and those that waited for the same, are searched in parallel. An answer that a later
+    step needs is extracted from a record; where there is none, the later step is searched without it. The other steps
+    are answered too where the user's question is. Yields the nodes of the steps as they change, and the model's calls.
     """
     awaited = {slot for step in steps for slot in find_slots(step)}
     answers: dict[int, SubAnswer] = {}
@@ -43,14 +52,12 @@ def run_chain(steps: Sequence[str], plan: Plan) -> Generator[Event, None, list[S
         for one in results:
             yield from one.model_events
         with plan.timer.stage("steps"):
-            wanted = [number for number in filled if number in awaited]
-            extracted = parallel_map(
-                lambda one: attempt(
-                    "step", plan.resources.model, partial(extract_span, one.question, one.best(RECORDS))
-                ),
-                [found[number] for number in wanted],
+            wanted = [number for number in filled if number in awaited or plan.request.answered]
+            asked = parallel_map(
+                lambda step: _answer_step(step[1], plan, extract=step[0] in awaited),
+                [(number, found[number]) for number in wanted],
             )
-        for number, (answer, events) in zip(wanted, extracted, strict=True):
+        for number, (answer, events) in zip(wanted, asked, strict=True):
             yield from events
             answers[number] = answer or NO_ANSWER
         for node in ready:
@@ -61,8 +68,16 @@ def run_chain(steps: Sequence[str], plan: Plan) -> Generator[Event, None, list[S
                 continue
             done = found[node.number].update_node(replace(node, question=filled[node.number]))
             done = replace(done, answer=answer.text, source=answer.docid)
-            yield replace(done, state="unanswered") if node.number in awaited and not answer.text else done
-    return [found[number] for number in sorted(found)]
+            yield replace(done, state="unanswered") if node.number in wanted and not answer.text else done
+    numbers = sorted(found)
+    answered = [AnsweredQuestion(found[number].question.text, *answers[number]) for number in numbers]
+    return AnsweredSteps([found[number] for number in numbers], answered)
+
+
+def _answer_step(one: SubqueryResult, plan: Plan, *, extract: bool) -> tuple[SubAnswer | None, list[Event]]:
+    """Return the words of a record that answer a step, or its answer in a sentence or two, and the events of that."""
+    work = partial(extract_span if extract else respond, one.question, one.best(RECORDS))
+    return attempt("step", plan.resources.model, work)
 
 
 def follow_bridges(first: SubqueryResult, plan: Plan) -> Generator[Event, None, list[SubqueryResult]]:

@@ -13,19 +13,23 @@ from typing import Annotated
 
 import msgspec
 
+from shrag.corpora.records import Record
 from shrag.corpora.text.cleaning import plain_line
 from shrag.models.language_model import LanguageModel
-from shrag.serving.events import Event, ModelCall, Node, NodeKind
+from shrag.serving.answering.answered_questions import AnsweredQuestion
+from shrag.serving.concurrency import parallel_map
+from shrag.serving.events import Event, ModelCall, Node
 from shrag.serving.llm.request_model import attempt
-from shrag.serving.llm.structured_call import PromptCall, call_model
+from shrag.serving.llm.structured_call import PromptCall, call_model, evidence_values
 from shrag.serving.request import Question, parse_question
 from shrag.serving.strategies.decomposition.coordination import parse_sentence, split_coordination
-from shrag.serving.strategies.decomposition.multi_hop import follow_bridges, run_chain
+from shrag.serving.strategies.decomposition.multi_hop import RECORDS, follow_bridges, run_chain
 from shrag.serving.strategies.planning.answer_slots import remove_forward_slots
 from shrag.serving.strategies.planning.plan import Plan, PlanStrategy
-from shrag.serving.strategies.planning.subquery import find_all, question_key
+from shrag.serving.strategies.planning.sub_answers import NO_ANSWER, respond
+from shrag.serving.strategies.planning.subquery import SubqueryResult, find_all, question_key
 
-MOST_PARTS, MOST_STEPS = 4, 6
+MOST_PARTS, MOST_STEPS = 6, 6
 """Parts of a decomposition and steps of a chain, at most; the paper's prompt asks for three to six."""
 
 _Text = Annotated[str, msgspec.Meta(min_length=1, max_length=300)]
@@ -64,9 +68,12 @@ def plan_steps(question: Question, model: LanguageModel) -> tuple[list[str], lis
     return [remove_forward_slots(step, number) for number, step in enumerate(steps, 1)] if len(steps) > 1 else [], calls
 
 
-def plan_rewrite(question: Question, model: LanguageModel) -> tuple[list[str], list[ModelCall]]:
-    """Return ``question`` in simpler words, nothing where the model leaves it as it is."""
-    call = PromptCall("decompose", "rewrite", question.language, {"question": question.text})
+def plan_rewrite(
+    question: Question, records: Sequence[Record], model: LanguageModel
+) -> tuple[list[str], list[ModelCall]]:
+    """Return ``question`` as a simpler one, with what ``records`` say of it put in; nothing where it stays as it is."""
+    values = evidence_values(question, records)
+    call = PromptCall("decompose", "rewrite", question.language, values | {"records": values["records"] or "–"})
     reply, calls = call_model(model, call, _Rewritten)
     return _others([reply.question], question), calls
 
@@ -90,21 +97,71 @@ def decompose(plan: Plan) -> Generator[Event, None, None]:
     if parts is None:
         with plan.timer.stage("plan"):
             parts = split_coordination(plan.question, parse_sentence)
-    yield from _search_with(parts, "part", plan)
+    nodes = [Node(number, 0, "part", text) for number, text in enumerate(parts, 1)]
+    yield from nodes
+    with plan.timer.stage("search"):
+        first, *found = find_all([plan.question, *map(parse_question, parts)], plan.request, plan.resources)
+    yield from first.model_events
+    plan.root = replace(plan.root, query=plan.root.question, docids=first.hits.candidates)
+    yield plan.root
+    for node, one in zip(nodes, found, strict=True):
+        yield from one.model_events
+        yield _searched(node, one)
+    answered = yield from _answer_parts(nodes, found, plan)
+    yield from plan.conclude([first, *found], answered=answered)
+
+
+def _answer_parts(
+    nodes: Sequence[Node], found: Sequence[SubqueryResult], plan: Plan
+) -> Generator[Event, None, list[AnsweredQuestion]]:
+    """Have the model answer each part from its records, in parallel; none where no answer is wanted."""
+    model = plan.resources.model
+    if model is None or not plan.request.answered:
+        return []
+    with plan.timer.stage("steps"):
+        responses = parallel_map(
+            lambda one: attempt("step", model, partial(respond, one.question, one.best(RECORDS))), found
+        )
+    answered: list[AnsweredQuestion] = []
+    for node, one, (response, events) in zip(nodes, found, responses, strict=True):
+        yield from events
+        text, docid = response or NO_ANSWER
+        answered.append(AnsweredQuestion(node.question, text, docid))
+        done = replace(_searched(node, one), answer=text, source=docid)
+        yield done if response is None or text else replace(done, state="unanswered")
+    return answered
+
+
+def _searched(node: Node, found: SubqueryResult) -> Node:
+    docids = found.hits.candidates
+    return replace(node, query=node.question, docids=docids, state="answered" if docids else "unanswered")
 
 
 def rewrite(plan: Plan) -> Generator[Event, None, None]:
-    """Search in parallel for a question and for it in simpler words, which a model writes."""
-    rewritten = yield from _ask_planner(plan_rewrite, plan)
-    yield from _search_with(rewritten or [], "rewrite", plan)
+    """Search for a question, then for the simpler one that a model makes of it and of the records found."""
+    first = yield from plan.find_first()
+    records = first.best(RECORDS)
+    rewritten = yield from _ask_planner(lambda question, model: plan_rewrite(question, records, model), plan)
+    nodes = [Node(number, 0, "rewrite", text) for number, text in enumerate(rewritten or [], 1)]
+    yield from nodes
+    with plan.timer.stage("search"):
+        found = find_all([parse_question(node.question) for node in nodes], plan.request, plan.resources)
+    for node, one in zip(nodes, found, strict=True):
+        yield from one.model_events
+        yield _searched(node, one)
+    yield from plan.conclude([first, *found])
 
 
 def chain(plan: Plan) -> Generator[Event, None, None]:
     """Search for a question, then for a model's steps to its answer; without those, follow its bridge entities."""
     steps = yield from _ask_planner(plan_steps, plan)
     first = yield from plan.find_first()
-    found = yield from follow_bridges(first, plan) if steps is None else run_chain(steps, plan)
-    yield from plan.conclude([first, *found])
+    if steps is None:
+        found = yield from follow_bridges(first, plan)
+        yield from plan.conclude([first, *found])
+        return
+    done = yield from run_chain(steps, plan)
+    yield from plan.conclude([first, *done.found], answered=done.answered)
 
 
 DECOMPOSITION = (
@@ -120,20 +177,3 @@ def _ask_planner(planner: Planner, plan: Plan) -> Generator[Event, None, list[st
         questions, events = attempt("decompose", plan.resources.model, partial(planner, plan.question))
     yield from events
     return questions
-
-
-def _search_with(texts: Sequence[str], kind: NodeKind, plan: Plan) -> Generator[Event, None, None]:
-    """Search for the question and ``texts`` in parallel, and answer from all results."""
-    nodes = [Node(number, 0, kind, text) for number, text in enumerate(texts, 1)]
-    yield from nodes
-    with plan.timer.stage("search"):
-        found = find_all([plan.question, *map(parse_question, texts)], plan.request, plan.resources)
-    for node, one in zip([plan.root, *nodes], found, strict=True):
-        yield from one.model_events
-        searched = replace(node, query=node.question, docids=one.hits.candidates)
-        if node is plan.root:
-            plan.root = searched
-        else:
-            searched = replace(searched, state="answered" if one.hits.candidates else "unanswered")
-        yield searched
-    yield from plan.conclude(found)

@@ -15,13 +15,14 @@ from shrag.serving.strategies.planning.subquery import SubqueryResult
 _Word = TypeVar("_Word", Keyword, QueryTerm)
 
 
-def merge(found: Sequence[SubqueryResult], request: Request) -> RetrievalResult:
+def merge(found: Sequence[SubqueryResult], request: Request, sources: Sequence[str] = ()) -> RetrievalResult:
     """Return one search result for one or more; a single one stays as it is.
 
     The rankings are interleaved: the best record of each in turn, then the second best of each, and so on, each record
-    once. Scores of different questions do not compare, and summing ranks would put a record that fits all questions a
-    little before one that fits a single question well, while each question needs its own record. A merged record's
-    score is one over its rank; its rank before re-ranking is its position among the joined candidates.
+    once; ``sources``, the records that answers to the questions rest on, follow the first one. Scores of different
+    questions do not compare, and summing ranks would put a record that fits all questions a little before one that fits
+    a single question well, while each question needs its own record. A merged record's score is one over its rank; its
+    rank before re-ranking is its position among the joined candidates.
     """
     first = found[0]
     if len(found) == 1:
@@ -30,6 +31,7 @@ def merge(found: Sequence[SubqueryResult], request: Request) -> RetrievalResult:
     positions = {docid: position for position, docid in enumerate(candidates, 1)}
     turns = zip_longest(*(one.ranking.records for one in found))
     order = dict.fromkeys(ranked.record.docid for turn in turns for ranked in turn if ranked is not None)
+    order = dict.fromkeys([*[*order][:1], *(docid for docid in sources if docid in order), *order])
     scored = [ScoredRecord(candidates[docid], 1 / rank, positions[docid]) for rank, docid in enumerate(order, 1)]
     return RetrievalResult(
         terms=_unique(term for one in found for term in one.terms),

@@ -7,6 +7,7 @@ from contextlib import closing
 from dataclasses import dataclass, field, replace
 
 from shrag.serving.answering.answer import StageTimer, answer
+from shrag.serving.answering.answered_questions import AnsweredQuestion
 from shrag.serving.errors import ModelNeeded
 from shrag.serving.events import Answer, Budget, Event, Node, Timings, Truncated
 from shrag.serving.llm.call_budget import BudgetedModel, CallBudget
@@ -52,18 +53,21 @@ class Plan:
         yield self.root
         return found
 
-    def conclude(self, found: Sequence[SubqueryResult], notes: str = "") -> Generator[Event, None, None]:
+    def conclude(
+        self, found: Sequence[SubqueryResult], notes: str = "", answered: Sequence[AnsweredQuestion] = ()
+    ) -> Generator[Event, None, None]:
         """Yield the merged search, the answer if one is wanted, the final root and the timings.
 
         Args:
             found: What the searches found; the first was for the user's question.
             notes: What was worked out on the way, for the model that writes the answer.
+            answered: The sub-questions with their answers, for the same; the records of these come early.
         """
         with self.timer.stage("ranking"):
-            merged = merge(found, self.request)
+            merged = merge(found, self.request, [each.docid for each in answered if each.answer])
         yield from merged.events
         asked = replace(merged, terms=found[0].terms)  # an answer is to the user's question, not to what led to it
-        rest = answer(self.request, asked, self.resources, self.timer, notes)
+        rest = answer(self.request, asked, self.resources, self.timer, notes, answered)
         yield from insert_final_root(self.root, rest, answered=bool(merged.ranking.records))
 
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Generator, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 
+from shrag.serving.answering.answered_questions import AnsweredQuestion
 from shrag.serving.concurrency import parallel_map
 from shrag.serving.errors import BudgetExceeded
 from shrag.serving.events import Budget, Event, Node, Truncated
@@ -83,6 +84,11 @@ class TreeSearch:
         first = self._root.found or find(self._plan.question, self._plan.request, self._resources)
         others = [node.found for node in self._nodes[1:] if node.answered and node.found is not None]
         return [first, *(found.only(found.ranking.records[: self._limits.records]) for found in others)]
+
+    def answered(self) -> list[AnsweredQuestion]:
+        """Return the questions below the user's whose answers are valid, with these."""
+        nodes = [node.node for node in self._nodes[1:] if node.answered]
+        return [AnsweredQuestion(node.question, node.answer, node.source) for node in nodes]
 
     @property
     def _out_of_calls(self) -> bool:
@@ -224,6 +230,6 @@ def tree_strategy(limits: TreeLimits | None = None, budget: CallBudget | None = 
         policy = ModelPolicy(model, analyzer, chosen) if model is not None else RulePolicy(analyzer, chosen)
         tree = TreeSearch(plan, policy, chosen)
         yield from tree.run()
-        yield from plan.conclude(tree.found())
+        yield from plan.conclude(tree.found(), answered=tree.answered() if model is not None else ())
 
     return PlanStrategy("tree", search, limits=TREE_SETTINGS, budget=budget)

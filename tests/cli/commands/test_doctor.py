@@ -91,6 +91,25 @@ def test_a_home_and_an_index_without_rights_are_found(home: Path) -> None:
     assert "Permission denied" in findings[1].message
 
 
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root can act as another user")
+@pytest.mark.parametrize(
+    ("folder", "check", "says"),
+    [
+        ("indexes", "Indexes", "{home}/indexes cannot be read (Permission denied)"),
+        ("indexes/demo/gen-000001", "Index demo", "Permission denied"),
+    ],
+)
+def test_folders_of_indexes_without_rights_are_found(home: Path, folder: str, check: str, says: str) -> None:
+    (home / folder).chmod(0o700)
+    os.seteuid(NOBODY)
+    try:
+        findings = list(check_indexes(home / "indexes"))
+    finally:
+        os.seteuid(0)
+    assert [(finding.check, finding.status, finding.exit_status) for finding in findings] == [(check, "fail", 4)]
+    assert says.format(home=home) in findings[0].message
+
+
 def test_an_intact_home_has_no_failure_and_the_command_ends_with_the_status(
     home: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

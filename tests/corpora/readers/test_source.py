@@ -90,6 +90,12 @@ def test_a_line_beyond_the_limit_is_skipped_and_the_next_is_found(
     assert list(read_lines(path)) == [SourceLine(1, 0, None), SourceLine(2, 11, b"ab"), SourceLine(3, 14, b"1234")]
 
 
+def test_a_line_may_have_sixteen_mebibytes(tmp_path: Path) -> None:
+    path = tmp_path / "a"
+    path.write_bytes(b"x" * (16 << 20) + b"\n" + b"x" * ((16 << 20) + 1) + b"\n")
+    assert [line.data is None for line in read_lines(path)] == [False, True]
+
+
 @pytest.mark.parametrize("damage", ["cut", "flipped", "trailing"])
 def test_broken_gzip_is_an_error_that_says_where(tmp_path: Path, damage: str) -> None:
     whole = gzip.compress(b"".join(b'{"n": %d}\n' % n for n in range(5000)))

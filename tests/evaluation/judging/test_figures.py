@@ -65,5 +65,5 @@ def test_an_experiment_has_its_answers_judged_once_and_stores_the_means(demo_hom
 def test_without_a_model_the_answers_are_not_judged_and_a_line_says_so(demo_home: Path, tmp_path: Path) -> None:
     lines: list[str] = []
     run_small(demo_home, tmp_path / "r", JUDGED, log=lines.append)
-    assert "the answers are not judged: no language model is configured" in lines
+    assert "nothing is judged: no language model is configured" in lines
     assert not set(JUDGE_FIGURES) & set(read_table(tmp_path / "r").columns)

@@ -141,3 +141,8 @@ def test_what_went_as_usual_is_a_dash() -> None:
 
 def test_every_sign_of_markdown_and_html_is_escaped() -> None:
     assert escape_markdown("a|b\n<img src=x> [l](http://x) `c`") == r"a\|b \<img src=x\> \[l\](http://x) \`c\`"
+
+
+def test_numbers_below_ten_have_three_decimals_and_others_one() -> None:
+    assert cell_text(ResultCell(9.5, 9.25, 10.0, (9.5,))) == "9.500 [9.250, 10.0]"
+    assert cell_text(ResultCell(-10.0, -12.34, -9.5, (-10.0,))) == "-10.0 [-12.3, -9.500]"

@@ -73,6 +73,9 @@ def test_a_file_that_is_no_text_is_refused(tmp_path: Path) -> None:
     path.write_bytes("그래프\n".encode() + b"\xff\n")
     with pytest.raises(DictionaryRejected, match=r"words.tsv line 2 is not UTF-8: convert"):
         read_dictionary(path)
+    path.write_bytes(b"\n\xff\n")
+    with pytest.raises(DictionaryRejected, match=r"words.tsv line 2 is not UTF-8: convert"):
+        read_dictionary(path)
     path.write_bytes(b"x\n" * (9 << 20))
     with pytest.raises(DictionaryRejected, match=r"larger than 16 MiB"):
         read_dictionary(path)

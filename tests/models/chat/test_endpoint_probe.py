@@ -53,6 +53,18 @@ def test_starting_endpoints_and_other_servers_are_distinguished(
         probe(client)
 
 
+@pytest.mark.parametrize(
+    ("status", "kind", "words"),
+    [(499, ModelRefused, "499"), (500, ModelUnavailable, "answers 500"), (429, ModelUnavailable, "is too busy")],
+)
+def test_a_model_whose_server_fails_or_is_busy_is_asked_again_later(
+    status: int, kind: type[Exception], words: str
+) -> None:
+    error = error_for_status("http://127.0.0.1:1/v1", "m", status, "it failed")
+    assert type(error) is kind
+    assert words in str(error)
+
+
 def test_messages_are_shortened_to_one_printable_line() -> None:
     assert to_one_line("a\n\tb\x1b[31m\x00 c\u202e") == "a b [31m c"
     assert to_one_line("가" * 500) == "가" * 299 + "…"

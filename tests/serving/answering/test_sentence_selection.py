@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 import pytest
 
-from shrag.corpora.records import Record
+from shrag.corpora.records import Language, Record
 from shrag.corpora.text.sentences import detect_language
 from shrag.indexing.analysis.korean_english import KoreanEnglishAnalyzer
 from shrag.indexing.analyzed_record import AnalyzedRecord, analyze_record
@@ -90,6 +90,29 @@ def test_korean_text_is_denser_and_quoted_whole_up_to_fewer_characters() -> None
     longer = sentence.replace("표로", "온도와 습도를 맞춘 방에서 나온 값은 표로")
     assert len(_selected([longer] * 12, "그래핀", language="ko")) <= MOST_SENTENCES
     assert _selected([longer] * 8, "그래핀", language="ko") == [longer] * 8
+
+
+@pytest.mark.parametrize(
+    ("language", "sentences", "characters", "whole"),
+    [
+        ("en", 12, 2_400, True),
+        ("en", 13, 2_400, False),
+        ("en", 12, 2_401, False),
+        ("ko", 8, 2_400, True),
+        ("ko", 9, 1_401, False),
+        ("ko", 12, 1_400, True),
+        ("ko", 13, 1_400, False),
+        ("und", 12, 1_200, True),
+        ("und", 12, 1_201, False),
+    ],
+)
+def test_a_text_is_quoted_whole_up_to_a_number_of_sentences_and_characters_of_its_language(
+    language: Language, sentences: int, characters: int, whole: bool
+) -> None:
+    texts = ["x" * 100] * (sentences - 1)
+    texts.append("x" * (characters - 100 * (sentences - 1)))
+    text = QuotableText(language, tuple(QuotableSentence(each, frozenset(), 0.0) for each in texts))
+    assert (len(select_sentences(text)) == sentences) is whole
 
 
 def test_of_a_longer_text_what_was_studied_and_found_is_quoted_in_its_order() -> None:

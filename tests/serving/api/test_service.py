@@ -14,6 +14,7 @@ import pytest
 from starlette.testclient import TestClient
 
 from shrag.models.chat.circuit_breaker import CircuitBreaker
+from shrag.models.errors import ModelUnavailable
 from shrag.models.language_model import Completion, LanguageModel, Message
 from shrag.serving.answer_cache import AnswerCache
 from shrag.serving.api.service import Service
@@ -197,6 +198,16 @@ def test_an_index_that_is_closed_is_a_503_everywhere(demo: Engine, path: str) ->
 def test_a_question_whose_answering_was_stopped_is_one_to_ask_again() -> None:
     told = to_problem(QuestionAbandoned("The question was stopped while it was answered: ask it again."))
     assert (told.status, told.code, told.headers) == (503, "cancelled", {"Retry-After": "1"})
+
+
+def test_who_writes_the_answers_is_the_model_unless_there_is_none_or_it_is_given_up(demo: Engine) -> None:
+    circuit = CircuitBreaker(ScriptedModel())
+    services = [
+        Service(_source(demo, model), ServerLimits(), log_questions=False) for model in (None, ScriptedModel(), circuit)
+    ]
+    assert [service.generator_status for service in services] == ["extractive", "ready", "ready"]
+    circuit.record_failure(ModelUnavailable("away."), "streamed", final=True)
+    assert [service.generator_status for service in services] == ["extractive", "ready", "degraded"]
 
 
 def test_what_cannot_be_shown_of_a_question_keeps_no_engine_in_use(demo: Engine) -> None:

@@ -128,13 +128,14 @@ def test_a_kept_connection_has_a_bound_of_its_own_for_each_request(
     "begin",
     [
         b"GET /" + b"a" * 1_000_000,
+        b"GET /" + b"a" * 50_000,
         b"GET /health/live HTTP/1.1\r\nhost: 127.0.0.1\r\nx: " + b"a" * 1_000_000,
         b"GET /health/live HTTP/1.1\r\n" + b"x: y\r\n" * 12_000,
         b"POST /v1/search HTTP/1.1\r\nhost: 127.0.0.1\r\ntransfer-encoding: chunked\r\n\r\n0\r\nx: " + b"a" * 1_000_000,
         b"POST /v1/search HTTP/1.1\r\nhost: 127.0.0.1\r\ntransfer-encoding: chunked\r\n\r\n0\r\n"
         + b"x: y\r\n" * 30_000,
     ],
-    ids=["address", "header", "headers", "trailer", "trailers"],
+    ids=["address", "little more than allowed", "header", "headers", "trailer", "trailers"],
 )
 def test_a_head_that_does_not_end_is_not_kept(demo: Engine, begin: bytes) -> None:
     with live(demo) as server, server.connect() as connection:

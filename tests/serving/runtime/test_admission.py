@@ -189,6 +189,11 @@ def test_a_limit_that_serves_nobody_is_refused_by_name(limits: dict[str, int], s
         ServerLimits(**limits)
 
 
+def test_without_other_limits_sixteen_answers_run_and_a_hundred_and_twenty_eight_wait_for_two_minutes() -> None:
+    limits = ServerLimits()
+    assert (limits.asks, limits.queued_asks, limits.queued_searches, limits.deadline) == (16, 128, 64, 120.0)
+
+
 def test_searches_have_at_least_four_places_and_as_many_as_may_wait_for_a_model() -> None:
     assert ServerLimits().searches >= 4
     assert searches_at_once(1_000) == 4

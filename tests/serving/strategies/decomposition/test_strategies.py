@@ -42,17 +42,40 @@ def test_decompose_searches_for_the_question_and_each_part(demo: Engine) -> None
         (0, None, "question", "open", BOTH),
         (1, 0, "part", "answered", onion),
         (2, 0, "part", "answered", groundwater),
+        (1, 0, "part", "answered", onion),
+        (2, 0, "part", "answered", groundwater),
         (0, None, "question", "answered", BOTH),
     ]
     assert set(_ranked(events)[:2]) == {"DEMO-AGR-002", "DEMO-OCE-002"}
-    assert sorted(model.asked) == ["decompose", *["keywords"] * 6]
+    assert sorted(model.asked) == ["decompose", *["keywords"] * 6, *["respond"] * 2]
     assert [event.stage for event in events if isinstance(event, ModelCall)] == [
         "decompose",
         *["keywords"] * 6,
+        *["step"] * 2,
         "answer",
     ]
     (answer,) = [event for event in events if isinstance(event, Answer)]
     assert (answer.kind, answer.citation_precision) == ("generated", 1.0)
+    last = [event for event in events if isinstance(event, Node) and event.kind == "part"][-2:]
+    assert [(node.answer, node.source) for node in last] == [
+        ("오차는 7.8%였다.", "DEMO-AGR-002"),
+        ("효율은 0.91이었다.", "DEMO-OCE-002"),
+    ]
+
+
+@pytest.mark.parametrize("strategy", ["decompose", "chain"])
+def test_a_search_alone_asks_for_no_answers_that_only_the_final_one_would_use(demo: Engine, strategy: str) -> None:
+    model = ScriptFile("parts" if strategy == "decompose" else "steps")
+    Engine(demo.open_index, model).search(BOTH if strategy == "decompose" else ONION, strategy=strategy)
+    assert "respond" not in model.asked
+
+
+def test_a_part_without_an_answer_is_told_as_such(demo: Engine) -> None:
+    model = ScriptFile("parts")
+    model.say("respond", '{"answer": "", "record": 0}')
+    events = _events(demo, BOTH, "decompose", model)
+    assert {node[3] for node in _nodes(events)[-3:-1]} == {"unanswered"}
+    assert "하위 질문" not in model.streams[0]  # there is nothing to tell
 
 
 def test_decompose_without_a_model_splits_coordinated_questions_only(demo: Engine) -> None:
@@ -91,6 +114,8 @@ def test_chain_fills_a_slot_with_the_words_of_a_record_that_answer_the_earlier_s
     ]
     assert (steps[2].answer, steps[2].source) == ("long Short-Term memory (LSTM)", "DEMO-AGR-002")
     assert model.asked.count("span") == 1  # nobody waits for the last step's
+    assert model.asked.count("respond") == 1
+    assert (steps[3].answer, steps[3].source) == ("효율은 0.91이었다.", "DEMO-OCE-002")
     assert {"DEMO-AGR-002", "DEMO-OCE-002"} <= set(_ranked(events)[:3])
 
 
@@ -118,12 +143,21 @@ def test_rewrite_searches_for_the_question_and_its_rewriting(demo: Engine) -> No
     events = _events(demo, question, "rewrite", ScriptFile("rewrite"))
     assert [node[2:4] for node in _nodes(events)] == [
         ("question", "open"),
-        ("rewrite", "open"),
         ("question", "open"),
+        ("rewrite", "open"),
         ("rewrite", "answered"),
         ("question", "unanswered"),
     ]
     assert _ranked(events)[0] == "DEMO-AGR-002"
+
+
+def test_rewrite_reads_the_best_records_of_a_first_search(demo: Engine) -> None:
+    model = ScriptFile("rewrite")
+    _events(demo, ONION, "rewrite", model)
+    assert model.asked == ["keywords", "keywords", "rewrite", "keywords", "keywords"]
+    ((_, said),) = [each for each in model.told if each[0] == "rewrite"]
+    assert said.count("⟦기록") == 3
+    assert said.endswith(f"질문: {ONION}")
 
 
 def test_rewrite_needs_a_model_and_says_so_before_any_event(demo: Engine) -> None:

@@ -1,0 +1,92 @@
+"""Have a language model judge the records that a results folder's steps were solved from, on RAISE's four levels."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import msgspec
+
+from shrag.evaluation.errors import EvaluationError
+from shrag.evaluation.experiments.spec import Condition
+from shrag.evaluation.judging.record_relevance import (
+    RELEVANCE_FILE,
+    JudgedRecord,
+    LevelShares,
+    StepRecord,
+    level_shares,
+    read_record_relevance,
+    step_records,
+)
+from shrag.evaluation.judging.relevance import judge_relevance
+from shrag.evaluation.reports.result_folder import ResultFolder
+from shrag.indexing.open_index import OpenIndex
+from shrag.models.errors import InvalidOutput
+from shrag.models.language_model import LanguageModel
+from shrag.serving.request import parse_question
+
+
+def judge_records(
+    results: ResultFolder,
+    open_index: Callable[[str, Condition], OpenIndex],
+    model: LanguageModel,
+    most: int = 0,
+    report: Callable[[str, int], None] = lambda stage, done: None,
+) -> list[LevelShares]:
+    """Have ``model`` judge the records of every condition that searches, and return the shares of the levels.
+
+    Each judgement is stored at once, and made once. Of a repeated condition, the first repeat is judged.
+
+    Args:
+        results: The results folder.
+        open_index: Returns the index of a set under a condition, which has the records' texts.
+        model: The judge.
+        most: Pairs of a step and a record of each set and condition that are drawn; 0 for all.
+        report: Called with judge, set and condition, and how many pairs are judged.
+
+    Raises:
+        EvaluationError: No condition found a record.
+        ResultsMismatch: The file of judgements is damaged.
+        ModelError: The judge fails.
+    """
+    known = read_record_relevance(results.folder, model.name)
+    seed = results.experiment.seed
+    found: list[LevelShares] = []
+    with (results.folder / RELEVANCE_FILE).open("a", encoding="utf-8") as stream:
+        for part, condition in results.all_parts():
+            if part.repeat > 1 or condition.peer:
+                continue
+            questions = {topic.qid: topic.text for topic in results.topics(part.set)}
+            pairs = step_records(results.outcomes(part), questions, condition, most, seed)
+            judged: list[JudgedRecord] = []
+            for pair in pairs:
+                key = (part.set, condition.name, pair.qid, pair.step, pair.docid)
+                if key not in known:
+                    index = open_index(part.set, condition)
+                    known[key] = _judge(part.set, condition.name, pair, questions[pair.qid], index, model)
+                    stream.write(msgspec.json.encode(known[key]).decode() + "\n")
+                    stream.flush()
+                judged.append(known[key])
+                report(f"{model.name}: {part.set}/{condition.name}", len(judged))
+            if judged:
+                found.append(level_shares(part.set, condition.name, model.name, judged, seed))
+    if not found:
+        raise EvaluationError(f"{results.folder} has no records to judge: no condition found one.")
+    return found
+
+
+def _judge(
+    set_name: str, condition: str, pair: StepRecord, question: str, index: OpenIndex, model: LanguageModel
+) -> JudgedRecord:
+    (analyzed,) = index.store.fetch([pair.docid])
+    if analyzed is None:
+        raise EvaluationError(
+            f"Index {index.name} has no record {pair.docid}, which the results have: it was built again from other "
+            "records; run the experiment again."
+        )
+    level, reason = None, ""
+    try:
+        judgement = judge_relevance(parse_question(question), analyzed.record, model, pair.text)
+        level, reason = judgement.level, judgement.reason
+    except InvalidOutput as error:
+        reason = str(error)
+    return JudgedRecord(set_name, condition, pair.qid, pair.step, pair.docid, model.name, level, reason)

@@ -1,0 +1,149 @@
+"""The relevance of the records of a results folder by a judge: its file, and the shares of the four levels.
+
+Figure 5 of the RAISE paper shows these shares: how much the records that a step was solved from help to solve it.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+import msgspec
+
+from shrag.corpora.formats.topics import read_text_lines
+from shrag.evaluation.errors import ResultsMismatch
+from shrag.evaluation.experiments.spec import Condition
+from shrag.evaluation.judging.relevance import RelevanceLevel
+from shrag.evaluation.questions.outcome import QuestionOutcome
+from shrag.evaluation.statistics.intervals import Interval, mean_interval
+
+RELEVANCE_FILE = "relevance.jsonl"
+"""The file of all judgements of records, in the results folder."""
+
+STEP_RECORDS = 10
+"""Records of a step that are judged unless the condition sets ``step_records``: those that RAISE solves it from."""
+
+_NAMES: Mapping[RelevanceLevel, str] = {
+    RelevanceLevel.NONE: "not_relevant",
+    RelevanceLevel.SUPERFICIAL: "superficially_relevant",
+    RelevanceLevel.PARTIAL: "partially_relevant",
+    RelevanceLevel.FULL: "fully_relevant",
+}
+
+RELEVANCE_FIGURES = tuple(_NAMES.values())
+"""The names of the measures: the share of a question's judged records at each level."""
+
+
+class StepRecord(NamedTuple):
+    """A record that was found for a step of a question; ``step`` is the number of its node, 0 for the question."""
+
+    qid: str
+    step: int
+    text: str
+    docid: str
+
+
+class JudgedRecord(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """One line of :data:`RELEVANCE_FILE`; ``level`` is None, with the reason, where the reply could not be parsed."""
+
+    set: str
+    condition: str
+    qid: str
+    step: int
+    docid: str
+    judge: str
+    level: RelevanceLevel | None
+    reason: str
+
+    @property
+    def key(self) -> tuple[str, str, str, int, str]:
+        """What was judged."""
+        return self.set, self.condition, self.qid, self.step, self.docid
+
+
+class LevelShares(NamedTuple):
+    """Shares of the judged records of a condition at each level, by the names of :data:`RELEVANCE_FIGURES`."""
+
+    set: str
+    condition: str
+    judge: str
+    scored: int
+    unscored: int
+    shares: Mapping[str, tuple[float, Interval]]
+
+
+def step_records(
+    outcomes: Sequence[QuestionOutcome], questions: Mapping[str, str], condition: Condition, most: int, seed: int
+) -> list[StepRecord]:
+    """Return the records to judge: those of each step or, without steps, the best of the question; ``most`` drawn.
+
+    The drawn ones are those with the smallest SHA-256 of seed, question, step and record; 0 draws all.
+    """
+    given = condition.settings.get("step_records")
+    shown = given if isinstance(given, int) and given else STEP_RECORDS
+    found: list[StepRecord] = []
+    for outcome in outcomes:
+        steps = [node for node in outcome.nodes if node.kind == "step"]
+        for node in steps:
+            found += [StepRecord(outcome.qid, node.number, node.question, docid) for docid in node.docids[:shown]]
+        if not steps:
+            text = questions[outcome.qid]
+            found += [StepRecord(outcome.qid, 0, text, docid) for docid in outcome.top_docids]
+    if most and len(found) > most:
+        order = sorted(found, key=lambda each: hashlib.sha256(f"{seed}\t{tuple(each)}".encode()).digest())
+        drawn = set(order[:most])
+        found = [each for each in found if each in drawn]
+    return found
+
+
+def level_shares(set_name: str, condition: str, judge: str, judged: Sequence[JudgedRecord], seed: int) -> LevelShares:
+    """Return the shares of a condition's records at each level, over all that have one."""
+    levels = [each.level for each in judged if each.level is not None]
+    shares = {
+        name: (sum(found == level for found in levels) / len(levels), _interval(levels, level, seed))
+        for level, name in _NAMES.items()
+        if levels
+    }
+    return LevelShares(set_name, condition, judge, len(levels), len(judged) - len(levels), shares)
+
+
+def relevance_figures(judged: Sequence[JudgedRecord]) -> dict[str, dict[str, float]]:
+    """Return figure → qid → share of the question's judged records at that level; empty without any."""
+    levels: dict[str, list[RelevanceLevel]] = {}
+    for each in judged:
+        if each.level is not None:
+            levels.setdefault(each.qid, []).append(each.level)
+    return {
+        name: {qid: found.count(level) / len(found) for qid, found in levels.items()}
+        for level, name in _NAMES.items()
+        if levels
+    }
+
+
+def read_record_relevance(folder: Path, judge: str) -> dict[tuple[str, str, str, int, str], JudgedRecord]:
+    """Return what ``judge`` has judged, by its key; raise ``ResultsMismatch`` where the file is damaged."""
+    return {each.key: each for each in _read(folder / RELEVANCE_FILE) if each.judge == judge}
+
+
+def _interval(levels: Sequence[RelevanceLevel], level: RelevanceLevel, seed: int) -> Interval:
+    return mean_interval([float(found == level) for found in levels], seed=seed)
+
+
+def _read(path: Path) -> Iterator[JudgedRecord]:
+    """Yield the stored judgements, after truncating an incomplete last line."""
+    if not path.exists():
+        return
+    data = path.read_bytes()
+    complete = data[: data.rfind(b"\n") + 1]
+    if len(complete) < len(data):
+        path.write_bytes(complete)
+    for number, text in read_text_lines(path):
+        try:
+            yield msgspec.json.decode(text, type=JudgedRecord)
+        except msgspec.MsgspecError as error:
+            raise ResultsMismatch(
+                f"{path} line {number} is not a judgement ({error}): delete the line, or the file to have all records "
+                "judged again."
+            ) from None

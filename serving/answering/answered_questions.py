@@ -1,0 +1,79 @@
+"""Answers to sub-questions in the prompt of the final answer: as notes, with the records that they rest on."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from shrag.indexing.analyzed_record import AnalyzedRecord
+from shrag.serving.answering.extractive import EVIDENCE
+from shrag.serving.llm.structured_call import LONGEST_TEXT, remove_fence_marks
+from shrag.serving.request import AnswerLanguage
+
+LONGEST_EVIDENCE = EVIDENCE * LONGEST_TEXT
+"""Characters of all records of a prompt beyond the first :data:`EVIDENCE`: what so many may take at most, so that the
+context that ``shrag plan`` counts on is enough."""
+
+LONGEST_NOTES = 4_000
+"""Characters of the notes; further sub-questions are left out."""
+
+_NOTE = {
+    "ko": "하위 질문 {number}: {question}\n답: {answer}",
+    "en": "Sub-question {number}: {question}\nAnswer: {answer}",
+}
+_NOT_FOUND = {"ko": "찾지 못했다.", "en": "not found."}
+_CITATION = re.compile(r"\s*\[\d+\]")
+
+
+class AnsweredQuestion(NamedTuple):
+    """A sub-question, its answer, empty where none was found, and the docid of the record that this rests on."""
+
+    question: str
+    answer: str
+    docid: str
+
+
+def choose_evidence(ranked: Sequence[AnalyzedRecord], answered: Sequence[AnsweredQuestion]) -> list[AnalyzedRecord]:
+    """Return the records of the final prompt, in the order of the ranking.
+
+    They are the best record, those that the answers rest on, and the next best up to :data:`EVIDENCE`. Of more than
+    that, only as many as :data:`LONGEST_EVIDENCE` allows.
+    """
+    sources = {each.docid for each in answered if each.answer}
+    wanted = [*ranked[:1], *(each for each in ranked[1:] if each.record.docid in sources)]
+    wanted += [each for each in ranked if each not in wanted][: max(0, EVIDENCE - len(wanted))]
+    chosen: list[AnalyzedRecord] = []
+    length = 0
+    for each in wanted:
+        length += min(len(each.record.text), LONGEST_TEXT)
+        if len(chosen) < EVIDENCE or length <= LONGEST_EVIDENCE:
+            chosen.append(each)
+    docids = {each.record.docid for each in chosen}
+    return [each for each in ranked if each.record.docid in docids]
+
+
+def answered_text(
+    answered: Sequence[AnsweredQuestion], evidence: Sequence[AnalyzedRecord], language: AnswerLanguage
+) -> str:
+    r"""Return the sub-questions with their answers as a prompt shows them; empty where none was answered.
+
+    The number behind an answer is that of its record in ``evidence``, counted from 1. Numbers that an answer has itself
+    are of other records and left out.
+
+    >>> known, unknown = AnsweredQuestion("How heavy?", "Two tons [3].", ""), AnsweredQuestion("How old?", "", "")
+    >>> answered_text([known, unknown], [], "en")
+    'Sub-question 1: How heavy?\nAnswer: Two tons.\n\nSub-question 2: How old?\nAnswer: not found.'
+    """
+    if not any(each.answer for each in answered):
+        return ""
+    numbers = {each.record.docid: f" [{number}]" for number, each in enumerate(evidence, 1)}
+    notes: list[str] = []
+    for number, each in enumerate(answered, 1):
+        text = _CITATION.sub("", each.answer)
+        answer = text + numbers.get(each.docid, "") if text else _NOT_FOUND[language]
+        notes.append(_NOTE[language].format(number=number, question=each.question, answer=answer))
+        if sum(map(len, notes)) > LONGEST_NOTES:
+            notes.pop()
+            break
+    return remove_fence_marks("\n\n".join(notes))
