@@ -8,6 +8,7 @@ BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check
 # Set on the command line only: some shells export a HOST of their own.
 CORPUS := demo
+ENCODER :=
 EXPERIMENT := shrag-figure-3 keywords retrieval peers strategies answers
 HOST := 127.0.0.1
 PORT := 8080
@@ -18,18 +19,20 @@ export SHRAG_HOME ?= var
 # Bytecode is written whatever the shell says: else each process that a test starts would compile everything again.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: help setup setup-gpu setup-vllm index serve test quick test-vllm soak mutants check fix openapi evaluate bench bench-gpu java load clean
+.PHONY: help setup setup-models setup-gpu setup-vllm index serve test quick test-vllm test-pyserini soak mutants check fix openapi evaluate bench bench-gpu java load clean
 
 help: ## list the targets
-	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-10s %s\n", $$1, $$2}'
+	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-13s %s\n", $$1, $$2}'
 
 setup: $(VENV)/.lean ## install what searching and serving need (no torch; under 1 GB)
 
 setup-gpu: .venv-gpu/.gpu ## install torch, encoders and FAISS for a GPU, in .venv-gpu
 
-index: setup ## read and index CORPUS (default: demo, the project's own records)
+setup-models: $(VENV)/.models ## install torch, encoders and FAISS for processors, in the environment of make setup
+
+index: setup ## index CORPUS (default: demo), with vectors by ENCODER or by the one encoder in SHRAG_HOME/weights
 	@if [ "$(CORPUS)" = demo ]; then $(BIN)/shrag corpus add demo --format scienceon corpora/demo/records.jsonl; fi
-	@$(BIN)/shrag index $(CORPUS)
+	@$(BIN)/shrag index $(CORPUS) $(if $(ENCODER),--encoder $(ENCODER))
 
 serve: setup ## serve CORPUS at http://HOST:PORT, indexing it first where it is not
 	@if [ ! -e "$(SHRAG_HOME)/indexes/$(CORPUS)/CURRENT" ]; then $(MAKE) --no-print-directory index; fi
@@ -39,13 +42,16 @@ test: $(VENV)/.dev ## run the tests
 	$(BIN)/python -m pytest --numprocesses=auto --dist=loadfile
 
 quick: $(VENV)/.dev ## run most tests in under a minute, for use while working: no browser, no process, nothing slow
-	$(BIN)/python -m pytest --numprocesses=auto --dist=loadfile -m "not (browser or data or process or slow or soak or vllm)"
+	$(BIN)/python -m pytest --numprocesses=auto --dist=loadfile -m "not (browser or data or process or slow or soak or vllm or pyserini)"
 
 soak: $(VENV)/.dev ## run the tests that take minutes: kills, full disks, damage, load (SHRAG_SOAK_MINUTES=5)
 	$(BIN)/python -m pytest -m soak --hypothesis-profile=soak
 
 test-vllm: $(VENV)/.dev .venv-vllm/.done ## run the tests that ask a real vLLM (its CPU build; 3.4 GB of packages)
 	SHRAG_VLLM_PYTHON=$(CURDIR)/.venv-vllm/bin/python $(BIN)/python -m pytest -m "vllm and not soak" tests/vllm tests/contracts
+
+test-pyserini: .venv-pyserini/.done ## run the tests that use Pyserini's own classes (2.5 GB of packages)
+	.venv-pyserini/bin/python -m pytest -m pyserini tests/contracts/test_search_engine.py tests/indexing/lexical/test_pyserini_searcher.py
 
 mutants: $(VENV)/.dev ## try 300 small mistakes in the source and list those that no test finds, for hours (MUTANTS="--count 30")
 	$(BIN)/python -m bench.mutants $(MUTANTS)
@@ -107,6 +113,11 @@ $(VENV)/.dev: $(VENV)/.lean
 	@$(PIP) install --quiet --no-warn-conflicts --constraint constraints.txt --editable '.[dev]'
 	@touch $@
 
+$(VENV)/.models: $(VENV)/.lean
+	@echo "Adding torch, sentence-transformers and FAISS: some 2 GB."
+	@$(PIP) install --quiet --no-warn-conflicts --constraint constraints.txt --editable '.[models,cpu]'
+	@touch $@
+
 $(VENV)/.evaluation: $(VENV)/.lean
 	@echo "Adding what plots and peers need."
 	@$(PIP) install --quiet --no-warn-conflicts --constraint constraints.txt --editable '.[evaluation,peers]'
@@ -124,6 +135,13 @@ setup-vllm: .venv-vllm-gpu/.done ## install vLLM for NVIDIA GPUs, for `[llm] com
 	@echo "Setting up .venv-vllm: 3.4 GB of packages, about two minutes."
 	@$(PYTHON) -m venv .venv-vllm
 	@.venv-vllm/bin/python -m pip --disable-pip-version-check install --quiet --require-hashes --no-deps --requirement $<
+	@touch $@
+
+# An environment of its own: Pyserini declares torch, transformers and more, which SHRAG's other parts do not need.
+.venv-pyserini/.done: pyproject.toml constraints.txt
+	@echo "Setting up .venv-pyserini: 2.5 GB of packages, some minutes."
+	@$(PYTHON) -m venv .venv-pyserini
+	@.venv-pyserini/bin/python -m pip --disable-pip-version-check install --quiet --constraint constraints.txt --editable '.[pyserini]' hypothesis pytest
 	@touch $@
 
 # An environment of its own: FAISS for a GPU and FAISS for processors, which tests use, overwrite each other.

@@ -109,12 +109,13 @@ def main() -> None:
     def work() -> None:
         with tempfile.TemporaryDirectory(prefix="shrag-mutants-") as folder:
             tree = copy_tree(Path(folder))
+            broken: set[str] = set()
             while time.monotonic() < end:
                 try:
                     mutant = waiting.get_nowait()
                 except Empty:
                     return
-                outcome = try_mutant(tree, mutant)
+                outcome = try_mutant(tree, mutant, broken)
                 with writing, chosen.output.open("a", encoding="utf-8") as file:
                     done[mutant] = outcome
                     file.write(json.dumps(asdict(outcome), ensure_ascii=False) + "\n")
@@ -211,8 +212,11 @@ def copy_tree(folder: Path) -> Path:
     return tree
 
 
-def try_mutant(tree: Path, mutant: Mutant) -> Outcome:
-    """Make the mistake in ``tree``, run the tests in stages until one fails, and take it back."""
+def try_mutant(tree: Path, mutant: Mutant, broken: set[str]) -> Outcome:
+    """Make the mistake in ``tree``, run the tests in stages until one fails, and take it back.
+
+    ``broken`` are tests that fail without a mistake too: they are not run, and those that turn out so are added.
+    """
     file = tree / mutant.path
     source = file.read_text(encoding="utf-8")
     mutated = _mutated(source, mutant)
@@ -222,14 +226,20 @@ def try_mutant(tree: Path, mutant: Mutant) -> Outcome:
     stages = _stages(tree, mutant.path)
     for stage, files in stages.items():
         selection = QUICK if stages["mirror"] and stage in {"importing", "beside"} else SELECTION
-        file.write_text(mutated, encoding="utf-8")
-        try:
-            failure = run_tests(tree, files, built, selection) if files else ""
-        finally:
-            file.write_text(source, encoding="utf-8")
-        # The same over the source as it is: what fails or does not end there too has found nothing.
-        if failure and not run_tests(tree, [failure] if "::" in failure else files, built, selection):
-            found = f"{stage}: {failure}"
+        while files:
+            file.write_text(mutated, encoding="utf-8")
+            try:
+                failure = run_tests(tree, files, built, selection, broken)
+            finally:
+                file.write_text(source, encoding="utf-8")
+            # The same over the source as it is: what fails or does not end there too has found nothing.
+            if failure and not run_tests(tree, [failure] if "::" in failure else files, built, selection):
+                found = f"{stage}: {failure}"
+            elif "::" in failure and failure not in broken:
+                broken.add(failure)
+                continue
+            break
+        if found:
             break
     return Outcome(mutant, found, time.monotonic() - start, _change(source, mutated))
 
@@ -271,7 +281,13 @@ def _stages(tree: Path, path: str) -> dict[str, list[str]]:
     return {stage: [str(file.relative_to(tree)) for file in files] for stage, files in stages.items()}
 
 
-def run_tests(tree: Path, tests: Sequence[str], built: Path | None = None, selection: str = SELECTION) -> str:
+def run_tests(
+    tree: Path,
+    tests: Sequence[str],
+    built: Path | None = None,
+    selection: str = SELECTION,
+    left_out: Iterable[str] = (),
+) -> str:
     """Return the first test that failed, or what else went wrong, or nothing where all passed.
 
     ``built`` is a folder for what tests build once, where the mutant does not change that.
@@ -283,7 +299,7 @@ def run_tests(tree: Path, tests: Sequence[str], built: Path | None = None, selec
         built.mkdir(exist_ok=True)
         environment["SHRAG_BUILT_ONCE"] = str(built)
     with subprocess.Popen(
-        [*command, f"--basetemp={temporary}", *tests],
+        [*command, f"--basetemp={temporary}", *(f"--deselect={test}" for test in left_out), *tests],
         cwd=tree, env=environment, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, start_new_session=True,
     ) as process:  # fmt: skip
         resource.prlimit(process.pid, resource.RLIMIT_DATA, (MEMORY, MEMORY))

@@ -43,12 +43,19 @@ class AnalyzedRecord(msgspec.Struct, frozen=True, dict=True):
 
 
 class PackedRecord(msgspec.Struct, frozen=True, array_like=True, tag=True):
-    """An analyzed record for Lucene: the terms of both fields, joined, and the :class:`AnalyzedRecord` as JSON."""
+    """An analyzed record for Lucene.
+
+    Attributes:
+        docid: Its identifier.
+        title: The terms of the title, joined by spaces.
+        contents: A line with the terms of the title, and one for each sentence.
+        raw: The record as JSON, on one line.
+    """
 
     docid: str
     title: str
     contents: str
-    stored: bytes
+    raw: str
 
 
 def analyze_record(
@@ -67,12 +74,18 @@ def analyze_record(
 
 def pack_record(analyzed: AnalyzedRecord) -> PackedRecord:
     """Pack a record for Lucene."""
-    contents = " ".join([analyzed.title, *analyzed.sentences])
-    return PackedRecord(analyzed.record.docid, analyzed.title, contents, msgspec.json.encode(analyzed))
+    contents = "\n".join([analyzed.title, *analyzed.sentences])
+    return PackedRecord(analyzed.record.docid, analyzed.title, contents, msgspec.json.encode(analyzed.record).decode())
 
 
-decode_record: Callable[[bytes], AnalyzedRecord] = msgspec.json.Decoder(AnalyzedRecord).decode
-"""Decode the stored bytes of a :class:`PackedRecord`."""
+_decode_raw = msgspec.json.Decoder(Record).decode
+
+
+def decode_record(stored: bytes) -> AnalyzedRecord:
+    """Decode ``raw``, a newline and ``contents`` of a :class:`PackedRecord`, in UTF-8."""
+    raw, _, contents = stored.partition(b"\n")
+    title, *sentences = contents.decode().split("\n")
+    return AnalyzedRecord(_decode_raw(raw), title, tuple(sentences))
 
 
 def to_passage(analyzed: AnalyzedRecord) -> Passage:

@@ -21,9 +21,10 @@ from shrag.indexing.glossary.store import Glossary
 from shrag.indexing.lexical.calibration import FILE as CALIBRATION
 from shrag.indexing.lexical.calibration import ConfidenceCalibration, read_calibration
 from shrag.indexing.lexical.jvm import start_java
+from shrag.indexing.lexical.pyserini_searcher import PyseriniSearcher
 from shrag.indexing.lexical.schema import FOLDER
 from shrag.indexing.lexical.searcher import LuceneSearcher
-from shrag.indexing.search_engine import SearchEngine
+from shrag.indexing.search_engine import EngineName, SearchEngine
 from shrag.indexing.storage.checksums import Verify
 from shrag.indexing.storage.generations import (
     check_files,
@@ -33,9 +34,8 @@ from shrag.indexing.storage.generations import (
     read_generation,
 )
 from shrag.indexing.storage.manifest import IndexManifest
-from shrag.indexing.storage.vector_card import FILE as VECTORS_FILE
 from shrag.indexing.storage.vector_card import FOLDER as VECTORS
-from shrag.indexing.storage.vector_card import VectorCard, check_vector_card, derived_folder, weights_folder
+from shrag.indexing.storage.vector_card import VectorCard, check_vector_card, weights_folder
 from shrag.indexing.vectors.vector_index import VectorIndex
 
 _RETRY_SECONDS = 1.0
@@ -166,6 +166,7 @@ def open_index(
     first_question: str | None = None,
     verify: Verify = "full",
     generation: int | None = None,
+    engine: EngineName = "lucene",
 ) -> OpenIndex:
     """Open a generation of an index.
 
@@ -176,9 +177,11 @@ def open_index(
             in the background, which loads Kiwi only if the token store lacks one of its words.
         verify: ``full`` to verify the checksums before the index is opened, ``quick`` to do it in the background.
         generation: The generation, None for the current one.
+        engine: The engine of lexical search; a process uses one of them.
 
     Raises:
         IndexMissing: There is no such index.
+        DependencyMissing: The engine is not installed.
         CorpusError: ``name`` is not a valid name.
         IndexDamaged: A file is missing or does not have its checksum, or Lucene's files are another generation's.
         IndexMismatch: It was built by another format, analyzer or type of encoder.
@@ -186,11 +189,11 @@ def open_index(
     index = indexes / check_name(name)
     if generation is not None:
         folder, manifest = generation_folder(index, generation), read_generation(index, generation)
-        return _open_generation(name, folder, manifest, first_question, verify)
+        return _open_generation(name, folder, manifest, first_question, verify, engine)
     while True:
         folder, manifest = current_generation(index)
         try:
-            return _open_generation(name, folder, manifest, first_question, verify)
+            return _open_generation(name, folder, manifest, first_question, verify, engine)
         except IndexingError:
             # A build may have removed this generation meanwhile: open the one that is current now.
             if read_current(index)[0] == manifest.generation:
@@ -203,7 +206,12 @@ def open_generation(folder: Path, manifest: IndexManifest, verify: Verify = "ful
 
 
 def _open_generation(
-    name: str, folder: Path, manifest: IndexManifest, first_question: str | None, verify: Verify
+    name: str,
+    folder: Path,
+    manifest: IndexManifest,
+    first_question: str | None,
+    verify: Verify,
+    engine: EngineName = "lucene",
 ) -> OpenIndex:
     checksums = ChecksumVerifier(folder, manifest, verify)
     token_store = TokenStore(folder / TOKEN_STORE)
@@ -211,8 +219,7 @@ def _open_generation(
     check_analyzer(name, manifest, analyzer.fingerprint)
     _check_vectors(name, manifest)
     threading.Thread(target=_warm_up, args=(analyzer, first_question), name="warm-up", daemon=True).start()
-    start_java()
-    searcher = LuceneSearcher(folder / FOLDER, manifest.bm25)
+    searcher = _open_searcher(engine, folder / FOLDER, manifest)
     data = searcher.commit_data()
     if data.get("corpus") != manifest.source.fingerprint or data.get("records") != str(manifest.records):
         searcher.close()
@@ -221,7 +228,7 @@ def _open_generation(
             f"build it again with `shrag index {name} --force`."
         )
     vectors = manifest.vectors
-    dense = _dense(name, folder, manifest, vectors, analyzer, searcher) if vectors else None
+    dense = _dense(name, folder, vectors, analyzer, searcher) if vectors else None
     glossary = Glossary(folder / GLOSSARY)
     files = (searcher, token_store, glossary, checksums)
     return OpenIndex(
@@ -238,14 +245,17 @@ def _open_generation(
     )
 
 
+def _open_searcher(engine: EngineName, folder: Path, manifest: IndexManifest) -> LuceneSearcher | PyseriniSearcher:
+    if engine == "pyserini":
+        return PyseriniSearcher(folder, manifest.bm25)
+    start_java()
+    return LuceneSearcher(folder, manifest.bm25)
+
+
 def _dense(
-    name: str, folder: Path, manifest: IndexManifest, card: VectorCard, analyzer: Analyzer, rows: LuceneSearcher
+    name: str, folder: Path, card: VectorCard, analyzer: Analyzer, rows: LuceneSearcher | PyseriniSearcher
 ) -> VectorIndex:
-    indexes = folder.parent.parent
-    file = manifest.files.get(f"{VECTORS}/{VECTORS_FILE}")
-    # Named by the checksum of the vectors, so that indexes with the same vectors share the file.
-    ann_file = derived_folder(indexes) / f"{file.sha256}.ivf" if file else None
-    return VectorIndex(name, card, folder / VECTORS, analyzer, rows, weights_folder(indexes), ann_file)
+    return VectorIndex(name, card, folder / VECTORS, analyzer, rows, weights_folder(folder.parent.parent))
 
 
 def uncached_analyzer(folder: Path) -> Analyzer:

@@ -4,9 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import NamedTuple, Protocol
+from typing import Literal, NamedTuple, Protocol
 
 from shrag.indexing.query import Query
+
+EngineName = Literal["lucene", "pyserini"]
+"""``lucene`` is the default; ``pyserini`` searches the same index by Pyserini's classes."""
 
 
 class Hit(NamedTuple):

@@ -12,6 +12,7 @@ from pathlib import Path
 from shrag.corpora.records import Record
 from shrag.indexing.errors import IndexDamaged
 from shrag.indexing.open_index import OpenIndex, open_index
+from shrag.indexing.search_engine import EngineName
 from shrag.indexing.storage.checksums import Verify
 from shrag.indexing.storage.manifest import manifest_digest
 from shrag.indexing.storage.vector_card import weights_folder
@@ -277,6 +278,7 @@ def open_engine(
     min_confidence: float | None = None,
     cache: AnswerCache | None = None,
     generation: int | None = None,
+    engine: EngineName = "lucene",
 ) -> Engine:
     """Open the index ``name`` as an engine.
 
@@ -285,7 +287,7 @@ def open_engine(
     :func:`~shrag.indexing.open_index.open_index`.
     """
     check_reranker(reranker, min_score)
-    index = open_index(indexes, name, first_question, verify, generation)
+    index = open_index(indexes, name, first_question, verify, generation, engine)
     try:
         ranker = open_reranker(reranker, index, weights_folder(indexes), min_score)
         return Engine(index, model, ranker, cache, min_confidence)

@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from shrag.indexing.search_engine import EngineName
     from shrag.indexing.storage.checksums import Verify
     from shrag.models.language_model import LanguageModel
     from shrag.serving.engine import Engine
@@ -33,12 +34,15 @@ def open(
     reranker: str = "auto",
     min_score: float | None = None,
     min_confidence: float | None = None,
+    engine: EngineName = "lucene",
 ) -> Engine:
     """Open the index of that name under ``home`` (default: ``$SHRAG_HOME``, else ``var``) for questions.
 
     With a ``model`` (:class:`shrag.models.chat.client.OpenAIModel`) it chooses the keywords and writes the answers.
     Records are ranked by the ``reranker`` (:func:`shrag.serving.retrieval.rerankers.open_reranker`).
     A question is refused where the confidence that a record answers it is below ``min_confidence`` (None: the index's).
+
+    Words are searched by the ``engine``, ``pyserini`` for a comparison with Pyserini.
 
     Every byte of it is checked first; with ``verify="quick"`` while questions are answered already.
 
@@ -55,4 +59,5 @@ def open(
         reranker=reranker,
         min_score=min_score,
         min_confidence=min_confidence,
+        engine=engine,
     )

@@ -53,7 +53,7 @@ def command(ctx: click.Context) -> None:
     metavar="lsa|gte|NAME|PATH|none",
     help="Vectors for `--strategy hybrid` and `--reranker vectors`: lsa is computed from the corpus; gte and others "
     "are models with weights under SHRAG_HOME/weights or at PATH; gte:256 gives shorter vectors.  "
-    "[default: that of the current index, none for a new one]",
+    "[default: that of the current index, else the only one with weights under SHRAG_HOME/weights]",
 )
 @click.option("--force", is_flag=True, help="Build even if the current index is up to date.")
 @click.option("--update", is_flag=True, help="Write only the records that the corpus added, changed and deleted.")
@@ -98,6 +98,7 @@ def build(
     from shrag.indexing.build.incremental import update_index
     from shrag.indexing.build.job import BuildOptions
     from shrag.indexing.glossary.corrections import read_corrections
+    from shrag.indexing.storage.vector_card import AUTO
 
     if force and update:
         raise click.UsageError("--force builds the whole index, --update only what changed: choose one.")
@@ -125,7 +126,7 @@ def build(
                 name,
                 dictionary=words,
                 corrections=corrections,
-                encoder=encoder,
+                encoder=encoder or AUTO,
                 force=force,
                 options=options,
             )

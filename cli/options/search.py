@@ -11,6 +11,7 @@ import click
 
 from shrag.cli.options.model import configured_model, no_model_option
 from shrag.cli.settings import Home
+from shrag.indexing.search_engine import EngineName
 from shrag.indexing.storage.checksums import Verify
 from shrag.serving.engine import Engine, open_engine
 from shrag.serving.errors import UnknownStrategy
@@ -59,6 +60,14 @@ verify_option = click.option(
     help="full: check every byte of the index first; quick: check names and sizes, and the bytes while answering.",
 )
 
+engine_option = click.option(
+    "--engine",
+    type=click.Choice(get_args(EngineName)),
+    default="lucene",
+    show_default=True,
+    help="lucene, or pyserini: Pyserini's own classes over the same index, for comparison (extra pyserini).",
+)
+
 set_option = click.option(
     "--set",
     "settings",
@@ -74,7 +83,8 @@ def reranker_options(command: _Command) -> _Command:
         "--reranker",
         default="auto",
         show_default=True,
-        help="auto; lexical; vectors (the index's own); cross-encoder, or the name or folder of one.",
+        help="auto; lexical; vectors (the index's own); encoder (of the candidates); cross-encoder, or the name or "
+        "folder of one.",
     )
     min_score = click.option(
         "--min-score", type=click.FloatRange(0, 1), help="Leave out records that a cross-encoder scores lower."
@@ -115,6 +125,7 @@ class SearchOptions:
     min_score: float | None
     no_model: bool
     verify: Verify
+    engine: EngineName
 
     def open_engine(self, home: Home, name: str, question: str | None = None) -> Engine:
         """Open the index ``name`` with the configured language model; ``question`` is the first to be asked."""
@@ -127,11 +138,18 @@ class SearchOptions:
             model=model,
             reranker=self.reranker,
             min_score=self.min_score,
+            engine=self.engine,
         )
 
 
 search_options = option_group(
-    SearchOptions, strategy_option, keyword_order_option, reranker_options, no_model_option, verify_option
+    SearchOptions,
+    strategy_option,
+    keyword_order_option,
+    reranker_options,
+    no_model_option,
+    verify_option,
+    engine_option,
 )
 """Adds the options that ``ask``, ``search`` and ``run`` share, as one ``options: SearchOptions``."""
 

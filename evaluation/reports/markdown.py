@@ -296,6 +296,18 @@ def _time_lines(times: Sequence[PartTimes]) -> Iterator[str]:
         yield f"Median milliseconds per question: {', '.join(timed)}."
 
 
+def depths_text(depths: Mapping[str, tuple[int, int]]) -> str:
+    """Return how many hits the queries of each part were asked for, parts with the same numbers together.
+
+    >>> depths_text({"demo/or": (10, 10), "demo/and": (10, 10), "demo/deep": (100, 150)})
+    '10: demo/or, demo/and; 100 to 150: demo/deep'
+    """
+    parts: dict[str, list[str]] = {}
+    for stem, (least, most) in depths.items():
+        parts.setdefault(str(least) if least == most else f"{least} to {most}", []).append(stem)
+    return "; ".join(f"{asked}: {', '.join(stems)}" for asked, stems in parts.items())
+
+
 def card_facts(card: RunCard) -> Iterator[tuple[str, str]]:
     """Yield the card's fields as pairs of name and text, in display order."""
     identity = card.identity
@@ -317,6 +329,8 @@ def card_facts(card: RunCard) -> Iterator[tuple[str, str]]:
         yield f"index {name}", _index_text(index)
     yield "prompts", identity.prompts
     yield "language model", f"{identity.model.name}, {identity.model.fingerprint}" if identity.model.name else "none"
+    if card.depths:
+        yield "hits of each query", depths_text(card.depths)
     for name, model in identity.models.items():
         yield f"language model {name}", f"{model.name}, {model.fingerprint}"
     yield "versions", ", ".join(f"{name} {version}" for name, version in identity.versions.items())

@@ -34,6 +34,7 @@ from shrag.indexing.build.checkpoints import (
     run_steps,
     start_workspace,
 )
+from shrag.indexing.build.default_encoder import default_encoder
 from shrag.indexing.build.derived_steps import derived_steps, rejected_docids
 from shrag.indexing.build.final_checks import check_build
 from shrag.indexing.build.job import BuildJob, BuildOptions, IndexChoices, make_plan
@@ -66,8 +67,9 @@ from shrag.indexing.storage.generations import (
     set_current,
 )
 from shrag.indexing.storage.manifest import FORMAT_VERSION, IndexManifest
+from shrag.indexing.storage.vector_card import AUTO, NO_ENCODER, canonical_encoder, load_vector_card, weights_folder
 from shrag.indexing.storage.vector_card import FOLDER as VECTORS
-from shrag.indexing.storage.vector_card import NO_ENCODER, canonical_encoder, load_vector_card, weights_folder
+from shrag.indexing.vectors.faiss_index import has_faiss
 from shrag.models.errors import ModelError
 
 _UNRELATED = (DiskFull, TooManyRejectedRecords, DependencyMissing, CorpusError, ModelError, MemoryError)
@@ -100,8 +102,9 @@ def build_index(
         bm25: The parameters of BM25, None for the default ones.
         dictionary: The user's words, None for those of the current generation.
         corrections: The user's corrections of the glossary, None for those of the current generation, empty for none.
-        encoder: The encoder of the vectors (:func:`~shrag.indexing.storage.vector_card.canonical_encoder`), None for
-            that of the current generation, ``none`` for no vectors.
+        encoder: The encoder of the vectors (:func:`~shrag.indexing.storage.vector_card.canonical_encoder`), ``none``
+            for no vectors; None for that of the current generation; ``auto`` for that or, where it has none,
+            :func:`~shrag.indexing.build.default_encoder.default_encoder`.
         force: Build even if the current index is up to date.
         options: Options that do not change the result.
 
@@ -117,14 +120,14 @@ def build_index(
         ModelError: The encoder cannot be loaded.
         CorpusError: The corpus cannot be read.
     """
-    index = indexes / name
+    index, options = indexes / name, options or BuildOptions()
     chosen = None if encoder is None else canonical_encoder(encoder)
     try:
         with hold_corpus(corpora, name) as source, disk_errors(index), lock_folder(index):
             choices = IndexChoices(
                 dictionary=_inherited_dictionary(index) if dictionary is None else dictionary,
                 corrections=_inherited_corrections(index) if corrections is None else corrections,
-                encoder=_inherited_encoder(index) if chosen is None else chosen,
+                encoder=_encoder(chosen, index, weights_folder(indexes), options),
                 weights=weights_folder(indexes),
             )
             analyzer, parameters = analyzer_fingerprint(choices.dictionary), bm25 or Bm25()
@@ -134,7 +137,7 @@ def build_index(
                 return current, False
             plan = make_plan(source, analyzer, parameters, choices, component_versions())
             records = corpora / name / source.records_file
-            return _build(index, source, records, plan, choices, options or BuildOptions()), True
+            return _build(index, source, records, plan, choices, options), True
     except FolderBusy as busy:
         raise IndexingError(str(busy)) from None
 
@@ -202,10 +205,17 @@ def _up_to_date(
         and manifest.analyzer == analyzer
         and manifest.bm25 == parameters
         and (manifest.vectors.settings if manifest.vectors else "") == choices.settings()
+        and not _lacks_faiss(manifest)
         and GLOSSARY in manifest.files
         and stored_corrections(folder) == choices.corrections
     )
     return manifest if same else None
+
+
+def _lacks_faiss(manifest: IndexManifest) -> bool:
+    """Return whether the FAISS index of the vectors was left out, for lack of FAISS, and could be built now."""
+    card = manifest.vectors
+    return card is not None and card.faiss is None and card.rows * card.dimension > 0 and has_faiss()
 
 
 def _build(
@@ -286,6 +296,16 @@ def _inherited_dictionary(index: Path) -> UserDictionary:
 def _inherited_corrections(index: Path) -> bytes:
     folder = _folder_with(index, CORRECTIONS, "--glossary FILE, an empty one to build without them")
     return stored_corrections(folder) if folder else b""
+
+
+def _encoder(chosen: str | None, index: Path, weights: Path, options: BuildOptions) -> str:
+    """Return the encoder of a canonical choice, None for the current generation's."""
+    if chosen is not None and chosen != AUTO:
+        return chosen
+    inherited = _inherited_encoder(index)
+    if chosen == AUTO and inherited == NO_ENCODER:
+        return default_encoder(index.name, weights, options.notify)
+    return inherited
 
 
 def _inherited_encoder(index: Path) -> str:

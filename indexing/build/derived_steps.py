@@ -29,8 +29,9 @@ from shrag.indexing.lexical.schema import FOLDER
 from shrag.indexing.lexical.searcher import LuceneSearcher
 from shrag.indexing.maintenance import golden_queries as golden
 from shrag.indexing.storage.vector_card import CARD_FILE as VECTOR_CARD
+from shrag.indexing.storage.vector_card import ENCODER_FOLDER, FAISS_CARD_FILE, FAISS_FILE, NO_ENCODER, save_vector_card
+from shrag.indexing.storage.vector_card import FILE as VECTORS_FILE
 from shrag.indexing.storage.vector_card import FOLDER as VECTORS
-from shrag.indexing.storage.vector_card import NO_ENCODER, save_vector_card
 
 REJECTS = "rejects.jsonl"
 """Name of the file of rejected records: JSON lines with docid and reason."""
@@ -62,8 +63,10 @@ def derived_steps(job: BuildJob) -> tuple[BuildStep, ...]:
         BuildStep("calibration", (f"index/{CALIBRATION}",), timed("calibration", write_index_calibration)),
     ]
     if job.choices.encoder != NO_ENCODER:
-        outputs = (f"index/{VECTORS}", f"stage/{VECTOR_CARD}")
+        outputs = (f"index/{VECTORS}/{VECTORS_FILE}", f"index/{VECTORS}/{ENCODER_FOLDER}", f"stage/{VECTOR_CARD}")
         steps.append(BuildStep("vectors", outputs, timed("vectors", _write_vectors)))
+        faiss_outputs = (f"index/{VECTORS}/{FAISS_FILE}", f"stage/{FAISS_CARD_FILE}")
+        steps.append(BuildStep("faiss", faiss_outputs, timed("FAISS", _write_faiss)))
     return tuple(steps)
 
 
@@ -132,6 +135,12 @@ def write_index_calibration(job: BuildJob) -> None:
     ):
         analyzer = KoreanEnglishAnalyzer(store, job.choices.dictionary)
         write_calibration(index / CALIBRATION, calibrate(searcher, parameters, analyzer, glossary))
+
+
+def _write_faiss(job: BuildJob) -> None:
+    from shrag.indexing.build.vectors_step import build_faiss
+
+    build_faiss(job.workspace.index, job.workspace.stage, job.options.notify)
 
 
 def _write_vectors(job: BuildJob) -> None:

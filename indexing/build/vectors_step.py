@@ -1,4 +1,4 @@
-"""Build step of the vectors: encode every document, or copy its vector from the current generation.
+"""Build steps of the vectors: encode every document, or copy its vector from the current generation; the FAISS index.
 
 Only the vectors of a model are reused: LSA is fit on all documents anew, so all of its vectors change.
 """
@@ -9,16 +9,19 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing, contextmanager
 from pathlib import Path
 
+import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
+from shrag.corpora.files import write_atomically
 from shrag.indexing.analysis.analyzer import Analyzer
 from shrag.indexing.errors import IndexDamaged, IndexMismatch, IndexMissing
 from shrag.indexing.lexical.schema import FOLDER as LUCENE
 from shrag.indexing.lexical.searcher import LuceneSearcher
 from shrag.indexing.storage.generations import check_files, current_generation
-from shrag.indexing.storage.vector_card import FOLDER, VectorCard
+from shrag.indexing.storage.vector_card import FAISS_CARD_FILE, FAISS_FILE, FOLDER, VectorCard, load_vector_card
 from shrag.indexing.vectors.encoders import make_encoder
+from shrag.indexing.vectors.faiss_index import build_index, has_faiss, write_index
 from shrag.indexing.vectors.store import Float16Vectors, ReusableRows, StoredDocuments, open_vectors, write_vectors
 from shrag.models.encoder import Encoder
 from shrag.models.reranker import Passage
@@ -67,6 +70,31 @@ def build_vectors(
     with reusable_vectors(index, encoder) as known:
         rows = write_vectors(folder, stage, documents, encoder, source, report, reusable=known)
     return VectorCard(choice, encoder.settings, encoder.digest, encoder.dimension, rows)
+
+
+def build_faiss(build: Path, stage: Path, notify: Callable[[str], None] = lambda sentence: None) -> None:
+    """Build the FAISS index of the vectors in ``build``, if FAISS is installed, and write it and its card.
+
+    Args:
+        build: The folder that will be published.
+        stage: The folder of working files, with the card of the vectors.
+        notify: Called with a sentence where FAISS is not installed.
+    """
+    path, card_file = build / FOLDER / FAISS_FILE, stage / FAISS_CARD_FILE
+    for file in (path, card_file):
+        file.unlink(missing_ok=True)
+    card = load_vector_card(stage)
+    if card is None or not card.rows or not card.dimension:
+        return
+    if not has_faiss():
+        notify(
+            "No FAISS index of the vectors, which are searched without it: FAISS is not installed "
+            "(`pip install -c constraints.txt shrag[cpu]`, or shrag[gpu])."
+        )
+        return
+    index, faiss_card = build_index(open_vectors(build / FOLDER, card))
+    write_index(index, path)
+    write_atomically(card_file, msgspec.json.encode(faiss_card))
 
 
 @contextmanager

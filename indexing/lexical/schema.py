@@ -1,22 +1,25 @@
-"""Fields and similarity of the Lucene index."""
+"""Fields and similarity of the Lucene index.
+
+The names, and what is stored, are Anserini's, so that Pyserini's ``LuceneSearcher`` reads the index too.
+"""
 
 from __future__ import annotations
 
 from shrag.indexing.bm25 import Bm25
 from shrag.indexing.lexical.jvm import JavaClass, lucene_class
 
-DOCID = "docid"
-"""The identifier, as an untokenized term and as a doc value."""
+DOCID = "id"
+"""The identifier: an untokenized term, stored, and a binary doc value."""
 
 TITLE = "title"
 """The terms of the title."""
 
 CONTENTS = "contents"
 """The terms of title and text together, which ranks better than the sum of two fields: a term in both is normalized by
-one length."""
+one length. Stored too: one line for the title and one for each sentence."""
 
-STORED = "stored"
-"""The analyzed record as JSON, stored and not indexed."""
+RAW = "raw"
+"""The record as JSON, stored and not indexed."""
 
 FOLDER = "lucene"
 """Name of the folder of Lucene's files in an index's folder."""

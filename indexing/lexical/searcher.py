@@ -14,6 +14,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
+from itertools import accumulate, islice, pairwise
 from pathlib import Path
 
 import msgspec
@@ -23,7 +24,6 @@ from shrag.indexing.analyzed_record import AnalyzedRecord, decode_record
 from shrag.indexing.bm25 import Bm25
 from shrag.indexing.errors import IndexDamaged, IndexingError
 from shrag.indexing.lexical.jvm import (
-    JavaClass,
     java_class,
     java_errors,
     java_exception,
@@ -32,13 +32,14 @@ from shrag.indexing.lexical.jvm import (
     lucene_class,
     project_class,
 )
-from shrag.indexing.lexical.schema import CONTENTS, DOCID, STORED, TITLE, similarity
+from shrag.indexing.lexical.schema import CONTENTS, DOCID, RAW, TITLE, similarity
 from shrag.indexing.query import And, Boost, DisjunctionMax, Not, Or, Query, Term
 from shrag.indexing.search_engine import FieldStatistics, Hit, Statistics
 
 SEPARATOR = "\0"
 """Separates nodes of queries and texts, from and to Java."""
 
+_BATCH = 256
 _CACHED_TERMS = 100_000
 _CACHED_DOCIDS = 100_000
 
@@ -78,8 +79,8 @@ class LuceneSearcher:
         self._java_exception = java_exception()
         self._term = lucene_class("index.Term")
         self._term_query = lucene_class("search.TermQuery")
-        self._doc_values = lucene_class("index.MultiDocValues")
         self._postings = lucene_class("index.MultiTerms")
+        self._terms_of = self._postings.getTerms
         self._live_docs = lucene_class("index.MultiBits").getLiveDocs
         self._bytes = lucene_class("util.BytesRef")
         self._with_counts = lucene_class("index.PostingsEnum").FREQS
@@ -89,7 +90,7 @@ class LuceneSearcher:
             self._searcher = lucene_class("search.IndexSearcher")(self._reader)
             self._searcher.setSimilarity(similarity(parameters))
             self._java = project_class("IndexSearch")(
-                self._searcher, CONTENTS, TITLE, parameters.title_boost, DOCID, STORED
+                self._searcher, CONTENTS, TITLE, parameters.title_boost, DOCID, RAW
             )
         self._documents = int(self._reader.numDocs())
         self._terms: dict[str, tuple[int, int]] = {}
@@ -158,7 +159,7 @@ class LuceneSearcher:
     def sample(self, most: int) -> list[AnalyzedRecord]:
         """See :class:`~shrag.indexing.analyzed_record.RecordStore`."""
         with self._java_errors():
-            fields, live = self._searcher.storedFields(), self._live_docs(self._reader)
+            live = self._live_docs(self._reader)
             end = int(self._reader.maxDoc())
             numbers: dict[int, None] = {}
             for position in range(most):
@@ -167,7 +168,7 @@ class LuceneSearcher:
                     number += 1
                 if number < end:
                     numbers[number] = None
-            return [decode_record(_stored(fields, number)) for number in numbers]
+            return [decode_record(stored) for stored in self._stored(list(numbers))]
 
     def count(self) -> int:
         """See :class:`~shrag.indexing.vectors.store.StoredDocuments`.
@@ -186,9 +187,10 @@ class LuceneSearcher:
         return [found[number] for number in numbers]
 
     def distinct_docids(self) -> int:
-        """Return the number of different docids."""
+        """Return the number of different docids, of an index merged to one segment."""
         with self._java_errors():
-            return int(self._doc_values.getSortedValues(self._reader, DOCID).getValueCount()) if self._documents else 0
+            terms = self._terms_of(self._reader, DOCID)
+            return int(terms.size()) if terms is not None else 0
 
     def numbers(self, docids: Sequence[str]) -> list[int | None]:
         """See :class:`~shrag.indexing.vectors.store.StoredDocuments`."""
@@ -197,10 +199,10 @@ class LuceneSearcher:
 
     def documents(self, numbers: Iterable[int]) -> Iterator[AnalyzedRecord]:
         """See :class:`~shrag.indexing.vectors.store.StoredDocuments`."""
+        left = iter(numbers)
         with self._java_errors():
-            fields = self._searcher.storedFields()
-            for number in numbers:
-                yield decode_record(_stored(fields, number))
+            while batch := list(islice(left, _BATCH)):
+                yield from map(decode_record, self._stored(batch))
 
     @contextmanager
     def _java_errors(self) -> Iterator[None]:
@@ -250,15 +252,17 @@ class LuceneSearcher:
         records = self._records.get(number for number in numbers if number is not None)
         missing = [number for number, stored in records.items() if stored is None]
         if missing:
-            data = bytes(memoryview(self._java.stored(missing)))
-            start = 4 * len(missing)
-            lengths = memoryview(data)[:start].cast("i")
-            for number, length in zip(missing, lengths, strict=True):
-                stored = records[number] = data[start : start + length]
+            for number, stored in zip(missing, self._stored(missing), strict=True):
+                records[number] = stored
                 self._records.put(number, stored)
-                start += length
         found = (records[number] if number is not None else None for number in numbers)
         return [decode_record(stored) if stored is not None else None for stored in found]
+
+    def _stored(self, numbers: Sequence[int]) -> list[bytes]:
+        """Return what is stored of documents, for :func:`decode_record`."""
+        data = bytes(memoryview(self._java.stored(numbers)))
+        ends = list(accumulate(memoryview(data)[: 4 * len(numbers)].cast("i"), initial=4 * len(numbers)))
+        return [data[start:end] for start, end in pairwise(ends)]
 
     def _number(self, docid: str) -> int | None:
         number = self._number_of.get(docid)
@@ -279,11 +283,6 @@ class LuceneSearcher:
                 known = documents, int(collection.sumTotalTermFreq()) / documents
             self._collections[field] = known
         return known
-
-
-def _stored(fields: JavaClass, number: int) -> bytes:
-    stored = fields.document(number).getBinaryValue(STORED)
-    return bytes(memoryview(stored.bytes)[stored.offset : stored.offset + stored.length])
 
 
 def write_queries(queries: Iterable[Query]) -> str:

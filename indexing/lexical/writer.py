@@ -7,8 +7,8 @@ from pathlib import Path
 
 from shrag.indexing.analyzed_record import PackedRecord
 from shrag.indexing.bm25 import Bm25
-from shrag.indexing.lexical.jvm import JavaClass, java_bytes, java_class, java_errors, lucene_class
-from shrag.indexing.lexical.schema import CONTENTS, DOCID, STORED, TITLE, similarity
+from shrag.indexing.lexical.jvm import JavaClass, java_class, java_errors, lucene_class
+from shrag.indexing.lexical.schema import CONTENTS, DOCID, RAW, TITLE, similarity
 
 _BUFFER_MB = 256.0
 
@@ -64,7 +64,7 @@ class LuceneIndexWriter:
                 self._docid_value.setBytesValue(self._bytes(packed.docid))
                 self._title.setStringValue(packed.title)
                 self._contents.setStringValue(packed.contents)
-                self._stored.setBytesValue(java_bytes(packed.stored))
+                self._raw.setStringValue(packed.raw)
                 self._writer.addDocument(self._document)
 
     def delete(self, docid: str) -> None:
@@ -99,21 +99,22 @@ class LuceneIndexWriter:
 
     def _create_document(self) -> None:
         """Create the document that is filled with every record in turn."""
-        field, analyzed, empty = lucene_class("document.Field"), _analyzed_type(), self._bytes("")
-        self._docid = lucene_class("document.StringField")(DOCID, "", lucene_class("document.Field$Store").NO)
-        self._docid_value = lucene_class("document.SortedDocValuesField")(DOCID, empty)
-        self._title = field(TITLE, "", analyzed)
-        self._contents = field(CONTENTS, "", analyzed)
-        self._stored = lucene_class("document.StoredField")(STORED, empty)
+        field = lucene_class("document.Field")
+        self._docid = lucene_class("document.StringField")(DOCID, "", lucene_class("document.Field$Store").YES)
+        self._docid_value = lucene_class("document.BinaryDocValuesField")(DOCID, self._bytes(""))
+        self._title = field(TITLE, "", _analyzed_type(stored=False))
+        self._contents = field(CONTENTS, "", _analyzed_type(stored=True))
+        self._raw = lucene_class("document.StoredField")(RAW, "")
         self._document = lucene_class("document.Document")()
-        for part in (self._docid, self._docid_value, self._title, self._contents, self._stored):
+        for part in (self._docid, self._docid_value, self._title, self._contents, self._raw):
             self._document.add(part)
 
 
-def _analyzed_type() -> JavaClass:
+def _analyzed_type(*, stored: bool) -> JavaClass:
     """Return the type of an analyzed field: documents and frequencies, without positions, which BM25 does not need."""
     kind = lucene_class("document.FieldType")()
     kind.setIndexOptions(lucene_class("index.IndexOptions").DOCS_AND_FREQS)
     kind.setTokenized(True)
+    kind.setStored(stored)
     kind.freeze()
     return kind

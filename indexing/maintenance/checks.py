@@ -6,6 +6,8 @@ import sqlite3
 from dataclasses import dataclass
 from pathlib import Path
 
+import numpy as np
+
 from shrag.corpora.ingest.reading import ProgressCallback
 from shrag.indexing.analysis.analyzer import Analyzer
 from shrag.indexing.analyzed_record import analyze_record
@@ -16,6 +18,10 @@ from shrag.indexing.lexical.searcher import LuceneSearcher
 from shrag.indexing.maintenance import golden_queries as golden
 from shrag.indexing.storage.checksums import FileDamage, find_damage, open_readonly
 from shrag.indexing.storage.manifest import IndexManifest
+from shrag.indexing.storage.vector_card import FAISS_FILE
+from shrag.indexing.storage.vector_card import FOLDER as VECTORS
+from shrag.indexing.vectors.faiss_index import has_faiss, read_index
+from shrag.indexing.vectors.store import open_vectors
 
 _FAILURE_WORDS = ("FAILED", "ERROR", "WARNING", "Exception")
 
@@ -51,6 +57,7 @@ def check_lucene(folder: Path, *, checksums_only: bool = False) -> list[str]:
 
 
 _BATCH = 10_000
+_ROUNDING = 0.02  # of codes of eight bits
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,6 +109,28 @@ def check_databases(folder: Path) -> IndexCheck:
         FileDamage(f"{folder.name}/{path.relative_to(folder)}", f"{path}: {message}") for path, message in found
     )
     return IndexCheck("databases", len(paths), problems)
+
+
+def check_faiss(folder: Path, manifest: IndexManifest) -> IndexCheck:
+    """Check that the FAISS index fits the vectors, and finds a sample of them by themselves.
+
+    Nothing is examined where the index has none, or FAISS is not installed.
+    """
+    card = manifest.vectors
+    if card is None or card.faiss is None or not has_faiss():
+        return IndexCheck("FAISS", 0, ())
+    rows = golden.sample(card.rows)
+    name = f"{folder.name}/{VECTORS}/{FAISS_FILE}"
+    try:
+        index = read_index(folder / VECTORS / FAISS_FILE, (card.rows, card.dimension))
+        queries = open_vectors(folder / VECTORS, card)[rows].astype(np.float32)
+    except IndexingError as error:
+        return IndexCheck("FAISS", len(rows), (FileDamage(name, str(error)),))
+    scores, _ = index.search(queries, 1)
+    lengths = (queries**2).sum(axis=1)
+    wrong = [row for row, score, length in zip(rows, scores[:, 0], lengths, strict=True) if score < length - _ROUNDING]
+    problems = (FileDamage(name, f"vector {row} is not found by itself") for row in wrong)
+    return IndexCheck("FAISS", len(rows), tuple(problems))
 
 
 def check_counts(contents: IndexContents) -> IndexCheck:

@@ -21,6 +21,7 @@ from shrag.indexing.maintenance.checks import (
     check_checksums,
     check_counts,
     check_databases,
+    check_faiss,
     check_golden_queries,
     check_postings,
 )
@@ -64,8 +65,8 @@ def verify_index(
     """Run all checks of a generation, also after problems were found.
 
     In this order: ``CURRENT`` and the manifest; size and SHA-256 of every file; Lucene's CheckIndex; SQLite's integrity
-    check; opening the index; every stored record; the golden queries; the analysis of a sample of records. The last
-    four need intact files.
+    check; opening the index; the FAISS index; every stored record; the golden queries; the analysis of a sample of
+    records. The last five need intact files.
 
     Args:
         indexes: The folder of all indexes.
@@ -88,9 +89,11 @@ def verify_index(
         report("running CheckIndex", 0)
         checks.extend((check_postings(folder), check_databases(folder)))
     if manifest is None or any(check.problems for check in checks):
-        return Verification(name, number, tuple(checks), ("opening", *(what for what, _ in _CONTENTS)))
+        return Verification(name, number, tuple(checks), ("opening", "FAISS", *(what for what, _ in _CONTENTS)))
     opening = _opening(folder, manifest)
     checks.append(opening)
+    report("checking vectors", 0)
+    checks.append(check_faiss(folder, manifest))
     if opening.problems:
         return Verification(name, number, tuple(checks), tuple(what for what, _ in _CONTENTS))
     reader = LuceneSearcher(folder / FOLDER, manifest.bm25)

@@ -17,14 +17,44 @@ FOLDER = "vectors"
 FILE = "passages.f16"
 """Name of the file of vectors."""
 
+ENCODER_FOLDER = "encoder"
+"""Name of the folder of the LSA encoder in the folder of vectors."""
+
+FAISS_FILE = "passages.faiss"
+"""Name of the file of the FAISS index of the vectors."""
+
 NO_ENCODER = "none"
 """The choice of no vectors."""
+
+AUTO = "auto"
+"""The choice of the current generation's encoder or, where it has none, of the only one with weights."""
 
 LSA = "lsa"
 """The encoder that is computed from the index itself; every other one is a model."""
 
 CARD_FILE = "vector-card.json"
 """Name of the card's file in a build's stage."""
+
+FAISS_CARD_FILE = "faiss-card.json"
+"""Name of the file of the FAISS index's card in a build's stage."""
+
+
+class FaissCard(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """The FAISS index of an index's vectors.
+
+    Attributes:
+        factory: Its description for ``faiss.index_factory``: ``SQfp16`` (flat, half precision) or ``IVF1024,SQ8``.
+        version: The version of FAISS that built it.
+        lists: Its inverted lists; 0 for a flat index, which compares a query with all vectors.
+        probes: The lists that are searched for a query; 0 for a flat index.
+        recall: The share of the 100 nearest vectors that half as many lists find, for a sample of the vectors.
+    """
+
+    factory: str
+    version: str
+    lists: int = 0
+    probes: int = 0
+    recall: float = 1.0
 
 
 class VectorCard(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -34,6 +64,7 @@ class VectorCard(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         encoder: The user's choice (:func:`canonical_encoder`).
         settings: The encoder's settings (:class:`~shrag.models.encoder.Encoder`).
         rows: Number of vectors, one for each document.
+        faiss: Their FAISS index, None for an index that was built without FAISS.
     """
 
     encoder: str
@@ -41,6 +72,7 @@ class VectorCard(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     digest: str
     dimension: int
     rows: int
+    faiss: FaissCard | None = None
 
 
 def save_vector_card(stage: Path, card: VectorCard) -> None:
@@ -50,17 +82,22 @@ def save_vector_card(stage: Path, card: VectorCard) -> None:
 
 def load_vector_card(stage: Path) -> VectorCard | None:
     """Read the card in a build's ``stage``, None if the index has no vectors."""
-    path = stage / CARD_FILE
-    return msgspec.json.decode(path.read_bytes(), type=VectorCard) if path.is_file() else None
+    path, faiss = stage / CARD_FILE, stage / FAISS_CARD_FILE
+    if not path.is_file():
+        return None
+    card = msgspec.json.decode(path.read_bytes(), type=VectorCard)
+    if not faiss.is_file():
+        return card
+    return msgspec.structs.replace(card, faiss=msgspec.json.decode(faiss.read_bytes(), type=FaissCard))
 
 
 def canonical_encoder(choice: str) -> str:
-    """Return the canonical form of a choice: ``none``, ``lsa``, a name of the catalogue, or a full path.
+    """Return the canonical form of a choice: ``none``, ``auto``, ``lsa``, a name of the catalogue, or a full path.
 
     Raises:
         UnknownEncoder: There is no such encoder.
     """
-    known = choice if choice in {NO_ENCODER, LSA} else canonical_choice(choice)
+    known = choice if choice in {NO_ENCODER, AUTO, LSA} else canonical_choice(choice)
     if known is None:
         names = [LSA, *(card.short or card.name for card in read_catalog().encoders), NO_ENCODER]
         raise UnknownEncoder(f"There is no encoder {choice!r}: use one of {', '.join(names)}, or a folder's path.")
@@ -85,11 +122,6 @@ def encoder_settings(encoder: str, weights: Path) -> str:
 def weights_folder(indexes: Path) -> Path:
     """Return the folder of models' weights beside the folder ``indexes``."""
     return indexes.parent / "weights"
-
-
-def derived_folder(indexes: Path) -> Path:
-    """Return the folder, beside ``indexes``, of files that are computed again when missing."""
-    return indexes.parent / "derived"
 
 
 def check_vector_card(name: str, card: VectorCard) -> None:

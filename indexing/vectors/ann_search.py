@@ -1,76 +1,54 @@
-"""Vector search with FAISS (flat, GPU, IVF), and the choice of a search by the number of vectors.
+"""Vector search by a FAISS index, flat or IVF, on a CPU or a GPU, and the choice of a search.
 
-The flat searches are exact: they rescore the candidates of a FAISS scan and scan deeper until no further row can be
-among the best ``k``, given the scan's rounding. :class:`IvfSearch` is approximate. All FAISS indexes are derived from
-the vector file.
+The flat search is exact: it rescores the candidates of a FAISS scan and scans deeper until no further row can be among
+the best ``k``, given the scan's rounding. :class:`IvfSearch` is approximate.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from importlib.util import find_spec
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from shrag.indexing.errors import DependencyMissing
 from shrag.indexing.search_engine import Hit
+from shrag.indexing.storage.vector_card import FaissCard
 from shrag.indexing.vectors.exact_search import MARGIN, BlockSearch, DocidsOf, VectorSearch, check_queries, rank_rows
+from shrag.indexing.vectors.faiss_index import (
+    GPU_MAX_BYTES,
+    FaissIndex,
+    count_gpus,
+    has_faiss,
+    move_to_gpu,
+    read_index,
+)
 from shrag.indexing.vectors.store import Float16Vectors
 from shrag.models.encoder import Vectors
 
-Faiss = Any
-"""The ``faiss`` module, which has no types."""
+FAISS_MIN_ROWS = 20_000
+"""Fewest vectors for which FAISS is used: below, loading it takes longer than it saves."""
 
 
-def has_faiss() -> bool:
-    """Return whether FAISS is installed, without importing it."""
-    return find_spec("faiss") is not None
-
-
-def load_faiss() -> Faiss:
-    """Import and return FAISS; raises :class:`DependencyMissing` with the command to install it."""
-    try:
-        import faiss
-    except ImportError as error:
-        raise DependencyMissing(
-            f"FAISS is not installed ({error}): `pip install -c constraints.txt shrag[cpu]`, or shrag[gpu]."
-        ) from error
-    return faiss
-
-
-def count_gpus() -> int:
-    """Return the number of GPUs that FAISS can use; 0 in its CPU build."""
-    faiss = load_faiss()
-    return int(faiss.get_num_gpus()) if hasattr(faiss, "StandardGpuResources") else 0
-
-
-FAISS_MIN_ROWS = 100_000
-"""Fewest vectors for which FAISS is used, where installed: below, loading it takes longer than it saves."""
-
-IVF_MIN_ROWS = 5_000_000
-"""Fewest vectors for approximate search on a CPU."""
-
-GPU_MAX_BYTES = 8 << 30
-"""Most bytes of vectors to hold on a GPU, beside a language model."""
-
-
-def choose_search(vectors: Float16Vectors, docids: DocidsOf, derived: Path | None = None) -> VectorSearch:
-    """Return a search for vectors: exact below :data:`IVF_MIN_ROWS` or on a GPU, else approximate.
+def choose_search(
+    vectors: Float16Vectors, docids: DocidsOf, path: Path | None = None, card: FaissCard | None = None
+) -> VectorSearch:
+    """Return a search for vectors: by their FAISS index, on a GPU where there is one, or exact by NumPy without it.
 
     Args:
+        vectors: The vectors.
         docids: Row numbers → document identifiers.
-        derived: File that stores an approximate index, None for none.
+        path: The file of the FAISS index, None for none.
+        card: Its parameters, None for none.
+
+    Raises:
+        IndexDamaged: The file is not the FAISS index of the vectors.
     """
-    if len(vectors) < FAISS_MIN_ROWS or not has_faiss():
+    if path is None or card is None or len(vectors) < FAISS_MIN_ROWS or not has_faiss():
         return BlockSearch(vectors, docids)
-    if vectors.nbytes <= GPU_MAX_BYTES and count_gpus():
-        return GpuSearch(vectors, docids)
-    if len(vectors) >= IVF_MIN_ROWS:
-        return IvfSearch(vectors, docids, derived)
-    return FlatSearch(vectors, docids)
+    index = read_index(path, vectors.shape)
+    on_gpu = path.stat().st_size <= GPU_MAX_BYTES and count_gpus() > 0
+    return (IvfSearch if card.lists else FlatSearch)(vectors, docids, index, on_gpu=on_gpu)
 
 
 Scan = Callable[[Vectors, int], tuple[NDArray[np.float32], NDArray[np.int64]]]
@@ -127,125 +105,51 @@ class RescoredSearch:
         return float(scores[-1]) < floor
 
 
-_BLOCK_ROWS = 65_536
-
-
-def _add_blocks(index: Any, vectors: Float16Vectors) -> None:  # noqa: ANN401
-    """Add the vectors to a FAISS index in single precision, a block at a time."""
-    for start in range(0, len(vectors), _BLOCK_ROWS):
-        index.add(vectors[start : start + _BLOCK_ROWS].astype(np.float32))
-
-
-class FlatSearch(RescoredSearch):
-    """Exact search on the CPU with a half-precision FAISS index, as large in memory as the vector file."""
-
-    def __init__(self, vectors: Float16Vectors, docids: DocidsOf) -> None:
-        faiss = load_faiss()
-        flat = faiss.IndexScalarQuantizer(vectors.shape[1], faiss.ScalarQuantizer.QT_fp16, faiss.METRIC_INNER_PRODUCT)
-        _add_blocks(flat, vectors)
-        super().__init__(vectors, docids, flat.search, margin=MARGIN)
-
-
-SCRATCH_BYTES = 256 << 20
-"""Scratch memory of FAISS beside the vectors; its default is 1.5 GiB."""
-
 GPU_MARGIN = 1e-3
 """Queries are rounded to half precision on a GPU: eleven bits of each component, so at most 5e-4 of a cosine."""
 
 _GPU_MAX_DEPTH = 2_048
 
 
-class GpuSearch(RescoredSearch):
-    """Exact search with a half-precision FAISS index on a GPU, as large as the vector file.
+class FlatSearch(RescoredSearch):
+    """Exact search with a flat FAISS index in half precision, as large in memory as the vector file."""
 
-    ``library`` replaces FAISS in tests.
-    """
+    def __init__(self, vectors: Float16Vectors, docids: DocidsOf, index: FaissIndex, *, on_gpu: bool = False) -> None:
+        if on_gpu:
+            self._moved = move_to_gpu(index)
+            super().__init__(vectors, docids, self._moved.index.search, margin=GPU_MARGIN, max_depth=_GPU_MAX_DEPTH)
+        else:
+            super().__init__(vectors, docids, index.search, margin=MARGIN)
 
-    def __init__(self, vectors: Float16Vectors, docids: DocidsOf, library: Faiss | None = None) -> None:
-        faiss = library or load_faiss()
-        # Must live as long as the GPU index, which does not hold a reference to it.
-        self._resources = faiss.StandardGpuResources()
-        self._resources.setTempMemory(SCRATCH_BYTES)
-        config = faiss.GpuIndexFlatConfig()
-        config.useFloat16 = True
-        flat = faiss.GpuIndexFlatIP(self._resources, vectors.shape[1], config)
-        _add_blocks(flat, vectors)
-        super().__init__(vectors, docids, flat.search, margin=GPU_MARGIN, max_depth=_GPU_MAX_DEPTH)
-
-
-PROBES = 64
-"""Number of lists searched for a query."""
 
 MIN_RESCORED = 200
 """Fewest candidates to rescore; four per hit if that is more."""
 
 _RESCORED_PER_HIT = 4
-_SAMPLES_PER_LIST = 64
-_LISTS_PER_ROOT = 4
-_HNSW_MIN_LISTS = 16_384
-_SEED = 0
 
 
 class IvfSearch:
-    """Approximate search with an inverted-file index (IVF): only the lists nearest to a query are searched.
+    """Approximate search with an inverted-file index: only the lists nearest to a query are searched.
 
-    Vectors are grouped around centroids; candidates of :data:`PROBES` lists are rescored with the stored vectors. A
-    record in another list is missed. Source: Jégou, Douze and Schmid, *Product quantization for nearest neighbor
-    search*, TPAMI 2011.
-
-    Args:
-        docids: Row numbers → document identifiers.
-        path: File that stores the index, None for none. It is reused if number and dimension of the vectors agree, so
-            its name must identify the vectors. It may be deleted at any time.
-        probes: Number of lists searched for a query.
+    Implements :class:`~shrag.indexing.vectors.exact_search.VectorSearch` but for exactness: a record in another list is
+    missed. The candidates are rescored with the stored vectors.
     """
 
-    def __init__(
-        self, vectors: Float16Vectors, docids: DocidsOf, path: Path | None = None, probes: int = PROBES
-    ) -> None:
+    def __init__(self, vectors: Float16Vectors, docids: DocidsOf, index: FaissIndex, *, on_gpu: bool = False) -> None:
         self._vectors = vectors
         self._docids = docids
-        if len(vectors):
-            self._index = (_read(path, vectors) if path else None) or _build(vectors, path)
-            load_faiss().extract_index_ivf(self._index).nprobe = probes
+        self._moved = move_to_gpu(index) if on_gpu else None
+        self._index = self._moved.index if self._moved else index
+        self._max_depth = min(len(vectors), _GPU_MAX_DEPTH if on_gpu else len(vectors))
 
     def search(self, queries: Vectors, k: int) -> list[list[Hit]]:
         """Return at most ``k`` hits for each query, best first, ties by docid; scores are exact cosines."""
         check_queries(queries, self._vectors.shape[1], k)
         if not len(queries) or not len(self._vectors):
             return [[] for _ in queries]
-        depth = min(max(k * _RESCORED_PER_HIT, MIN_RESCORED), len(self._vectors))
+        depth = min(max(k * _RESCORED_PER_HIT, MIN_RESCORED), self._max_depth)
         _, rows = self._index.search(np.ascontiguousarray(queries), depth)
         return [
             rank_rows(self._vectors, query, np.sort(near[near >= 0]), self._docids, k)
             for query, near in zip(queries, rows, strict=True)
         ]
-
-
-def _build(vectors: Float16Vectors, path: Path | None) -> Any:  # noqa: ANN401
-    faiss = load_faiss()
-    lists = 1 << max(0, round(np.log2(max(_LISTS_PER_ROOT * np.sqrt(len(vectors)), 1))))
-    lists = max(1, min(lists, len(vectors) // _SAMPLES_PER_LIST))
-    near = f"IVF{lists}_HNSW32" if lists >= _HNSW_MIN_LISTS else f"IVF{lists}"
-    index = faiss.index_factory(vectors.shape[1], f"{near},SQ8", faiss.METRIC_INNER_PRODUCT)
-    size = min(len(vectors), lists * _SAMPLES_PER_LIST)
-    sample = np.sort(np.random.default_rng(_SEED).choice(len(vectors), size, replace=False))
-    index.train(vectors[sample].astype(np.float32))
-    _add_blocks(index, vectors)
-    if path is not None:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        draft = path.with_name(f".{path.name}.part")
-        faiss.write_index(index, str(draft))
-        draft.replace(path)
-    return index
-
-
-def _read(path: Path, vectors: Float16Vectors) -> Any:  # noqa: ANN401
-    """Return the index stored at ``path``, None where there is none or it does not fit."""
-    if not path.is_file():
-        return None
-    try:
-        index = load_faiss().read_index(str(path))
-    except RuntimeError:
-        return None
-    return index if (index.ntotal, index.d) == vectors.shape else None

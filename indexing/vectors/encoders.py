@@ -15,7 +15,7 @@ import msgspec
 
 from shrag.indexing.analysis.analyzer import Analyzer
 from shrag.indexing.errors import EncoderUnavailable, IndexDamaged
-from shrag.indexing.storage.vector_card import LSA, NO_ENCODER, VectorCard, check_vector_card
+from shrag.indexing.storage.vector_card import ENCODER_FOLDER, LSA, NO_ENCODER, VectorCard, check_vector_card
 from shrag.indexing.vectors.store import StoredDocuments
 from shrag.models.encoder import Encoder
 from shrag.models.encoders.choice import EncoderChoice, LsaOptions, choose_encoder
@@ -100,9 +100,6 @@ def _find_weights_of(card: VectorCard, weights: Path) -> EncoderChoice:
         "weights there, or build the index again."
     )
 
-
-ENCODER_FOLDER = "encoder"
-"""Name of the LSA encoder's folder, in the folder of the vectors."""
 
 _STAGE_FILE = "encoder.json"
 _DOCID_BATCH = 10_000

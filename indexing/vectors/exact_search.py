@@ -73,12 +73,25 @@ def rank_rows(
     return [Hit(docid, -score) for score, docid in heapq.nsmallest(k, candidates())]
 
 
+InnerProducts = Callable[[Float16Vectors, NDArray[np.float32]], NDArray[np.float64]]
+"""Rows and a query → the inner product of each row and the query, in double precision."""
+
+
+def inner_products(rows: Float16Vectors, query: NDArray[np.float32]) -> NDArray[np.float64]:
+    """Return the inner product of each row and the query by NumPy, independent of a row's position."""
+    products: NDArray[np.float64] = (rows.astype(np.float64) * query.astype(np.float64)).sum(axis=1)
+    return products
+
+
 def cosines(
-    vectors: Float16Vectors, query: NDArray[np.float32], rows: NDArray[np.int64] | Sequence[int]
+    vectors: Float16Vectors,
+    query: NDArray[np.float32],
+    rows: NDArray[np.int64] | Sequence[int],
+    products: InnerProducts = inner_products,
 ) -> list[float]:
-    """Return the cosine of the query and each of the rows, to six decimals, independent of a row's position."""
-    chosen = vectors[np.asarray(rows, dtype=np.int64)].astype(np.float64)
-    scores: list[float] = np.round((chosen * query.astype(np.float64)).sum(axis=1), _DECIMALS).tolist()
+    """Return the cosine of the query and each of the rows, to six decimals."""
+    chosen = vectors[np.asarray(rows, dtype=np.int64)]
+    scores: list[float] = np.round(products(chosen, query), _DECIMALS).tolist()
     return scores
 
 

@@ -11,11 +11,11 @@ from typing import TYPE_CHECKING, NamedTuple
 from shrag.indexing.analysis.analyzer import Analyzer
 from shrag.indexing.errors import IndexDamaged
 from shrag.indexing.search_engine import Hit
-from shrag.indexing.storage.vector_card import VectorCard
+from shrag.indexing.storage.vector_card import FAISS_FILE, VectorCard
 from shrag.models.reranker import Passage
 
 if TYPE_CHECKING:
-    from shrag.indexing.vectors.exact_search import VectorSearch
+    from shrag.indexing.vectors.exact_search import InnerProducts, VectorSearch
     from shrag.indexing.vectors.store import Float16Vectors, StoredDocuments
     from shrag.models.encoder import Encoder, Vectors
 
@@ -33,7 +33,6 @@ class VectorIndex:
         analyzer: The index's analyzer.
         documents: The docids of the rows.
         weights: Folder with the weights of models that are chosen by name.
-        ann_file: File of the approximate index, made where it is missing; None to search exactly or without a file.
     """
 
     def __init__(
@@ -44,7 +43,6 @@ class VectorIndex:
         analyzer: Analyzer,
         documents: StoredDocuments,
         weights: Path,
-        ann_file: Path | None = None,
     ) -> None:
         self._index = index
         self._card = card
@@ -52,7 +50,6 @@ class VectorIndex:
         self._analyzer = analyzer
         self._documents = documents
         self._weights = weights
-        self._ann_file = ann_file
         self._opening = threading.Lock()
         self._opened: _OpenedVectors | None = None
         self._sizes: dict[Path, int] = {}
@@ -88,7 +85,9 @@ class VectorIndex:
 
         rows = self._documents.numbers(docids)
         known_rows = [row for row in rows if row is not None]
-        values = dict(zip(known_rows, cosines(self._open().vectors, question_vector[0], known_rows), strict=True))
+        opened = self._open()
+        found = cosines(opened.vectors, question_vector[0], known_rows, opened.products)
+        values = dict(zip(known_rows, found, strict=True))
         return [0.0 if row is None else values[row] for row in rows]
 
     def _open(self) -> _OpenedVectors:
@@ -106,13 +105,27 @@ class VectorIndex:
 
         encoder = open_encoder(self._index, self._card, self._folder, self._analyzer, self._weights)
         vectors = open_vectors(self._folder, self._card)
-        return _OpenedVectors(encoder, vectors, choose_search(vectors, self._documents.docids, self._ann_file))
+        search = choose_search(vectors, self._documents.docids, self._folder / FAISS_FILE, self._card.faiss)
+        return _OpenedVectors(encoder, vectors, search, _products(encoder))
 
 
 class _OpenedVectors(NamedTuple):
     encoder: Encoder
     vectors: Float16Vectors
     search: VectorSearch
+    products: InnerProducts
+
+
+def _products(encoder: Encoder) -> InnerProducts:
+    """Return a product on the encoder's GPU, where it runs on one."""
+    if encoder.is_model:
+        from shrag.models.encoders.transformer import TransformerEncoder
+
+        if isinstance(encoder, TransformerEncoder) and encoder.on_gpu:
+            return encoder.inner_products
+    from shrag.indexing.vectors.exact_search import inner_products
+
+    return inner_products
 
 
 class VectorReranker:

@@ -153,6 +153,17 @@ class TorchNetwork:
         tensor = self._torch.from_numpy(array)
         return tensor.pin_memory().to(self.device, non_blocking=True) if self.on_gpu else tensor
 
+    def inner_products(self, rows: NDArray[np.floating[Any]], query: NDArray[np.float32]) -> NDArray[np.float64]:
+        """Return the inner product of a query and each row, by one product on the network's device.
+
+        In double precision, so that the device does not show in six decimals.
+        """
+        torch = self._torch
+        matrix = torch.from_numpy(np.ascontiguousarray(rows)).to(self.device)
+        vector = torch.from_numpy(np.ascontiguousarray(query)).to(self.device)
+        products: NDArray[np.float64] = (matrix.double() @ vector.double()).cpu().numpy()
+        return products
+
 
 def load_encoder_model(weights: Weights, pooling: Pooling, dimension: int, device: str | None = None) -> TorchNetwork:
     """Load an encoder's network; ``dimension`` is that of its card. ``device`` None is a GPU where there is one.

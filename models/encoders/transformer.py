@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator, Sequence
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from shrag.models.encoder import Encoder, Vectors
 from shrag.models.encoders.catalog import Golden
@@ -48,6 +50,15 @@ class TransformerEncoder:
     def encode_passages(self, passages: Sequence[Passage]) -> Vectors:
         """See :class:`~shrag.models.encoder.Encoder`; a passage is its title, a space and its text."""
         return self._encode([f"{passage.title} {passage.text}" for passage in passages], self._card.passage_prefix)
+
+    @property
+    def on_gpu(self) -> bool:
+        """Whether it runs on a GPU."""
+        return self._model.on_gpu
+
+    def inner_products(self, rows: NDArray[np.floating[Any]], query: NDArray[np.float32]) -> NDArray[np.float64]:
+        """Return the inner product of a query and each row, by one product on the encoder's device."""
+        return self._model.inner_products(rows, query)
 
     def _encode(self, texts: Sequence[str], prefix: str) -> Vectors:
         vectors = np.zeros((len(texts), self.dimension), dtype=np.float32)

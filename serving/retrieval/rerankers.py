@@ -13,6 +13,7 @@ from shrag.indexing.lexical.reranker import LexicalReranker
 from shrag.indexing.open_index import OpenIndex
 from shrag.indexing.storage.vector_card import LSA
 from shrag.models.encoders.catalog import find_reranker_card, read_catalog
+from shrag.models.encoders.installed import installed_encoders
 from shrag.models.encoders.weights import is_path
 from shrag.models.reranker import Passage, Reranker
 from shrag.serving.errors import StrategyUnavailable, UnknownReranker
@@ -29,6 +30,10 @@ LEXICAL = "lexical"
 
 VECTORS = "vectors"
 """The cosine of the question and each record's stored vector, as in the SHRAG paper."""
+
+ENCODER = "encoder"
+"""The cosine of the question and each candidate, encoded for the question: for an index without vectors. By the only
+encoder with weights, or by the one named after a colon: ``encoder:gte``, ``encoder:PATH``."""
 
 CROSS_ENCODER = "cross-encoder"
 """The catalogue's default cross-encoder; another is chosen by its name in the catalogue or its folder's path."""
@@ -71,14 +76,16 @@ class CosineReranker:
 
 def check_reranker(choice: str, threshold: float | None = None) -> None:
     """Raise :class:`UnknownReranker` for an unknown choice, or a threshold for scores without a fixed scale."""
+    by_encoder = choice.partition(":")[0] == ENCODER
     if (
         choice not in {AUTO, LEXICAL, VECTORS, CROSS_ENCODER}
+        and not by_encoder
         and not is_path(choice)
         and find_reranker_card(choice) is None
     ):
-        names = [AUTO, LEXICAL, VECTORS, CROSS_ENCODER, *(card.name for card in read_catalog().rerankers)]
+        names = [AUTO, LEXICAL, VECTORS, ENCODER, CROSS_ENCODER, *(card.name for card in read_catalog().rerankers)]
         raise UnknownReranker(f"There is no re-ranker {choice!r}: use one of {', '.join(names)}, or a folder's path.")
-    if threshold is not None and choice in {AUTO, LEXICAL, VECTORS}:
+    if threshold is not None and (by_encoder or choice in {AUTO, LEXICAL, VECTORS}):
         raise UnknownReranker(
             f"The scores of the re-ranker {choice} have no fixed scale, so that a least score of {threshold:g} means "
             f"nothing: leave it out, or choose {CROSS_ENCODER}."
@@ -108,6 +115,8 @@ def open_reranker(choice: str, index: OpenIndex, weights: Path, threshold: float
         return open_lexical_reranker(index)
     if choice == VECTORS:
         return _open_vector_reranker(index)
+    if choice.partition(":")[0] == ENCODER:
+        return _open_pool_reranker(choice.partition(":")[2], weights)
     from shrag.models.encoders.cross_encoder import load_cross_encoder
 
     name = read_catalog().rerankers[0].name if choice == CROSS_ENCODER else choice
@@ -126,6 +135,22 @@ def _best_available(index: OpenIndex) -> Reranker:
         with suppress(StrategyUnavailable):
             return _open_vector_reranker(index)
     return open_lexical_reranker(index)
+
+
+def _open_pool_reranker(choice: str, weights: Path) -> Reranker:
+    """Load the chosen encoder, or the only one with weights where ``choice`` is empty."""
+    from shrag.models.encoders.choice import choose_encoder
+    from shrag.models.encoders.pool_reranker import PoolReranker
+    from shrag.models.encoders.transformer import load_encoder
+
+    installed = [choice] if choice else installed_encoders(weights)
+    if len(installed) != 1:
+        there = f"there are several ({', '.join(installed)})" if installed else "there is none"
+        raise UnknownReranker(
+            f"The re-ranker {ENCODER} takes the only encoder with weights under {weights}, and {there}: name one, as "
+            f"`{ENCODER}:gte` or `{ENCODER}:PATH`."
+        )
+    return PoolReranker(load_encoder(choose_encoder(installed[0], weights)))
 
 
 def _open_vector_reranker(index: OpenIndex) -> Reranker:

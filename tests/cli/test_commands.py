@@ -90,7 +90,7 @@ def test_json_is_one_object_a_line(
         (
             ["search", "demo", "q", "--set", "words=big"],
             2,
-            "The setting words is 'big': use one of known, both, compound",
+            "The setting words is 'big': use one of auto, known, blanks, morphemes, compound, both",
         ),
         (["search", "demo", "q", "--strategy", "bm25", "--set", "ands=1"], 2, "The strategy bm25 has no setting ands"),
         (["search", "nothing", "q"], 4, "There is no index 'nothing'"),

@@ -9,16 +9,22 @@ import numpy as np
 import pytest
 
 from shrag.indexing.search_engine import Hit
-from shrag.indexing.vectors.ann_search import FlatSearch, has_faiss
-from shrag.indexing.vectors.exact_search import BlockSearch, VectorSearch
+from shrag.indexing.vectors.ann_search import FlatSearch
+from shrag.indexing.vectors.exact_search import BlockSearch, DocidsOf, VectorSearch
+from shrag.indexing.vectors.faiss_index import build_index, has_faiss
 from shrag.indexing.vectors.store import Float16Vectors
 from shrag.models.encoder import Vectors
 
 Open: TypeAlias = Callable[[Float16Vectors], VectorSearch]
 
+
+def _flat_search(vectors: Float16Vectors, docids: DocidsOf) -> FlatSearch:
+    return FlatSearch(vectors, docids, build_index(vectors)[0])
+
+
 SEARCHES = [
     BlockSearch,
-    pytest.param(FlatSearch, marks=pytest.mark.skipif(not has_faiss(), reason="faiss-cpu is not installed")),
+    pytest.param(_flat_search, marks=pytest.mark.skipif(not has_faiss(), reason="faiss-cpu is not installed")),
 ]
 
 DIMENSION = 16

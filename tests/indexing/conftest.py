@@ -63,11 +63,7 @@ def index_identity(index: Path) -> dict[str, object]:
     folder, manifest = current_generation(index)
     reader = LuceneSearcher(folder / FOLDER, manifest.bm25)
     lucene = reader._reader
-    docids = []
-    values = reader._doc_values.getSortedValues(lucene, "docid")
-    for place in range(lucene.maxDoc()):
-        values.advanceExact(place)
-        docids.append(str(values.lookupOrd(values.ordValue()).utf8ToString()))
+    docids = reader.docids(range(reader.count()))
     found = reader.fetch(docids)
     rng = random.Random(7)
     vocabulary = sorted({term for analysed in found if analysed is not None for term in analysed.contents_terms})

@@ -8,7 +8,8 @@ RECORD = Record("d1", "Graphene film", "It shields. It does.", "en", complete=Tr
 
 def test_a_stored_record_is_the_one_that_was_packed() -> None:
     analysed = AnalyzedRecord(RECORD, "graphene film", ("shield", ""))
-    found = decode_record(pack_record(analysed).stored)
+    packed = pack_record(analysed)
+    found = decode_record(f"{packed.raw}\n{packed.contents}".encode())
     assert (found, hash(found), repr(found)) == (analysed, hash(analysed), repr(analysed))
     assert found.title_terms == ["graphene", "film"]
     assert found.sentence_terms == [["shield"], []]

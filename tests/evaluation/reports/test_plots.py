@@ -141,6 +141,16 @@ def test_panels_stand_side_by_side_under_axes_that_end_a_twentieth_above_the_hig
     assert axes.get_ylim() == (0, 1)
 
 
+def test_bars_of_several_series_stand_side_by_side_around_their_label() -> None:
+    rows = [_row(name, "g", {}, 0.5) for name in "abc"]
+    (axes,) = plots._figure(BARS, panels(BARS, _table(*rows, sets=("s", "t")))).axes
+    bars = sorted(
+        (bar.get_x(), bar.get_width()) for container in axes.containers for bar in getattr(container, "patches", ())
+    )
+    assert [width for _, width in bars] == pytest.approx([0.4] * 6)
+    assert [left for left, _ in bars] == pytest.approx([-0.4, 0.0, 0.6, 1.0, 1.6, 2.0])
+
+
 def test_a_missing_matplotlib_is_said_with_the_way_out(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "matplotlib", None)
     monkeypatch.setitem(sys.modules, "matplotlib.figure", None)

@@ -85,9 +85,9 @@ def test_any_bit_flipped_is_refused_or_reads_as_another_manifest() -> None:
 @given(st.binary())
 @example(b"\xff\xfe{")
 @example(b"[" * 100_000)
-@example(b'{"format_version": 3, "x": ' + b"[" * 100_000)
+@example(b'{"format_version": 4, "x": ' + b"[" * 100_000)
 @example(b'{"format_version": 3e400}')
-@example(b'{"format_version": 3, "versions": {"shrag": "\xed\xa0\x80"}}')
+@example(b'{"format_version": 4, "versions": {"shrag": "\xed\xa0\x80"}}')
 def test_no_bytes_give_another_error(data: bytes) -> None:
     assert _decoded(data) is None
 

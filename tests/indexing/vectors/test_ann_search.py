@@ -1,4 +1,4 @@
-"""Choice of a vector search; FAISS searches, on a GPU with a substitute for FAISS that rounds to half precision.
+"""Choice of a vector search; FAISS searches, on a GPU with a substitute that rounds to half precision.
 
 The substitute does not show that FAISS itself behaves alike on a GPU.
 """
@@ -7,49 +7,43 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import ClassVar
+from typing import Any
 
 import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from shrag.indexing.vectors import ann_search
-from shrag.indexing.vectors.ann_search import SCRATCH_BYTES, GpuSearch, IvfSearch, choose_search, count_gpus, has_faiss
+from shrag.indexing.storage.vector_card import FaissCard
+from shrag.indexing.vectors import ann_search, faiss_index
+from shrag.indexing.vectors.ann_search import FlatSearch, IvfSearch, choose_search
 from shrag.indexing.vectors.exact_search import BlockSearch
+from shrag.indexing.vectors.faiss_index import GpuIndex, build_index, count_gpus, has_faiss, write_index
 from shrag.indexing.vectors.store import Float16Vectors
 from shrag.models.encoder import Vectors
+from tests.indexing.vectors.test_faiss_index import clustered
 
-needs_faiss = pytest.mark.skipif(not has_faiss(), reason="faiss-cpu is not installed")
-
-
-class Resources:
-    asked: ClassVar[list[int]] = []
-
-    def setTempMemory(self, size: int) -> None:  # noqa: N802
-        self.asked.append(size)
+pytestmark = pytest.mark.skipif(not has_faiss(), reason="faiss-cpu is not installed")
 
 
-class Config:
-    useFloat16 = False  # noqa: N815
+class RoundedIndex:
+    """A FAISS index on a GPU: flat, questions in half precision, at most 2,048 hits."""
 
+    def __init__(self, index: Any) -> None:  # noqa: ANN401
+        self.ntotal, self.d = index.ntotal, index.d
+        self._rows = index.reconstruct_n(0, index.ntotal)
 
-class Flat:
-    def __init__(self, resources: Resources, dimension: int, config: Config) -> None:
-        assert config.useFloat16
-        self._rows = np.empty((0, dimension), np.float16)
-
-    def add(self, rows: Vectors) -> None:
-        self._rows = np.concatenate([self._rows, rows.astype(np.float16)])
-
-    def search(self, questions: Vectors, depth: int) -> tuple[NDArray[np.float32], NDArray[np.int64]]:
-        assert depth <= 2_048
-        scores = questions.astype(np.float16).astype(np.float32) @ self._rows.astype(np.float32).T
-        rows = np.argsort(-scores, axis=1, kind="stable")[:, :depth]
+    def search(self, queries: Vectors, k: int) -> tuple[NDArray[np.float32], NDArray[np.int64]]:
+        assert k <= 2_048
+        scores = queries.astype(np.float16).astype(np.float32) @ self._rows.T
+        rows = np.argsort(-scores, axis=1, kind="stable")[:, :k]
         return np.take_along_axis(scores, rows, axis=1), rows
 
 
-class Library:
-    StandardGpuResources, GpuIndexFlatConfig, GpuIndexFlatIP = Resources, Config, Flat
+@pytest.fixture
+def gpu(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let FAISS find a GPU."""
+    monkeypatch.setattr(ann_search, "count_gpus", lambda: 1)
+    monkeypatch.setattr(ann_search, "move_to_gpu", lambda index: GpuIndex(RoundedIndex(index), None))
 
 
 def _docids(numbers: Sequence[int]) -> list[str]:
@@ -63,109 +57,85 @@ def _vectors(count: int) -> Float16Vectors:
     return unit
 
 
+def _written(vectors: Float16Vectors, folder: Path) -> tuple[Path, FaissCard]:
+    index, card = build_index(vectors)
+    write_index(index, folder / "x.faiss")
+    return folder / "x.faiss", card
+
+
+@pytest.mark.usefixtures("gpu")
 @pytest.mark.parametrize("k", [1, 10, 1_000])
-def test_hits_are_exact_although_queries_are_rounded(k: int) -> None:
+def test_hits_on_a_gpu_are_exact_although_queries_are_rounded(k: int) -> None:
     vectors = _vectors(20_000)  # 5,000 of them equal: more than the card can be asked for
     questions = np.random.default_rng(9).normal(size=(6, 16)).astype(np.float32)
     questions[0] = vectors[0]
     questions /= np.linalg.norm(questions, axis=1, keepdims=True)
-    found = GpuSearch(vectors, _docids, Library()).search(questions, k)
+    found = FlatSearch(vectors, _docids, build_index(vectors)[0], on_gpu=True).search(questions, k)
     assert found == BlockSearch(vectors, _docids).search(questions, k)
 
 
-def test_little_scratch_memory_is_reserved_on_the_gpu() -> None:
-    Resources.asked.clear()
-    GpuSearch(_vectors(100), _docids, Library())
-    assert Resources.asked == [SCRATCH_BYTES] == [268_435_456]
-
-
-@needs_faiss
-def test_without_a_gpu_the_number_of_vectors_decides(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_faiss_index_is_searched_where_there_is_one_of_enough_vectors(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     assert count_gpus() == 0
     vectors = _vectors(2_000)
-    assert isinstance(choose_search(vectors, _docids), BlockSearch)
+    path, card = _written(vectors, tmp_path)
+    assert isinstance(choose_search(vectors, _docids, path, card), BlockSearch)
     monkeypatch.setattr(ann_search, "FAISS_MIN_ROWS", 1_000)
-    assert type(choose_search(vectors, _docids)).__name__ == "FlatSearch"
-    monkeypatch.setattr(ann_search, "IVF_MIN_ROWS", 2_000)
-    assert isinstance(choose_search(vectors, _docids), IvfSearch)
+    assert isinstance(choose_search(vectors, _docids, path, card), FlatSearch)
+    assert isinstance(choose_search(vectors, _docids, path, None), BlockSearch)
+    with monkeypatch.context() as patch:
+        patch.setattr(faiss_index, "FLAT_MAX_ROWS", 1_000)
+        path, card = _written(vectors, tmp_path)
+    assert isinstance(choose_search(vectors, _docids, path, card), IvfSearch)
     monkeypatch.setattr(ann_search, "has_faiss", lambda: False)
-    assert isinstance(choose_search(vectors, _docids), BlockSearch)
+    assert isinstance(choose_search(vectors, _docids, path, card), BlockSearch)
 
 
-@needs_faiss
-def test_vectors_that_fit_are_searched_on_the_gpu(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(ann_search, "count_gpus", lambda: 1)
+@pytest.mark.usefixtures("gpu")
+def test_an_index_that_fits_is_searched_on_the_gpu(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(ann_search, "FAISS_MIN_ROWS", 10)
     vectors = _vectors(100)
-    with monkeypatch.context() as patch:
-        patch.setattr(ann_search, "load_faiss", Library)
-        assert isinstance(choose_search(vectors, _docids), GpuSearch)
-    monkeypatch.setattr(ann_search, "GPU_MAX_BYTES", vectors.nbytes - 1)
-    assert type(choose_search(vectors, _docids)).__name__ == "FlatSearch"
+    path, card = _written(vectors, tmp_path)
+    moved: list[object] = []
 
+    def move(index: Any) -> GpuIndex:  # noqa: ANN401
+        moved.append(index)
+        return GpuIndex(RoundedIndex(index), None)
 
-pytestmark = pytest.mark.skipif(not has_faiss(), reason="faiss-cpu is not installed")
-
-COUNT, DIMENSION, CLUSTERS = 8_000, 32, 120
-
-
-def _clustered(count: int, seed: int) -> Vectors:
-    """Return unit rows around the same 120 directions, as texts gather around subjects."""
-    centres = np.random.default_rng(1).normal(size=(CLUSTERS, DIMENSION))
-    rng = np.random.default_rng(seed)
-    rows = centres[rng.integers(CLUSTERS, size=count)] + rng.normal(size=(count, DIMENSION)) * 1.2
-    unit: Vectors = (rows / np.linalg.norm(rows, axis=1, keepdims=True)).astype(np.float32)
-    return unit
+    monkeypatch.setattr(ann_search, "move_to_gpu", move)
+    choose_search(vectors, _docids, path, card)
+    assert len(moved) == 1
+    monkeypatch.setattr(ann_search, "GPU_MAX_BYTES", path.stat().st_size - 1)
+    choose_search(vectors, _docids, path, card)
+    assert len(moved) == 1
 
 
 @pytest.fixture(scope="module")
 def vectors() -> Float16Vectors:
-    return _clustered(COUNT, 2).astype(np.float16)
+    return clustered(8_000, 2).astype(np.float16)
 
 
-def _recall(vectors: Float16Vectors, search: IvfSearch, questions: Vectors, k: int = 10) -> float:
-    exact = BlockSearch(vectors, _docids).search(questions, k)
-    found = search.search(questions, k)
-    return sum(len(set(near) & set(best)) for near, best in zip(found, exact, strict=True)) / (k * len(questions))
+@pytest.fixture(scope="module")
+def ivf(vectors: Float16Vectors) -> IvfSearch:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(faiss_index, "FLAT_MAX_ROWS", 5_000)
+        return IvfSearch(vectors, _docids, build_index(vectors)[0])
 
 
 @pytest.mark.slow
-def test_nearly_all_of_the_ten_best_are_found_and_more_lists_find_more(vectors: Float16Vectors) -> None:
-    questions = _clustered(200, 3)
-    recalls = [_recall(vectors, IvfSearch(vectors, _docids, probes=probes), questions) for probes in (1, 16, 64)]
-    assert recalls[0] < recalls[1] <= recalls[2]
-    assert recalls[0] < 0.8
-    assert recalls[1] >= 0.94
-    assert recalls[2] >= 0.995
+def test_ivf_finds_nearly_all_of_the_ten_and_the_hundred_best(vectors: Float16Vectors, ivf: IvfSearch) -> None:
+    questions = clustered(200, 3)
+    for k, least in ((10, 0.995), (100, 0.99)):
+        exact, found = BlockSearch(vectors, _docids).search(questions, k), ivf.search(questions, k)
+        same = sum(len(set(near) & set(best)) for near, best in zip(found, exact, strict=True))
+        assert same / (k * len(questions)) >= least
 
 
-def test_scores_are_exact_cosines_in_order_and_never_below_zero(vectors: Float16Vectors) -> None:
-    (hits,) = IvfSearch(vectors, _docids).search(_clustered(1, 4), 50)
-    (exact,) = BlockSearch(vectors, _docids).search(_clustered(1, 4), COUNT)
+def test_scores_are_exact_cosines_in_order_and_never_below_zero(vectors: Float16Vectors, ivf: IvfSearch) -> None:
+    (hits,) = ivf.search(clustered(1, 4), 50)
+    (exact,) = BlockSearch(vectors, _docids).search(clustered(1, 4), len(vectors))
     scores = dict(exact)
     assert [hit.score for hit in hits] == [scores[hit.docid] for hit in hits]
     assert hits == sorted(hits, key=lambda hit: (-hit.score, hit.docid))
-
-
-@pytest.mark.slow
-def test_a_stored_index_is_reused_and_one_that_does_not_fit_is_rebuilt(vectors: Float16Vectors, tmp_path: Path) -> None:
-    path = tmp_path / "derived" / "x.ivf"
-    questions = _clustered(20, 5)
-    expected = IvfSearch(vectors, _docids, path).search(questions, 10)
-    written = path.stat().st_mtime_ns
-    assert IvfSearch(vectors, _docids, path).search(questions, 10) == expected
-    assert path.stat().st_mtime_ns == written
-    for broken in (path.read_bytes()[:1000], b""):
-        path.write_bytes(broken)
-        assert IvfSearch(vectors, _docids, path).search(questions, 10) == expected
-    fewer = vectors[:4_000]
-    assert IvfSearch(fewer, _docids, path).search(questions, 10) == IvfSearch(fewer, _docids).search(questions, 10)
-    assert [each.name for each in path.parent.iterdir()] == ["x.ivf"]
-
-
-@pytest.mark.parametrize("count", [0, 1, 3, 100])
-def test_few_vectors_or_none_are_all_found(count: int) -> None:
-    vectors = _clustered(count, 6).astype(np.float16).reshape(count, DIMENSION)
-    questions = _clustered(2, 7)
-    assert IvfSearch(vectors, _docids).search(questions, 5) == BlockSearch(vectors, _docids).search(questions, 5)
-    assert IvfSearch(vectors, _docids).search(questions[:0], 5) == []
+    assert ivf.search(clustered(2, 7)[:0], 5) == []

@@ -90,15 +90,34 @@ def test_an_index_without_vectors_says_what_to_do(demo_home: Path, demo: Engine)
 
 
 def test_a_choice_there_is_not_is_refused_before_anything_is_opened(tmp_path: Path) -> None:
-    with pytest.raises(UnknownReranker, match="There is no re-ranker 'best': use one of auto, lexical, vectors, c"):
+    with pytest.raises(
+        UnknownReranker, match="There is no re-ranker 'best': use one of auto, lexical, vectors, encoder, "
+    ):
         open_engine(tmp_path / "no-such-home", "demo", reranker="best")
-    for choice in ("lexical", "vectors"):
+    for choice in ("lexical", "vectors", "encoder:gte"):
         with pytest.raises(UnknownReranker, match=f"re-ranker {choice} have no fixed scale.* least score of 0.5"):
             check_reranker(choice, 0.5)
     with pytest.raises(UnknownReranker, match=r"from 0 to 1, got 2"):
         check_reranker("gte-reranker", 2)
     for choice in ("lexical", "vectors", "cross-encoder", "gte-reranker", "bge-reranker-large", "./folder"):
         check_reranker(choice)
+
+
+def test_the_re_ranker_encoder_takes_the_only_encoder_with_weights(
+    demo: Engine, encoder_folder: Path, tmp_path: Path
+) -> None:
+    with pytest.raises(UnknownReranker, match=f"under {tmp_path}, and there is none: name one, as `encoder:gte`"):
+        open_reranker("encoder", demo.open_index, tmp_path)
+    folder = Path(shutil.copytree(encoder_folder, tmp_path / "tiny-encoder"))
+    passages = [Passage("", "그래핀", [], []), Passage("", "apple", [], [])]
+    found = open_reranker("encoder", demo.open_index, tmp_path).score("그래핀", passages)
+    assert found[0] == pytest.approx(1.0, abs=1e-5)
+    assert (
+        open_reranker(f"encoder:{folder}", demo.open_index, tmp_path / "elsewhere").score("그래핀", passages) == found
+    )
+    (tmp_path / "bge-m3").mkdir()
+    with pytest.raises(UnknownReranker, match=rf"there are several \(bge-m3, {folder}\): name one"):
+        open_reranker("encoder", demo.open_index, tmp_path)
 
 
 def test_weights_are_looked_for_in_the_home_by_the_default_name(demo_home: Path, demo: Engine) -> None:

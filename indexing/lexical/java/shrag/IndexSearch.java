@@ -3,15 +3,18 @@ package shrag;
 import java.io.IOException;
 import java.nio.ByteBuffer;
 import java.nio.ByteOrder;
+import java.nio.charset.StandardCharsets;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.Iterator;
 import java.util.List;
+import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.stream.IntStream;
+import org.apache.lucene.document.Document;
+import org.apache.lucene.index.BinaryDocValues;
 import org.apache.lucene.index.LeafReaderContext;
 import org.apache.lucene.index.ReaderUtil;
-import org.apache.lucene.index.SortedDocValues;
 import org.apache.lucene.index.StoredFields;
 import org.apache.lucene.index.Term;
 import org.apache.lucene.index.TermStates;
@@ -28,7 +31,6 @@ import org.apache.lucene.search.SortField;
 import org.apache.lucene.search.TermQuery;
 import org.apache.lucene.search.TopFieldCollector;
 import org.apache.lucene.search.TopScoreDocCollector;
-import org.apache.lucene.util.BytesRef;
 
 /**
  * What Python asks of one open index, each in one call: a question has dozens of small steps, and a call from Python
@@ -44,7 +46,7 @@ public final class IndexSearch {
   private final String title;
   private final float titleBoost;
   private final String docid;
-  private final String stored;
+  private final String raw;
   private final Sort order;
   private final List<LeafReaderContext> leaves;
   private final ConcurrentHashMap<String, KnownTerm> known = new ConcurrentHashMap<>();
@@ -54,14 +56,14 @@ public final class IndexSearch {
 
   /** Names the fields; with a {@code titleBoost} of 0 the title is not searched by itself. */
   public IndexSearch(
-      IndexSearcher searcher, String contents, String title, float titleBoost, String docid, String stored) {
+      IndexSearcher searcher, String contents, String title, float titleBoost, String docid, String raw) {
     this.searcher = searcher;
     this.contents = contents;
     this.title = title;
     this.titleBoost = titleBoost;
     this.docid = docid;
-    this.stored = stored;
-    this.order = new Sort(SortField.FIELD_SCORE, new SortField(docid, SortField.Type.STRING));
+    this.raw = raw;
+    this.order = new Sort(SortField.FIELD_SCORE, new SortField(docid, SortField.Type.STRING_VAL));
     this.leaves = searcher.getIndexReader().leaves();
   }
 
@@ -120,33 +122,38 @@ public final class IndexSearch {
   public String docids(int[] places) throws IOException {
     List<String> found = new ArrayList<>(places.length);
     LeafReaderContext leaf = null;
-    SortedDocValues values = null;
+    BinaryDocValues values = null;
     for (int place : places) {
       if (leaf == null || place >= leaf.docBase + leaf.reader().maxDoc()) {
         leaf = leaves.get(ReaderUtil.subIndex(place, leaves));
-        values = leaf.reader().getSortedDocValues(docid);
+        values = leaf.reader().getBinaryDocValues(docid);
       }
       values.advanceExact(place - leaf.docBase);
-      found.add(values.lookupOrd(values.ordValue()).utf8ToString());
+      found.add(values.binaryValue().utf8ToString());
     }
     return String.join("\0", found);
   }
 
-  /** Returns what is stored of the documents at these places: the length of each, then the bytes of one after another. */
+  /**
+   * Returns what is stored of the documents at these places: the length of each, then one after another in UTF-8: the
+   * record, a newline and its contents.
+   */
   public byte[] stored(int[] places) throws IOException {
     StoredFields fields = searcher.storedFields();
-    BytesRef[] found = new BytesRef[places.length];
+    Set<String> wanted = Set.of(raw, contents);
+    byte[][] found = new byte[places.length][];
     int size = 4 * places.length;
     for (int each = 0; each < places.length; each++) {
-      found[each] = fields.document(places[each]).getBinaryValue(stored);
+      Document document = fields.document(places[each], wanted);
+      found[each] = (document.get(raw) + '\n' + document.get(contents)).getBytes(StandardCharsets.UTF_8);
       size += found[each].length;
     }
     ByteBuffer out = ByteBuffer.allocate(size).order(ByteOrder.nativeOrder());
-    for (BytesRef each : found) {
+    for (byte[] each : found) {
       out.putInt(each.length);
     }
-    for (BytesRef each : found) {
-      out.put(each.bytes, each.offset, each.length);
+    for (byte[] each : found) {
+      out.put(each);
     }
     return out.array();
   }

@@ -1,0 +1,179 @@
+"""The FAISS index of an index's vectors: build it from the vector file, write, read, and move it to a GPU.
+
+It is flat (every vector, in half precision) up to :data:`FLAT_MAX_ROWS` vectors, else an inverted file (IVF) of 8-bit
+codes: vectors are grouped around centroids, and a query is compared with the lists of the nearest ones. Source: Jégou,
+Douze and Schmid, *Product quantization for nearest neighbor search*, TPAMI 2011. Row n is Lucene's document n.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from shrag.indexing.errors import DependencyMissing, IndexDamaged
+from shrag.indexing.storage.vector_card import FaissCard
+from shrag.indexing.vectors.store import Float16Vectors
+from shrag.models.encoder import Vectors
+
+Faiss = Any
+"""The ``faiss`` module, which has no types."""
+
+FLAT_MAX_ROWS = 100_000
+"""Most vectors of a flat index."""
+
+MAX_PROBES = 2_048
+"""Most lists searched for a query: FAISS's limit on a GPU."""
+
+SCRATCH_BYTES = 256 << 20
+"""Scratch memory of FAISS on a GPU beside the vectors; its default is 1.5 GiB."""
+
+GPU_MAX_BYTES = 8 << 30
+"""Most bytes of an index to hold on a GPU, beside a language model."""
+
+_RECALL = 0.995
+_NEIGHBORS = 100
+_SAMPLE_QUERIES = 100
+_BLOCK_ROWS = 65_536
+_SAMPLES_PER_LIST = 64
+_LISTS_PER_ROOT = 4
+_HNSW_MIN_LISTS = 16_384
+_SEED = 0
+
+
+class FaissIndex(Protocol):
+    """What is used of a FAISS index; ``search`` gives scores and rows, ``[n, k]``, best first, -1 for no row."""
+
+    ntotal: int
+    d: int
+
+    def search(self, queries: Vectors, k: int) -> tuple[NDArray[np.float32], NDArray[np.int64]]:
+        """See FAISS."""
+
+
+def has_faiss() -> bool:
+    """Return whether FAISS is installed, without importing it."""
+    return find_spec("faiss") is not None
+
+
+def load_faiss() -> Faiss:
+    """Import and return FAISS; raises :class:`DependencyMissing` with the command to install it."""
+    try:
+        import faiss
+    except ImportError as error:
+        raise DependencyMissing(
+            f"FAISS is not installed ({error}): `pip install -c constraints.txt shrag[cpu]`, or shrag[gpu]."
+        ) from error
+    return faiss
+
+
+def count_gpus() -> int:
+    """Return the number of GPUs that FAISS can use; 0 in its CPU build."""
+    faiss = load_faiss()
+    return int(faiss.get_num_gpus()) if hasattr(faiss, "StandardGpuResources") else 0
+
+
+def build_index(vectors: Float16Vectors) -> tuple[FaissIndex, FaissCard]:
+    """Return a new index of vectors, and its parameters."""
+    faiss = load_faiss()
+    rows, dimension = vectors.shape
+    lists = _list_count(rows)
+    if rows <= FLAT_MAX_ROWS:
+        factory = "SQfp16"
+    else:
+        factory = f"IVF{lists}_HNSW32,SQ8" if lists >= _HNSW_MIN_LISTS else f"IVF{lists},SQ8"
+    index = faiss.index_factory(dimension, factory, faiss.METRIC_INNER_PRODUCT)
+    if not index.is_trained:
+        index.train(_sample(vectors, lists * _SAMPLES_PER_LIST).astype(np.float32))
+    for start in range(0, rows, _BLOCK_ROWS):
+        index.add(vectors[start : start + _BLOCK_ROWS].astype(np.float32))
+    if factory == "SQfp16":
+        return index, FaissCard(factory, faiss.__version__)
+    probes, recall = _choose_probes(index, vectors, lists)
+    return index, FaissCard(factory, faiss.__version__, lists, probes, recall)
+
+
+def write_index(index: FaissIndex, path: Path) -> None:
+    """Write an index to a file that ``faiss.read_index`` reads."""
+    load_faiss().write_index(index, str(path))
+
+
+def read_index(path: Path, shape: tuple[int, ...]) -> FaissIndex:
+    """Read the index of vectors of a shape; raises :class:`IndexDamaged` for one that is damaged or does not fit."""
+    try:
+        index: FaissIndex = load_faiss().read_index(str(path))
+    except RuntimeError as error:
+        raise IndexDamaged(f"{path} cannot be read by FAISS ({error}): build the index again.") from None
+    if (index.ntotal, index.d) != shape:
+        raise IndexDamaged(
+            f"{path} has {index.ntotal} vectors of {index.d} numbers instead of {shape[0]} of {shape[1]}: build the "
+            "index again."
+        )
+    return index
+
+
+@dataclass(frozen=True, slots=True)
+class GpuIndex:
+    """An index on a GPU, and the resources that must live as long."""
+
+    index: FaissIndex
+    resources: Any
+
+
+def move_to_gpu(index: FaissIndex, library: Faiss | None = None) -> GpuIndex:
+    """Copy an index to the first GPU, a flat one in half precision. ``library`` replaces FAISS in tests."""
+    faiss = library or load_faiss()
+    resources = faiss.StandardGpuResources()
+    resources.setTempMemory(SCRATCH_BYTES)
+    options = faiss.GpuClonerOptions()
+    options.useFloat16 = True
+    return GpuIndex(faiss.index_cpu_to_gpu(resources, 0, index, options), resources)
+
+
+def _list_count(rows: int) -> int:
+    """Return the number of lists: the power of two nearest to four times the root, if there are vectors to train on."""
+    wanted = 1 << max(0, round(math.log2(max(_LISTS_PER_ROOT * math.sqrt(rows), 1))))
+    return max(1, min(wanted, rows // _SAMPLES_PER_LIST))
+
+
+def _sample(vectors: Float16Vectors, size: int) -> Float16Vectors:
+    rows = np.random.default_rng(_SEED).choice(len(vectors), min(len(vectors), size), replace=False)
+    return np.asarray(vectors[np.sort(rows)])
+
+
+def _choose_probes(index: Any, vectors: Float16Vectors, lists: int) -> tuple[int, float]:  # noqa: ANN401
+    """Return twice the lists to search that find 99.5 % of the nearest vectors of a sample, and the share found.
+
+    Twice, since questions are farther from the vectors than these are from each other. The index keeps the number.
+    """
+    queries = _sample(vectors, _SAMPLE_QUERIES).astype(np.float32)
+    nearest = _nearest(vectors, queries)
+    probes = 8
+    while True:
+        index.nprobe = probes
+        _, found = index.search(queries, 2 * _NEIGHBORS)
+        recall = np.mean([np.isin(best, rows).mean() for best, rows in zip(nearest, found, strict=True)])
+        if recall >= _RECALL or probes >= lists:
+            break
+        probes *= 2
+    index.nprobe = min(2 * probes, lists, MAX_PROBES)
+    return int(index.nprobe), round(float(recall), 4)
+
+
+def _nearest(vectors: Float16Vectors, queries: Vectors) -> NDArray[np.int64]:
+    """Return the rows of the nearest vectors of each query, by comparing with all."""
+    scores = np.empty((len(queries), 0), np.float32)
+    rows = np.empty((len(queries), 0), np.int64)
+    for start in range(0, len(vectors), _BLOCK_ROWS):
+        block = vectors[start : start + _BLOCK_ROWS].astype(np.float32)
+        numbers = np.broadcast_to(np.arange(start, start + len(block)), (len(queries), len(block)))
+        scores = np.concatenate([scores, queries @ block.T], axis=1)
+        rows = np.concatenate([rows, numbers], axis=1)
+        best = np.argpartition(-scores, _NEIGHBORS - 1, axis=1)[:, :_NEIGHBORS]
+        scores, rows = np.take_along_axis(scores, best, axis=1), np.take_along_axis(rows, best, axis=1)
+    return rows

@@ -1,0 +1,36 @@
+"""Find the encoders whose weights are installed, and whether the packages that run them are."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from importlib.util import find_spec
+from pathlib import Path
+
+from shrag.models.encoders.catalog import read_catalog
+from shrag.models.encoders.weights import find_weights
+from shrag.models.errors import ModelError
+
+PACKAGES = ("torch", "sentence_transformers", "transformers", "tokenizers")
+"""The packages that run an encoder."""
+
+_POOLING = "1_Pooling/config.json"
+
+
+def installed_encoders(home: Path) -> list[str]:
+    """Return the choices of the encoders that have a folder in ``home``; the folders are not checked.
+
+    One of the catalogue is given by its name, another one, known by its file for pooling, by its path.
+    """
+    folders: dict[Path, str] = {}
+    for card in read_catalog().encoders:
+        try:
+            folders[find_weights(card.name, card, home)] = card.name
+        except ModelError:
+            continue
+    others = sorted(path.parent.parent for path in home.glob(f"*/{_POOLING}"))
+    return [*folders.values(), *(str(folder.absolute()) for folder in others if folder not in folders)]
+
+
+def missing_packages() -> Sequence[str]:
+    """Return those of :data:`PACKAGES` that are not installed, without importing any."""
+    return [package for package in PACKAGES if find_spec(package) is None]

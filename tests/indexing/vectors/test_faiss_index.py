@@ -1,0 +1,124 @@
+"""FAISS indexes of vectors: flat and IVF, written and read, and on a GPU by a substitute for FAISS.
+
+The substitute does not show that FAISS itself behaves alike on a GPU.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import ClassVar
+
+import numpy as np
+import pytest
+
+from shrag.indexing.errors import IndexDamaged
+from shrag.indexing.storage.vector_card import FaissCard
+from shrag.indexing.vectors import faiss_index
+from shrag.indexing.vectors.exact_search import BlockSearch
+from shrag.indexing.vectors.faiss_index import (
+    SCRATCH_BYTES,
+    build_index,
+    has_faiss,
+    load_faiss,
+    move_to_gpu,
+    read_index,
+    write_index,
+)
+from shrag.indexing.vectors.store import Float16Vectors
+from shrag.models.encoder import Vectors
+
+pytestmark = pytest.mark.skipif(not has_faiss(), reason="faiss-cpu is not installed")
+
+COUNT, DIMENSION, CLUSTERS = 8_000, 32, 120
+
+
+def clustered(count: int, seed: int) -> Vectors:
+    """Return unit rows around the same 120 directions, as texts gather around subjects."""
+    centres = np.random.default_rng(1).normal(size=(CLUSTERS, DIMENSION))
+    rng = np.random.default_rng(seed)
+    rows = centres[rng.integers(CLUSTERS, size=count)] + rng.normal(size=(count, DIMENSION)) * 1.2
+    unit: Vectors = (rows / np.linalg.norm(rows, axis=1, keepdims=True)).astype(np.float32)
+    return unit
+
+
+@pytest.fixture(scope="module")
+def vectors() -> Float16Vectors:
+    return clustered(COUNT, 2).astype(np.float16)
+
+
+def _recall(vectors: Float16Vectors, found: np.ndarray, questions: Vectors) -> float:
+    exact = BlockSearch(vectors, lambda numbers: [str(number) for number in numbers]).search(questions, 100)
+    shares = [
+        len({str(row) for row in rows} & {hit.docid for hit in hits}) / len(hits)
+        for rows, hits in zip(found, exact, strict=True)
+    ]
+    return sum(shares) / len(shares)
+
+
+def test_few_vectors_make_a_flat_index_that_stock_faiss_reads(vectors: Float16Vectors, tmp_path: Path) -> None:
+    index, card = build_index(vectors)
+    assert card == FaissCard("SQfp16", load_faiss().__version__, lists=0, probes=0, recall=1.0)
+    write_index(index, tmp_path / "x.faiss")
+    assert (tmp_path / "x.faiss").stat().st_size - vectors.nbytes < 1_000
+    stock = load_faiss().read_index(str(tmp_path / "x.faiss"))
+    questions = clustered(50, 3)
+    assert _recall(vectors, stock.search(questions, 100)[1], questions) >= 0.999
+
+
+@pytest.mark.slow
+def test_many_vectors_make_an_ivf_index_that_finds_nearly_all_of_the_hundred_nearest(
+    vectors: Float16Vectors, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(faiss_index, "FLAT_MAX_ROWS", 5_000)
+    index, card = build_index(vectors)
+    assert (card.factory, card.lists) == ("IVF125,SQ8", 125)
+    assert 0.995 <= card.recall <= 1
+    write_index(index, tmp_path / "x.faiss")
+    stock = load_faiss().read_index(str(tmp_path / "x.faiss"))
+    assert stock.nprobe == card.probes <= 125
+    questions = clustered(100, 3)
+    assert _recall(vectors, stock.search(questions, 200)[1], questions) >= 0.99
+    stock.nprobe = 1
+    assert _recall(vectors, stock.search(questions, 200)[1], questions) < 0.8
+
+
+def test_a_file_that_is_cut_or_of_other_vectors_is_damage(vectors: Float16Vectors, tmp_path: Path) -> None:
+    path = tmp_path / "x.faiss"
+    write_index(build_index(vectors[:100])[0], path)
+    assert read_index(path, (100, DIMENSION)).ntotal == 100
+    with pytest.raises(IndexDamaged, match="has 100 vectors of 32 numbers instead of 101 of 32: build"):
+        read_index(path, (101, DIMENSION))
+    path.write_bytes(path.read_bytes()[:-100])
+    with pytest.raises(IndexDamaged, match="cannot be read by FAISS"):
+        read_index(path, (100, DIMENSION))
+
+
+class Resources:
+    asked: ClassVar[list[int]] = []
+
+    def setTempMemory(self, size: int) -> None:  # noqa: N802
+        self.asked.append(size)
+
+
+class Options:
+    useFloat16 = False  # noqa: N815
+
+
+class Library:
+    StandardGpuResources, GpuClonerOptions = Resources, Options
+
+    @staticmethod
+    def index_cpu_to_gpu(resources: Resources, device: int, index: object, options: Options) -> object:
+        assert isinstance(resources, Resources)
+        assert options.useFloat16
+        assert device == 0
+        return index
+
+
+def test_an_index_is_moved_to_the_first_gpu_with_little_scratch_memory(vectors: Float16Vectors) -> None:
+    Resources.asked.clear()
+    index, _ = build_index(vectors[:100])
+    moved = move_to_gpu(index, Library())
+    assert moved.index is index
+    assert isinstance(moved.resources, Resources)
+    assert Resources.asked == [SCRATCH_BYTES] == [268_435_456]
