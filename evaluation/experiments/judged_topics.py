@@ -160,10 +160,11 @@ def _listed(selection: Selection, data: Path) -> set[str]:
     return listed
 
 
-def _listed_in_table(given: str, path: Path, where: Mapping[str, str]) -> set[str]:
+def _listed_in_table(given: str, path: Path, where: Mapping[str, str | tuple[str, ...]]) -> set[str]:
+    wanted_values = {column: (value,) if isinstance(value, str) else value for column, value in where.items()}
     rows = read_question_table(path, *where)
-    listed = {qid for qid, row in rows.items() if all(row[column] == value for column, value in where.items())}
+    listed = {qid for qid, row in rows.items() if all(row[name] in values for name, values in wanted_values.items())}
     if not listed:
-        wanted = ", ".join(f"{column} {value}" for column, value in where.items())
+        wanted = ", ".join(f"{column} {' or '.join(values)}" for column, values in wanted_values.items())
         raise ExperimentRejected(f"{given} lists no question for {wanted}.")
     return listed

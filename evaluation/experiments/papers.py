@@ -17,8 +17,8 @@ _CATALOG = Path(__file__).parent / "papers.toml"
 class Item(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """A table, a figure or a section with a comparison.
 
-    An item without ``command``, ``files`` and ``same_as`` is repeated by an experiment. ``files`` are relative to the
-    project's folder.
+    An item without ``command``, ``files`` and ``same_as`` is repeated by an experiment, whose file has the paper's
+    values; those of another item are in ``values``. ``files`` are relative to the project's folder.
     """
 
     item: str
@@ -26,6 +26,7 @@ class Item(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     command: str = ""
     files: tuple[str, ...] = ()
     same_as: str = ""
+    values: str = ""
 
 
 class Paper(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -83,8 +84,12 @@ by `shrag experiment --papers`, without manual edits.
 An experiment asks what it can: sets whose files are missing, and conditions whose weights or language model are, are
 left out with one line each. Its report has the paper's values next to those measured, with intervals, and "–" for what
 was left out. `--data` (or `SHRAG_DATA`) names the folder of the data, `SHRAG_LLM_URL` the language model;
-[experiments.md](experiments.md) describes the rest. With random weights, and a language model with random weights,
-everything runs on a processor without a GPU (`make reproduce`); the values then mean nothing."""
+[experiments.md](experiments.md) describes the rest. Every experiment has a set over the demonstration, which needs no
+data. The other folders of data are not part of SHRAG: `wiki-ko`, `multihop-ko` and so on hold questions, judgements and
+records in the layouts of [formats.md](formats.md), and sets of your own can take their places.
+
+With an encoder and a language model of random weights every experiment runs on a processor without a GPU
+(`pytest -m "vllm and soak" tests/vllm/test_papers.py`, after `make test-vllm`); the values then mean nothing."""
 
 
 def _lines() -> Iterator[str]:
@@ -92,11 +97,12 @@ def _lines() -> Iterator[str]:
     experiments = paper_experiments()
     for paper in read_papers():
         yield from ("", f"## {paper.name}", "", f"{paper.title}.", "")
-        yield "| item | shows | here | needs | differs from the paper |"
-        yield "| --- | --- | --- | --- | --- |"
+        yield from ("| item | shows | here |", "| --- | --- | --- |")
         for item in paper.items:
-            found = experiments.get((paper.name, item.item))
-            yield f"| {item.item} | {item.shows} | {_here(item, found)} | {_needs(found)} | {_difference(found)} |"
+            yield f"| {item.item} | {item.shows} | {_here(item, experiments.get((paper.name, item.item)))} |"
+        notes = [note for item in paper.items if (note := _note(item, experiments.get((paper.name, item.item))))]
+        if notes:
+            yield from ("", *notes)
 
 
 def _here(item: Item, found: PaperExperiment | None) -> str:
@@ -104,12 +110,12 @@ def _here(item: Item, found: PaperExperiment | None) -> str:
         return f"`shrag experiment {found.name}`"
     if item.same_as:
         return f"see {item.same_as}"
-    return f"`{item.command}`" if item.command else ", ".join(f"[{each}](../{each})" for each in item.files)
+    return f"`{item.command}`" if item.command else ", ".join(f"[{Path(each).name}](../{each})" for each in item.files)
 
 
-def _needs(found: PaperExperiment | None) -> str:
-    return "; ".join(found.needs) if found else ""
-
-
-def _difference(found: PaperExperiment | None) -> str:
-    return " ".join(found.experiment.paper.difference.split()) if found and found.experiment.paper else ""
+def _note(item: Item, found: PaperExperiment | None) -> str:
+    """Return what an experiment needs and what differs from the paper, or the values of another item."""
+    if found is None or found.experiment.paper is None:
+        return f"- **{item.item}.** The paper's values: {item.values}" if item.values else ""
+    needs = f"Needs {'; '.join(found.needs)}. " if found.needs else ""
+    return f"- **{item.item}.** {needs}{found.experiment.paper.difference}"

@@ -27,11 +27,11 @@ class Selection(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """A list of questions: a file whose lines end in a qid. Lines whose first columns equal ``where`` are selected.
 
     Where ``where`` is a mapping, the file is a table of questions (:mod:`shrag.evaluation.questions.question_table`),
-    and the lines whose columns have these values are selected.
+    and the lines whose columns have these values, or one of several, are selected.
     """
 
     path: str
-    where: tuple[str, ...] | dict[str, str] = ()
+    where: tuple[str, ...] | dict[str, str | tuple[str, ...]] = ()
 
 
 class UnanswerableSource(msgspec.Struct, frozen=True, forbid_unknown_fields=True):

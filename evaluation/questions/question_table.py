@@ -1,11 +1,13 @@
-"""Tables of questions: TSV with a header and a line for each question, such as its languages or its kind."""
+"""Tables of questions, such as their languages or kinds: TSV with a header, or JSON Lines with an object for each."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from pathlib import Path
 
 from shrag.corpora.formats.benchmarks import BenchmarkQuestion, read_benchmark
 from shrag.corpora.formats.topics import read_text_lines
+from shrag.corpora.readers.item import decode_object
 from shrag.evaluation.errors import ExperimentRejected
 
 _QID = "qid"
@@ -15,36 +17,50 @@ KIND = "kind"
 
 
 def read_question_table(path: Path, *required: str) -> dict[str, dict[str, str]]:
-    """Return qid → column → value, in the file's order; of GPQA the domains, of SuperGPQA the fields and difficulty.
+    """Return qid → column → value, in the file's order.
+
+    Of GPQA these are the domains, of SuperGPQA the fields and the difficulty, of other JSON objects the values that are
+    text.
 
     Raises:
-        ExperimentRejected: The header lacks ``qid`` or a column of ``required``, or a line has another number of
-            columns or the qid of an earlier one.
+        ExperimentRejected: A line lacks ``qid`` or a column of ``required``, has another number of columns than the
+            header, or has the qid of an earlier one.
         CorpusError: The file cannot be read, or is not UTF-8.
     """
     benchmark = read_benchmark(path)
     if benchmark is not None:
         return {each.qid: _benchmark_row(path, each, required) for each in benchmark}
-    header: list[str] = []
     rows: dict[str, dict[str, str]] = {}
-    for number, text in read_text_lines(path):
-        cells = [cell.strip() for cell in text.split("\t")]
-        if not header:
-            header = cells
-            for column in (_QID, *required):
-                if column not in header:
-                    raise ExperimentRejected(
-                        f"{path} has no column {column!r} but {', '.join(header)}: write the names of the columns, "
-                        "separated by tabs, into the first line."
-                    )
-            continue
-        if len(cells) != len(header):
-            raise ExperimentRejected(f"{path} line {number} has {len(cells)} columns, and its header {len(header)}.")
-        row = dict(zip(header, cells, strict=True))
+    for number, row in _rows(path):
+        for column in (_QID, *required):
+            if column not in row:
+                raise ExperimentRejected(
+                    f"{path} has no column {column!r} but {', '.join(row)}: write the names of the columns, separated "
+                    "by tabs, into the first line, or JSON objects with these keys."
+                )
         if row[_QID] in rows:
             raise ExperimentRejected(f"{path} line {number} has {row[_QID]} a second time: delete one of the two.")
         rows[row[_QID]] = row
     return rows
+
+
+def _rows(path: Path) -> Iterator[tuple[int, dict[str, str]]]:
+    """Yield the number and the columns of each line."""
+    header: list[str] = []
+    for number, text in read_text_lines(path):
+        if text.startswith("{"):
+            fields = decode_object(text.encode())
+            if isinstance(fields, str):
+                raise ExperimentRejected(f"{path} line {number} is no JSON object: {fields}.")
+            yield number, {key: value for key, value in fields.items() if isinstance(value, str)}
+            continue
+        cells = [cell.strip() for cell in text.split("\t")]
+        if not header:
+            header = cells
+            continue
+        if len(cells) != len(header):
+            raise ExperimentRejected(f"{path} line {number} has {len(cells)} columns, and its header {len(header)}.")
+        yield number, dict(zip(header, cells, strict=True))
 
 
 def _benchmark_row(path: Path, question: BenchmarkQuestion, required: tuple[str, ...]) -> dict[str, str]:

@@ -106,6 +106,8 @@ def test_a_table_limits_the_questions_by_the_values_of_its_columns(data: Path) -
     (data / "kinds.tsv").write_text("qid\tquestion\trecord\na\tko\ten\nc\tko\tko\n")
     chosen = msgspec.structs.replace(SET, subset=Selection("kinds.tsv", {"question": "ko", "record": "en"}))
     assert [topic.qid for topic in read_questions(chosen, data, seed=0).topics] == ["a"]
+    chosen = msgspec.structs.replace(SET, subset=Selection("kinds.tsv", {"question": "ko", "record": ("en", "ko")}))
+    assert [topic.qid for topic in read_questions(chosen, data, seed=0).topics] == ["a", "c"]
     chosen = msgspec.structs.replace(SET, subset=Selection("kinds.tsv", {"question": "fr"}))
     with pytest.raises(ExperimentRejected, match=r"kinds.tsv lists no question for question fr"):
         read_questions(chosen, data, seed=0)

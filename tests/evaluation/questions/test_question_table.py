@@ -16,10 +16,20 @@ def test_a_line_is_a_question_with_its_columns(tmp_path: Path) -> None:
     }
 
 
+def test_json_objects_have_their_texts_as_columns(tmp_path: Path) -> None:
+    line = '{"qid": "a", "subject": "college_physics", "choices": ["x", "y"], "year": 2020}'
+    (tmp_path / "q.jsonl").write_text(line + "\n", encoding="utf-8")
+    assert read_question_table(tmp_path / "q.jsonl", "subject") == {"a": {"qid": "a", "subject": "college_physics"}}
+    (tmp_path / "q.jsonl").write_text(line + "\n{", encoding="utf-8")
+    with pytest.raises(ExperimentRejected, match=r"q.jsonl line 2 is no JSON object: "):
+        read_question_table(tmp_path / "q.jsonl")
+
+
 @pytest.mark.parametrize(
     ("text", "says"),
     [
-        ("x1\tfar\n", r"k.tsv has no column 'qid' but x1, far: write the names of the columns"),
+        ("x1\tfar\nx2\tfar\n", r"k.tsv has no column 'qid' but x1, far: write the names of the columns"),
+        ('{"id": "x1"}', "has no column 'qid' but id"),
         ("qid\tsort\nx1\tfar\n", "has no column 'kind' but qid, sort"),
         ("qid\tkind\nx1\n", "line 2 has 1 columns, and its header 2"),
         ("qid\tkind\nx1\tfar\nx1\tnear\n", "line 3 has x1 a second time"),
