@@ -22,6 +22,7 @@ from shrag.evaluation.reports.markdown import (
     paper_title,
     paper_value_texts,
 )
+from shrag.evaluation.reports.paper_values import paper_values
 from shrag.evaluation.reports.result_folder import ResultFolder, mean_values, open_results
 from shrag.evaluation.reports.table import BaselineDifference, ResultTable, SetTable, read_table
 from shrag.evaluation.reports.timings import PartTimes, read_times_file
@@ -164,6 +165,7 @@ def render_report(folders: Sequence[Path], *, questions: int = DEFAULT_QUESTIONS
             choice_baselines_text=choice_baselines_text,
             estimate_text=estimate_text,
             paper_title=paper_title,
+            paper_values=paper_values,
             paper_value_texts=paper_value_texts,
         )
     )

@@ -11,7 +11,7 @@ from shrag.evaluation.experiments.spec import Claim, PaperItem
 from shrag.evaluation.questions.confidence_scores import ConfidenceScores, Estimate
 from shrag.evaluation.questions.figures import ChoiceBaselines
 from shrag.evaluation.reports.claims import Verdict, judge_claim
-from shrag.evaluation.reports.paper_values import PaperValue
+from shrag.evaluation.reports.paper_values import PaperValue, paper_values
 from shrag.evaluation.reports.result_folder import ResultFolder, open_results
 from shrag.evaluation.reports.table import (
     BaselineDifference,
@@ -110,12 +110,12 @@ def paper_lines(table: ResultTable, heading: str = "##") -> Iterator[str]:
     yield f"{heading} {escape_markdown(paper_title(table.paper))}"
     yield ""
     yield escape_markdown(table.paper.difference)
-    if not table.paper_values:
+    if not table.expected:
         return
     yield ""
     yield "| set | condition | measure | paper | here | difference |"
     yield "| --- | --- | --- | ---: | ---: | ---: |"
-    for each in table.paper_values:
+    for each in paper_values(table):
         names = " | ".join(map(escape_markdown, (each.set, each.condition, each.measure)))
         yield f"| {names} | {each.paper:g} | {' | '.join(paper_value_texts(each))} |"
 

@@ -2,18 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from typing import NamedTuple
 
-import msgspec
-
-from shrag.evaluation.experiments.spec import Experiment
-
-if TYPE_CHECKING:
-    from shrag.evaluation.reports.table import ResultCell, ResultRow, SetTable
+from shrag.evaluation.reports.table import ResultRow, ResultTable
 
 
-class PaperValue(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+class PaperValue(NamedTuple):
     """One value of a paper in its own unit, and ours in the same unit with its interval.
 
     ``here``, ``low`` and ``high`` are None where the set or the condition was left out.
@@ -28,23 +22,23 @@ class PaperValue(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     high: float | None = None
 
 
-def compare_with_paper(experiment: Experiment, sets: Sequence[SetTable]) -> tuple[PaperValue, ...]:
-    """Return all expected values of the experiment, in its order, with those of the tables ``sets``."""
-    rows = {(each.set, row.condition): row for each in sets for row in each.rows}
-    percent = experiment.paper.percent if experiment.paper else ()
+def paper_values(table: ResultTable) -> tuple[PaperValue, ...]:
+    """Return all values that the paper prints, in the order of the experiment, with those of the table."""
+    rows = {(each.set, row.condition): row for each in table.sets for row in each.rows}
+    percent = table.paper.percent if table.paper else ()
     return tuple(
-        _value(each.set, each.condition, measure, value, rows.get((each.set, each.condition)), measure in percent)
-        for each in experiment.expected
+        _compare(PaperValue(each.set, each.condition, measure, value), rows, 100 if measure in percent else 1)
+        for each in table.expected
         for measure, value in each.values.items()
     )
 
 
-def _value(
-    set_name: str, condition: str, measure: str, paper: float, row: ResultRow | None, percent: bool
-) -> PaperValue:
-    cell: ResultCell | None = row.cells.get(measure) if row else None
-    label = row.label if row else condition
+def _compare(value: PaperValue, rows: dict[tuple[str, str], ResultRow], unit: int) -> PaperValue:
+    row = rows.get((value.set, value.condition))
+    if row is None:
+        return value
+    value = value._replace(condition=row.label)
+    cell = row.cells.get(value.measure)
     if cell is None:
-        return PaperValue(set_name, label, measure, paper)
-    unit = 100 if percent else 1
-    return PaperValue(set_name, label, measure, paper, unit * cell.mean, unit * cell.low, unit * cell.high)
+        return value
+    return value._replace(here=unit * cell.mean, low=unit * cell.low, high=unit * cell.high)

@@ -10,7 +10,7 @@ import msgspec
 
 from shrag.corpora.files import write_atomically
 from shrag.evaluation.errors import ResultsMismatch
-from shrag.evaluation.experiments.spec import Condition, PaperItem
+from shrag.evaluation.experiments.spec import Condition, Expected, PaperItem
 from shrag.evaluation.judging.figures import JUDGE_FIGURES
 from shrag.evaluation.judging.record_relevance import RELEVANCE_FIGURES
 from shrag.evaluation.questions.confidence_scores import (
@@ -28,7 +28,6 @@ from shrag.evaluation.questions.figures import (
 )
 from shrag.evaluation.questions.outcome import QuestionOutcome
 from shrag.evaluation.questions.tree_figures import TREE_FIGURES
-from shrag.evaluation.reports.paper_values import PaperValue, compare_with_paper
 from shrag.evaluation.reports.result_folder import ResultFolder, Values, mean_values
 from shrag.evaluation.statistics import comparison
 from shrag.evaluation.statistics.intervals import mean_interval
@@ -144,7 +143,7 @@ class ResultTable(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
     ``measures`` are the experiment's; ``answer_measures`` is empty without references. A row has only the cells that
     its condition and set have values for. ``paper`` is the table or figure that the experiment repeats, and
-    ``paper_values`` are its values next to these.
+    ``expected`` are the values that it prints.
     """
 
     title: str
@@ -156,7 +155,7 @@ class ResultTable(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     sets: tuple[SetTable, ...]
     answer_measures: tuple[str, ...] = ()
     paper: PaperItem | None = None
-    paper_values: tuple[PaperValue, ...] = ()
+    expected: tuple[Expected, ...] = ()
 
     @property
     def columns(self) -> tuple[str, ...]:
@@ -184,7 +183,7 @@ def make_table(results: ResultFolder) -> ResultTable:
         sets=sets,
         answer_measures=tuple(name for name in _FIGURES if name in present),
         paper=experiment.paper,
-        paper_values=compare_with_paper(experiment, sets),
+        expected=experiment.expected,
     )
 
 

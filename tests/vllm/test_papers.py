@@ -13,6 +13,7 @@ import pytest
 
 from shrag.cli.main import run
 from shrag.evaluation.experiments.papers import paper_experiments
+from shrag.evaluation.reports.paper_values import paper_values
 from shrag.evaluation.reports.result_folder import open_results
 from shrag.evaluation.reports.table import read_table
 from shrag.models.model_server.server import ModelServer
@@ -48,7 +49,7 @@ def test_it_runs_to_its_report_over_the_demonstration(
     results, card = open_results(home / "runs" / name)
     table = read_table(results.folder)
     assert len(table.sets[0].rows) == len(experiment.conditions), "a condition was left out"
-    assert len(table.paper_values) == sum(len(each.values) for each in experiment.expected)
+    assert len(paper_values(table)) == sum(len(each.values) for each in experiment.expected)
     if any(condition.model for condition in experiment.conditions):
         assert "tiny-qwen3" in {card.identity.model.name, *(each.name for each in card.identity.models.values())}
     page = (results.folder / "report.html").read_text(encoding="utf-8")
