@@ -66,7 +66,9 @@ def _print_correlations(file: Path, metrics: Path, condition: str, level: float,
         echo("metric\titems\tpearson\tlow\thigh\tspearman\tlow\thigh")
     for each in found:
         if as_json:
-            print_json(each._asdict())
+            found_by_name = {"pearson": each.pearson, "spearman": each.spearman}
+            correlations = {name: given and given._asdict() for name, given in found_by_name.items()}
+            print_json({**each._asdict(), **correlations})
         else:
             echo("\t".join([each.metric, str(each.items), *_cells(each.pearson), *_cells(each.spearman)]))
 

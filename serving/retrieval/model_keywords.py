@@ -14,6 +14,7 @@ from typing import Annotated, NamedTuple
 
 import msgspec
 
+from shrag.corpora.text.cleaning import plain_line
 from shrag.indexing.glossary.query_translation import Translation, analyze_question, is_korean
 from shrag.indexing.open_index import OpenIndex
 from shrag.models.language_model import LanguageModel
@@ -80,11 +81,11 @@ def extract_keywords(
     answers, events = attempt("keywords", model, partial(_ask_in_both, question.text, languages))
     if answers is None:
         return None, events
-    lists = (answer.keywords[:MOST] for answer in answers)
+    lists = (map(plain_line, answer.keywords[:MOST]) for answer in answers)
     ranked = [keyword for pair in zip_longest(*lists) for keyword in pair if keyword is not None]
     found = _known_words(ranked, question, terms, index, words)
     if not found:
-        written = ", ".join(keyword for answer in answers for keyword in answer.keywords)
+        written = ", ".join(plain_line(keyword) for answer in answers for keyword in answer.keywords)
         message = f"The index has none of what {model.name} chose: {written}."
         return None, [*events, Fallback("keywords", "invalid_output", message)]
     excluded = _known_phrases([phrase for answer in answers for phrase in answer.excluded], index)

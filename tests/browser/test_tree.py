@@ -35,7 +35,7 @@ def test_the_tree_grows_before_the_answer_and_a_place_is_filled_when_its_answer_
     expect(page.locator("#node-0 .state")).to_contain_text("찾는 중")
     model.go_on("query")
     expect(page.locator("#node-0 > ol > li")).to_have_count(2)
-    expect(page.locator("#node-0 > .node .assessment")).to_contain_text("이 답은 성립하지 않습니다. 10점 만점에 3.5점")
+    expect(page.locator("#node-0 > .node .assessment")).to_contain_text("이 답은 성립하지 않습니다. 10점 만점에 4.0점")
     expect(page.locator("#node-0 > .node .state")).to_contain_text("찾는 중")
     expect(page.locator("#node-2 .node-question")).to_have_text("[1번의 답]의 지하수위 예측 효율은 얼마인가?")
     expect(page.locator("#tree-count")).to_contain_text("이어 물은 질문 2개, 마친 것 0개.")
@@ -48,7 +48,7 @@ def test_the_tree_grows_before_the_answer_and_a_place_is_filled_when_its_answer_
         "long short-term memory (LSTM)의 지하수위 예측 효율은 얼마인가?"
     )
     expect(page.locator("#node-2 .node-answer")).to_contain_text("효율은 0.91이다.")
-    expect(page.locator("#node-0 > .node .assessment")).to_contain_text("이 답은 성립합니다. 10점 만점에 9.0점")
+    expect(page.locator("#node-0 > .node .assessment")).to_contain_text("이 답은 성립합니다. 10점 만점에 9.1점")
     expect(page.locator("#status")).to_have_text("답변이 끝났습니다.")
     with page.expect_popup() as opening:
         page.click("#node-1 .node-answer a")

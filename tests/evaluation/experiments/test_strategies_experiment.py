@@ -11,6 +11,7 @@ from shrag.evaluation.experiments.spec_file import find_experiment, narrow_exper
 from shrag.evaluation.reports.table import SetTable
 from shrag.serving.engine import open_engine
 from shrag.serving.strategies.pipeline.presets import PRESETS
+from shrag.serving.strategies.pipeline.strategy import PipelineStrategy
 from shrag.serving.strategies.registry import STRATEGIES, find_strategy
 from tests.support.small_experiment import run_small
 
@@ -52,8 +53,9 @@ def test_each_way_stands_as_it_is_served_and_with_room_for_ten(experiment: Exper
     for name in PRESETS:
         assert conditions[name] == name
         ten = find_strategy(conditions[f"{name}-ten"])
-        assert "10)" in ten.name
-        assert str(PRESETS[name]).replace("(5)", "(10)") == ten.name
+        assert isinstance(ten, PipelineStrategy)
+        assert "(10)" in str(ten.pipeline)
+        assert str(PRESETS[name]).replace("(5)", "(10)") == str(ten.pipeline)
 
 
 def test_it_runs_and_a_way_of_five_cannot_hold_more_than_a_way_of_ten(demo: SetTable) -> None:
