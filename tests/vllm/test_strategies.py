@@ -94,7 +94,7 @@ def brief(settings: LlmSettings, server: ModelServer) -> Iterator[ServedModel]:
 def runs(request: pytest.FixtureRequest, demo: Engine, brief: ServedModel) -> list[Run]:
     """Ask every text by one strategy, the next by the next, or by each of them; every fourth with choices."""
     strategies = Engine(demo.open_index, brief).strategies
-    assert len(strategies) == 27
+    assert len(strategies) == 28
     rounds = len(strategies) if request.param else 1
 
     def ask(number: int) -> Run:
