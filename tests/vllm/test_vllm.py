@@ -107,17 +107,22 @@ def test_a_name_that_is_not_served_is_refused(server: ModelServer) -> None:
 
 
 def test_closing_a_stream_ends_the_generation_on_the_server(model: ServedModel, server: ModelServer) -> None:
-    finished, written = _metric(server, "request_success_total"), _metric(server, "generation_tokens_total")
-    stream = model.stream(QUESTION, max_tokens=7_000)
-    next(iter(stream))
-    stream.close()
-    assert _running(server, 0)
-    time.sleep(0.5)
-    ended = _metric(server, "generation_tokens_total")
-    assert 1 <= ended - written < 5_000
-    assert _metric(server, "request_success_total") == finished
-    time.sleep(0.5)
-    assert _metric(server, "generation_tokens_total") == ended
+    for _ in range(5):
+        finished, written = _metric(server, "request_success_total"), _metric(server, "generation_tokens_total")
+        stream = model.stream(QUESTION, max_tokens=7_000)
+        next(iter(stream))
+        stream.close()
+        assert _running(server, 0)
+        time.sleep(0.5)
+        ended = _metric(server, "generation_tokens_total")
+        if ended - written == 7_000:
+            continue  # on a busy machine the engine may have written everything before the first piece was sent
+        assert ended - written >= 1
+        assert _metric(server, "request_success_total") == finished
+        time.sleep(0.5)
+        assert _metric(server, "generation_tokens_total") == ended
+        return
+    pytest.fail("five times the whole text was written before the stream was closed")
 
 
 def test_the_doctor_tells_name_and_context(
@@ -136,22 +141,38 @@ def test_the_doctor_tells_name_and_context(
 def test_killed_mid_stream_is_an_error_soon_and_the_server_comes_back(
     process: str, model: ServedModel, server: ModelServer
 ) -> None:
-    restarts = server.state.restarts
+    for _ in range(5):
+        restarts, complete = server.state.restarts, _kill_mid_stream(process, model, server)
+        until = time.monotonic() + START_SECONDS
+        while server.state.restarts == restarts and time.monotonic() < until:
+            time.sleep(0.05)
+        with pytest.raises(ModelUnavailable, match=r"tiny-qwen3 is (down|starting)"):
+            model.complete(QUESTION)
+        assert server.wait_for("ready", START_SECONDS).restarts == restarts + 1
+        assert model.complete(QUESTION, max_tokens=4).completion_tokens == 4
+        if not complete:
+            return
+    pytest.fail("five times the whole text was written before the signal came")
+
+
+def _kill_mid_stream(process: str, model: ServedModel, server: ModelServer) -> bool:
+    """Kill a process after a stream's first piece; return whether the text was complete even so.
+
+    On a busy machine the engine may have written everything before the server sends the first piece.
+    """
+    victim = _process(server, process)
     stream = model.stream(QUESTION, max_tokens=7_000)
     pieces = iter(stream)
     next(pieces)
-    os.kill(_process(server, process), signal.SIGKILL)
+    os.kill(victim, signal.SIGKILL)
     began = time.monotonic()
-    with pytest.raises(ModelUnavailable):
-        list(pieces)
-    assert time.monotonic() - began < 10
-    until = time.monotonic() + START_SECONDS
-    while server.state.restarts == restarts and time.monotonic() < until:
-        time.sleep(0.05)
-    with pytest.raises(ModelUnavailable, match=r"tiny-qwen3 is (down|starting)"):
-        model.complete(QUESTION)
-    assert server.wait_for("ready", START_SECONDS).restarts == restarts + 1
-    assert model.complete(QUESTION, max_tokens=4).completion_tokens == 4
+    try:
+        rest = list(pieces)
+    except ModelUnavailable:
+        assert time.monotonic() - began < 10
+        return False
+    assert stream.completion.completion_tokens == 7_000, f"{len(rest)} pieces, then {stream.completion}"
+    return True
 
 
 def _running(server: ModelServer, wanted: int) -> bool:
