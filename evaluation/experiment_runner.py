@@ -66,7 +66,6 @@ from shrag.evaluation.reports.plots import check_plots, draw_plots
 from shrag.evaluation.reports.result_folder import TITLES_FILE, ResultFolder, file_digests, write_questions
 from shrag.evaluation.reports.table import ResultTable, make_table, write_table
 from shrag.evaluation.reports.timings import write_times
-from shrag.indexing.open_index import OpenIndex
 from shrag.indexing.storage.vector_card import weights_folder
 from shrag.models.language_model import LanguageModel
 
@@ -165,7 +164,7 @@ def _check_strategies(experiment: Experiment, indexes: OpenIndexes, models: Lang
     for judged_set in experiment.sets:
         for condition in experiment.conditions:
             if not condition.peer and models.of(condition) is None:
-                check_condition(condition, indexes[index_name(judged_set, condition.encoder)])
+                check_condition(condition, indexes.under(judged_set, condition))
 
 
 def _start_session(folder: Path, identity: RunIdentity, session: Session) -> RunCard:
@@ -192,11 +191,7 @@ def _judge(results: ResultFolder, model: ModelChoice | None, indexes: OpenIndexe
             judge_results(results, judge, options.report)
         if experiment.judge_records:
             options.log(f"the records are judged by {results.judge}")
-
-            def open_index(set_name: str, condition: Condition) -> OpenIndex:
-                return indexes[index_name(results.judged_set(set_name), condition.encoder)]
-
-            judge_records(results, open_index, judge, experiment.judge_records, options.report)
+            judge_records(results, indexes.under, judge, experiment.judge_records, options.report)
 
 
 def _write_reports(
@@ -220,13 +215,13 @@ def _write_titles(results: ResultFolder, set_name: str, indexes: OpenIndexes) ->
     if path.exists():
         return
     experiment = results.experiment
-    judged_set = next(each for each in experiment.sets if each.name == set_name)
+    judged_set = results.judged_set(set_name)
     docids: set[str] = set()
     for condition in experiment.conditions:
         for part in results.parts(set_name, condition):
             for outcome in results.outcomes(part):
                 docids.update(outcome.top_docids, (each.docid for each in outcome.relevant))
-    index = indexes[index_name(judged_set, experiment.conditions[0].encoder)]
+    index = indexes.under(judged_set, experiment.conditions[0])
     fetched = index.store.fetch(sorted(docids))
     titles = {each.record.docid: each.record.title for each in fetched if each is not None}
     write_atomically(path, msgspec.json.encode(titles) + b"\n")

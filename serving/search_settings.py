@@ -121,6 +121,11 @@ class SearchSettings:
         return replace(self, words=words, extra_queries=extra)
 
     @property
+    def own_query(self) -> bool:
+        """Whether the question's own words are searched for in a query beside those of the model's keywords."""
+        return self.extra_queries in {"question", "all"}
+
+    @property
     def changed(self) -> dict[str, Any]:
         """The settings that differ from the defaults."""
         return {each.name: value for each in fields(self) if (value := getattr(self, each.name)) != each.default}

@@ -15,10 +15,8 @@ from shrag.cli.settings import Home
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from shrag.evaluation.experiments.spec import Condition
     from shrag.evaluation.reports.result_folder import ResultFolder
     from shrag.evaluation.statistics.intervals import Interval
-    from shrag.indexing.open_index import OpenIndex
     from shrag.models.language_model import LanguageModel
 
 _HEADER = (
@@ -87,16 +85,12 @@ def _judge_answers(results: ResultFolder, model: LanguageModel, report: Callable
 def _judge_records(
     home: Home, results: ResultFolder, model: LanguageModel, sample: int, report: Callable[[str, int], None]
 ) -> None:
-    from shrag.evaluation.experiments.engines import OpenIndexes, index_name
+    from shrag.evaluation.experiments.engines import OpenIndexes
     from shrag.evaluation.judging.judged_records import judge_records
     from shrag.evaluation.judging.record_relevance import RELEVANCE_FIGURES
 
     with OpenIndexes(home.indexes) as indexes:
-
-        def open_index(set_name: str, condition: Condition) -> OpenIndex:
-            return indexes[index_name(results.judged_set(set_name), condition.encoder)]
-
-        found = judge_records(results, open_index, model, sample, report)
+        found = judge_records(results, indexes.under, model, sample, report)
     echo("\t".join(("set", "condition", "judge", "scored", "unscored", *RELEVANCE_FIGURES)))
     for each in found:
         shares = (_mean(each.shares.get(name)) for name in RELEVANCE_FIGURES)

@@ -12,7 +12,7 @@ from shrag.evaluation.experiments.judged_topics import resolve_data_path
 from shrag.evaluation.experiments.language_models import LanguageModels
 from shrag.evaluation.experiments.spec import Condition, Experiment, JudgedSet
 from shrag.evaluation.experiments.spec_file import narrow_experiment
-from shrag.indexing.storage.vector_card import canonical_encoder
+from shrag.indexing.storage.vector_card import LSA, canonical_encoder
 from shrag.models.encoders.choice import find_encoder
 from shrag.models.errors import WeightsMissing
 
@@ -71,7 +71,7 @@ def _missing_model(condition: Condition, weights: Path, models: LanguageModels) 
         return ""
     if why := models.missing(condition):
         return f"{why}. It needs {condition.bring}"
-    if condition.encoder and canonical_encoder(condition.encoder) != "lsa":
+    if condition.encoder and canonical_encoder(condition.encoder) != LSA:
         try:
             find_encoder(condition.encoder, weights)
         except WeightsMissing:

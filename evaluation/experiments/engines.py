@@ -43,6 +43,10 @@ class OpenIndexes:
             self._open[name] = open_index(self.indexes, name)
         return self._open[name]
 
+    def under(self, judged_set: JudgedSet, condition: Condition) -> OpenIndex:
+        """Return the index of a set that has the vectors of the condition's encoder."""
+        return self[index_name(judged_set, condition.encoder)]
+
     def __enter__(self) -> OpenIndexes:
         return self
 

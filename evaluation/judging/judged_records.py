@@ -7,7 +7,7 @@ from collections.abc import Callable
 import msgspec
 
 from shrag.evaluation.errors import EvaluationError
-from shrag.evaluation.experiments.spec import Condition
+from shrag.evaluation.experiments.spec import Condition, JudgedSet
 from shrag.evaluation.judging.record_relevance import (
     RELEVANCE_FILE,
     JudgedRecord,
@@ -27,7 +27,7 @@ from shrag.serving.request import parse_question
 
 def judge_records(
     results: ResultFolder,
-    open_index: Callable[[str, Condition], OpenIndex],
+    open_index: Callable[[JudgedSet, Condition], OpenIndex],
     model: LanguageModel,
     most: int = 0,
     report: Callable[[str, int], None] = lambda stage, done: None,
@@ -61,7 +61,7 @@ def judge_records(
             for pair in pairs:
                 key = (part.set, condition.name, pair.qid, pair.step, pair.docid)
                 if key not in known:
-                    index = open_index(part.set, condition)
+                    index = open_index(results.judged_set(part.set), condition)
                     known[key] = _judge(part.set, condition.name, pair, questions[pair.qid], index, model)
                     stream.write(msgspec.json.encode(known[key]).decode() + "\n")
                     stream.flush()

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from pathlib import Path
 
 import msgspec
 
-from shrag.corpora.formats.topics import read_text_lines
-from shrag.evaluation.errors import ResultsMismatch
+from shrag.evaluation.judging.judgement_file import read_judgement_file
 from shrag.evaluation.judging.llm_judge import Judgement
 
 JUDGEMENTS_FILE = "judgements.jsonl"
@@ -28,24 +26,6 @@ def read_judgements(folder: Path, judge: str) -> dict[tuple[str, str, str], Judg
     """Return (set, condition, qid) → judgement of ``judge``; raise ``ResultsMismatch`` where the file is damaged."""
     return {
         (each.set, each.condition, each.qid): each
-        for each in _read(folder / JUDGEMENTS_FILE)
+        for each in read_judgement_file(folder / JUDGEMENTS_FILE, JudgedAnswer, "answers")
         if each.judgement.judge == judge
     }
-
-
-def _read(path: Path) -> Iterator[JudgedAnswer]:
-    """Yield the stored judgements, after truncating an incomplete last line."""
-    if not path.exists():
-        return
-    data = path.read_bytes()
-    complete = data[: data.rfind(b"\n") + 1]
-    if len(complete) < len(data):
-        path.write_bytes(complete)
-    for number, text in read_text_lines(path):
-        try:
-            yield msgspec.json.decode(text, type=JudgedAnswer)
-        except msgspec.MsgspecError as error:
-            raise ResultsMismatch(
-                f"{path} line {number} is not a judgement ({error}): delete the line, or the file to have all "
-                "answers judged again."
-            ) from None

@@ -6,15 +6,14 @@ Figure 5 of the RAISE paper shows these shares: how much the records that a step
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
 import msgspec
 
-from shrag.corpora.formats.topics import read_text_lines
-from shrag.evaluation.errors import ResultsMismatch
 from shrag.evaluation.experiments.spec import Condition
+from shrag.evaluation.judging.judgement_file import read_judgement_file
 from shrag.evaluation.judging.relevance import RelevanceLevel
 from shrag.evaluation.questions.outcome import QuestionOutcome
 from shrag.evaluation.statistics.intervals import Interval, mean_interval
@@ -124,26 +123,12 @@ def relevance_figures(judged: Sequence[JudgedRecord]) -> dict[str, dict[str, flo
 
 def read_record_relevance(folder: Path, judge: str) -> dict[tuple[str, str, str, int, str], JudgedRecord]:
     """Return what ``judge`` has judged, by its key; raise ``ResultsMismatch`` where the file is damaged."""
-    return {each.key: each for each in _read(folder / RELEVANCE_FILE) if each.judge == judge}
+    return {
+        each.key: each
+        for each in read_judgement_file(folder / RELEVANCE_FILE, JudgedRecord, "records")
+        if each.judge == judge
+    }
 
 
 def _interval(levels: Sequence[RelevanceLevel], level: RelevanceLevel, seed: int) -> Interval:
     return mean_interval([float(found == level) for found in levels], seed=seed)
-
-
-def _read(path: Path) -> Iterator[JudgedRecord]:
-    """Yield the stored judgements, after truncating an incomplete last line."""
-    if not path.exists():
-        return
-    data = path.read_bytes()
-    complete = data[: data.rfind(b"\n") + 1]
-    if len(complete) < len(data):
-        path.write_bytes(complete)
-    for number, text in read_text_lines(path):
-        try:
-            yield msgspec.json.decode(text, type=JudgedRecord)
-        except msgspec.MsgspecError as error:
-            raise ResultsMismatch(
-                f"{path} line {number} is not a judgement ({error}): delete the line, or the file to have all records "
-                "judged again."
-            ) from None

@@ -49,10 +49,6 @@ def _rouge(case: _Case) -> float:
     return best_overlap([rouge_l(answer_units, units(answer)) for answer in case.reference.answers]).f1
 
 
-def _rouge_above(least: float) -> Callable[[_Case], float]:
-    return lambda case: float(_rouge(case) > least)
-
-
 def _accuracy(case: _Case) -> float:
     """Return 1 for the right answer by the strictest measure that the reference allows."""
     reference = case.reference
@@ -86,9 +82,6 @@ _has_choices, _has_answers, _has_short, _is_answerable = map(
 _FIGURES: Mapping[str, _Figure] = {
     "rouge_l": _Figure(_has_answers, _rouge),
     "accuracy": _Figure(lambda reference: reference.choice or reference.answers or reference.short_answers, _accuracy),
-    "rouge_l_above_0.7": _Figure(_has_answers, _rouge_above(0.7)),
-    "rouge_l_above_0.5": _Figure(_has_answers, _rouge_above(0.5)),
-    "rouge_l_above_0.3": _Figure(_has_answers, _rouge_above(0.3)),
     "rouge_l_characters": _Figure(_has_answers, _rouge_characters),
     "string_match": _Figure(_has_short, lambda case: string_match(case.answer.plain, case.reference.short_answers)),
     "exact_match": _Figure(
@@ -115,14 +108,16 @@ _FIGURES: Mapping[str, _Figure] = {
     ),
 }
 
-OUTCOME_FIGURES = ("accuracy", "rouge_l_above_0.7", "rouge_l_above_0.5", "rouge_l_above_0.3")
+_ROUGE_ABOVE: Mapping[str, float] = {f"rouge_l_above_{least}": least for least in (0.7, 0.5, 0.3)}
+
+OUTCOME_FIGURES = ("accuracy", *_ROUGE_ABOVE)
 """The figures beside ROUGE-L in the table of the eight pipelines; they follow from others, and are compared apart."""
 
 CITES, LEADS = "cites_relevant", "leads_relevant"
 
 REFUSAL, RETRIEVAL_RATIO = "refusal_accuracy", "retrieval_ratio"
 
-ANSWER_FIGURES = (*_FIGURES, CITES, LEADS, REFUSAL, RETRIEVAL_RATIO)
+ANSWER_FIGURES = (*_FIGURES, *_ROUGE_ABOVE, CITES, LEADS, REFUSAL, RETRIEVAL_RATIO)
 """The names of all measures of answers:
 
 ``rouge_l``: F1 against the best reference, in Kiwi's morphemes for Korean and in words for English.
@@ -166,6 +161,8 @@ def answer_figures(
             if name in _OF_MODELS and not written:
                 continue
             figures[name] = {o.qid: _value(figure, o, r, split) for o, r in answered if figure.over(r)}
+        for name, least in _ROUGE_ABOVE.items():
+            figures[name] = {qid: float(rouge > least) for qid, rouge in figures["rouge_l"].items()}
         judged = [o for o, r in answered if r.answerable and any(e.relevance >= min_grade for e in o.relevant)]
         figures[CITES] = {o.qid: float(any(_cites(o, min_grade))) for o in judged}
         figures[LEADS] = {o.qid: float(any(_cites(o, min_grade)[:1])) for o in judged}

@@ -28,10 +28,9 @@ def read_question_table(path: Path, *required: str) -> dict[str, dict[str, str]]
         CorpusError: The file cannot be read, or is not UTF-8.
     """
     benchmark = read_benchmark(path)
-    if benchmark is not None:
-        return {each.qid: _benchmark_row(path, each, required) for each in benchmark}
+    numbered = _rows(path) if benchmark is None else enumerate([_benchmark_row(each) for each in benchmark], 1)
     rows: dict[str, dict[str, str]] = {}
-    for number, row in _rows(path):
+    for number, row in numbered:
         for column in (_QID, *required):
             if column not in row:
                 raise ExperimentRejected(
@@ -63,9 +62,5 @@ def _rows(path: Path) -> Iterator[tuple[int, dict[str, str]]]:
         yield number, dict(zip(header, cells, strict=True))
 
 
-def _benchmark_row(path: Path, question: BenchmarkQuestion, required: tuple[str, ...]) -> dict[str, str]:
-    for column in required:
-        if column not in question.columns:
-            known = ", ".join(question.columns)
-            raise ExperimentRejected(f"{path} has no column {column!r} but {known}: name one of these.")
+def _benchmark_row(question: BenchmarkQuestion) -> dict[str, str]:
     return {_QID: question.qid, **question.columns}

@@ -52,7 +52,7 @@ def build_queries(
         translated = reduce_translated_query(keywords, language, settings)
         shown += [[show_translation(keyword) for keyword in subquery] for subquery in translated]
         queries += build_translated_queries(translated, language, settings)
-    if own and settings.extra_queries in {"question", "all"} and settings.languages in {"both", language}:
+    if own and settings.own_query and settings.languages in {"both", language}:
         shown.append(_texts(own))
         queries.append(_join(own, settings))
     minus = [f"− {' '.join(_texts(phrase))}" for phrase in excluded]

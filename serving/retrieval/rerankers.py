@@ -76,7 +76,7 @@ class CosineReranker:
 
 def check_reranker(choice: str, threshold: float | None = None) -> None:
     """Raise :class:`UnknownReranker` for an unknown choice, or a threshold for scores without a fixed scale."""
-    by_encoder = choice.partition(":")[0] == ENCODER
+    by_encoder = _encoder_of(choice) is not None
     if (
         choice not in {AUTO, LEXICAL, VECTORS, CROSS_ENCODER}
         and not by_encoder
@@ -115,12 +115,19 @@ def open_reranker(choice: str, index: OpenIndex, weights: Path, threshold: float
         return open_lexical_reranker(index)
     if choice == VECTORS:
         return _open_vector_reranker(index)
-    if choice.partition(":")[0] == ENCODER:
-        return _open_pool_reranker(choice.partition(":")[2], weights)
+    encoder = _encoder_of(choice)
+    if encoder is not None:
+        return _open_pool_reranker(encoder, weights)
     from shrag.models.encoders.cross_encoder import load_cross_encoder
 
     name = read_catalog().rerankers[0].name if choice == CROSS_ENCODER else choice
     return load_cross_encoder(name, weights, threshold)
+
+
+def _encoder_of(choice: str) -> str | None:
+    """Return the encoder that ``encoder:NAME`` names, empty for ``encoder`` alone, None for any other re-ranker."""
+    kind, _, name = choice.partition(":")
+    return name if kind == ENCODER else None
 
 
 def open_lexical_reranker(index: OpenIndex) -> LexicalReranker:

@@ -211,7 +211,9 @@ def _choose_keywords(
     settings = request.settings.resolve(model_keywords=by_model is not None)
     order: KeywordOrder = "tfidf" if settings.keyword_order == "model" and not by_model else settings.keyword_order
     with timer.stage("keywords"):
-        own = _own_keywords(question, terms, request.settings.resolve(model_keywords=False).words, index)
+        own: list[QueryTerm] = []
+        if by_model is None or settings.own_query:
+            own = _own_keywords(question, terms, request.settings.resolve(model_keywords=False).words, index)
         if by_model is None:
             candidates, additional = filter_languages(own, settings.languages, language), []
         else:

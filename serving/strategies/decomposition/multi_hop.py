@@ -54,7 +54,7 @@ def run_chain(steps: Sequence[str], plan: Plan) -> Generator[Event, None, Answer
         with plan.timer.stage("steps"):
             wanted = [number for number in filled if number in awaited or plan.request.answered]
             asked = parallel_map(
-                lambda step: _answer_step(step[1], plan, extract=step[0] in awaited),
+                lambda step: answer_step(step[1], plan, extract=step[0] in awaited),
                 [(number, found[number]) for number in wanted],
             )
         for number, (answer, events) in zip(wanted, asked, strict=True):
@@ -74,7 +74,7 @@ def run_chain(steps: Sequence[str], plan: Plan) -> Generator[Event, None, Answer
     return AnsweredSteps([found[number] for number in numbers], answered)
 
 
-def _answer_step(one: SubqueryResult, plan: Plan, *, extract: bool) -> tuple[SubAnswer | None, list[Event]]:
+def answer_step(one: SubqueryResult, plan: Plan, *, extract: bool = False) -> tuple[SubAnswer | None, list[Event]]:
     """Return the words of a record that answer a step, or its answer in a sentence or two, and the events of that."""
     work = partial(extract_span if extract else respond, one.question, one.best(RECORDS))
     return attempt("step", plan.resources.model, work)

@@ -23,10 +23,10 @@ from shrag.serving.llm.request_model import attempt
 from shrag.serving.llm.structured_call import PromptCall, call_model, evidence_values
 from shrag.serving.request import Question, parse_question
 from shrag.serving.strategies.decomposition.coordination import parse_sentence, split_coordination
-from shrag.serving.strategies.decomposition.multi_hop import RECORDS, follow_bridges, run_chain
+from shrag.serving.strategies.decomposition.multi_hop import RECORDS, answer_step, follow_bridges, run_chain
 from shrag.serving.strategies.planning.answer_slots import remove_forward_slots
 from shrag.serving.strategies.planning.plan import Plan, PlanStrategy
-from shrag.serving.strategies.planning.sub_answers import NO_ANSWER, respond
+from shrag.serving.strategies.planning.sub_answers import NO_ANSWER
 from shrag.serving.strategies.planning.subquery import SubqueryResult, find_all, question_key
 
 MOST_PARTS, MOST_STEPS = 6, 6
@@ -115,13 +115,10 @@ def _answer_parts(
     nodes: Sequence[Node], found: Sequence[SubqueryResult], plan: Plan
 ) -> Generator[Event, None, list[AnsweredQuestion]]:
     """Have the model answer each part from its records, in parallel; none where no answer is wanted."""
-    model = plan.resources.model
-    if model is None or not plan.request.answered:
+    if plan.resources.model is None or not plan.request.answered:
         return []
     with plan.timer.stage("steps"):
-        responses = parallel_map(
-            lambda one: attempt("step", model, partial(respond, one.question, one.best(RECORDS))), found
-        )
+        responses = parallel_map(lambda one: answer_step(one, plan), found)
     answered: list[AnsweredQuestion] = []
     for node, one, (response, events) in zip(nodes, found, responses, strict=True):
         yield from events

@@ -10,6 +10,7 @@ import msgspec
 from shrag.corpora.records import Record
 from shrag.corpora.text.cleaning import plain_line
 from shrag.models.language_model import LanguageModel
+from shrag.serving.answering.answered_questions import LONGEST_EVIDENCE
 from shrag.serving.answering.multiple_choice import question_values
 from shrag.serving.events import ModelCall
 from shrag.serving.llm.structured_call import LONGEST_TEXT, PromptCall, call_model, fence_records, remove_fence_marks
@@ -45,11 +46,6 @@ def notes_text(solved: Sequence[SolvedStep], language: AnswerLanguage) -> str:
 
 
 _MOST_LISTED = 20  # steps of a reply that is read at all
-
-LONGEST_EVIDENCE = 15_000
-"""Characters of the records of one step together: five texts of the longest that a prompt shows, or ten of half that.
-
-So a step solved from ten records needs no longer context of the model than one solved from five."""
 
 NOTHING = "–"
 """The value of a prompt's variable where there is nothing to show."""
@@ -162,6 +158,7 @@ def solve_step(
 
 
 def _evidence(records: Sequence[Record], language: AnswerLanguage) -> str:
+    # Ten records share the characters that five may have: a step needs no longer context of the model than an answer.
     return fence_records(records, language, min(LONGEST_TEXT, LONGEST_EVIDENCE // max(1, len(records))))
 
 
