@@ -32,6 +32,7 @@ class Record:
     year: int | None = None
     link: str = ""
     keywords: tuple[str, ...] = ()
+    type: str = ""
     duplicate_of: str = ""
 
     @property

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sqlite3
 from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from dataclasses import replace
 from functools import cached_property, partial
 from pathlib import Path
@@ -12,6 +12,7 @@ from pathlib import Path
 from shrag.corpora.records import Record
 from shrag.indexing.errors import IndexDamaged
 from shrag.indexing.open_index import OpenIndex, open_index
+from shrag.indexing.record_filter import EVERY_RECORD, RecordFilter
 from shrag.indexing.search_engine import EngineName
 from shrag.indexing.storage.checksums import Verify
 from shrag.indexing.storage.manifest import manifest_digest
@@ -21,13 +22,15 @@ from shrag.models.language_model import LanguageModel
 from shrag.models.reranker import Reranker
 from shrag.prompts.prompt import prompts_fingerprint
 from shrag.serving.answer_cache import AnswerCache, AnswerKey
+from shrag.serving.answering.answer import StageTimer
 from shrag.serving.concurrency import CancellationToken
 from shrag.serving.errors import Requirement, StrategyUnavailable
 from shrag.serving.event_run import EventRun, SingleFlight
-from shrag.serving.events import Event, KeywordOrder
+from shrag.serving.events import Event, Facets, KeywordOrder, Ranking, Timings
 from shrag.serving.llm.request_model import RequestModel
 from shrag.serving.request import DEFAULT_K, DEFAULT_STRATEGY, Request, check_min_confidence, parse_request
 from shrag.serving.results import AskResult, SearchResult, ask_result, search_result
+from shrag.serving.retrieval.filtered_search import FilteredSearcher
 from shrag.serving.retrieval.rerankers import AUTO, check_reranker, open_lexical_reranker, open_reranker
 from shrag.serving.search_settings import PRODUCT, SearchSettings
 from shrag.serving.strategies.registry import STRATEGIES, find_strategy
@@ -82,6 +85,8 @@ class Engine:
         keyword_order: KeywordOrder | None = None,
         settings: SearchSettings = PRODUCT,
         choices: Sequence[str] = (),
+        record_filter: RecordFilter = EVERY_RECORD,
+        facets: bool = False,
     ) -> SearchResult:
         """Find records for a question.
 
@@ -93,6 +98,8 @@ class Engine:
             keyword_order: What keywords are ranked by; overrides the settings.
             settings: Search settings, for experiments.
             choices: Answers to choose one from.
+            record_filter: The records that may be found.
+            facets: Whether to count all hits by year, language, journal, type and author.
 
         Raises:
             QuestionError: The question, ``k`` or the choices are not valid.
@@ -103,7 +110,8 @@ class Engine:
         """
         request = parse_request(
             question, answered=False, k=k, strategy=strategy, every_record=every_record,
-            keyword_order=keyword_order, settings=settings, choices=choices,
+            keyword_order=keyword_order, settings=settings, choices=choices, record_filter=record_filter,
+            facets=facets,
         )  # fmt: skip
         return search_result(self.name, self.manifest.generation, request, self.run(request).take_all())
 
@@ -118,6 +126,8 @@ class Engine:
         settings: SearchSettings = PRODUCT,
         choices: Sequence[str] = (),
         min_confidence: float | None = None,
+        record_filter: RecordFilter = EVERY_RECORD,
+        facets: bool = False,
         cancellation: CancellationToken | None = None,
     ) -> AskResult:
         """Search as :meth:`search` does and answer from the best records, with one of the ``choices`` if there are any.
@@ -130,6 +140,7 @@ class Engine:
         request = parse_request(
             question, answered=True, k=k, strategy=strategy, every_record=every_record,
             keyword_order=keyword_order, settings=settings, choices=choices, min_confidence=min_confidence,
+            record_filter=record_filter, facets=facets,
         )  # fmt: skip
         run = self.run(request)
         if cancellation is not None:
@@ -146,11 +157,13 @@ class Engine:
         settings: SearchSettings = PRODUCT,
         choices: Sequence[str] = (),
         min_confidence: float | None = None,
+        record_filter: RecordFilter = EVERY_RECORD,
+        facets: bool = False,
     ) -> EventRun[Event]:
         """Return the events of :meth:`ask` as a run that has begun; each is made when it is taken."""
         request = parse_request(
             question, answered=True, k=k, strategy=strategy, keyword_order=keyword_order, settings=settings,
-            choices=choices, min_confidence=min_confidence,
+            choices=choices, min_confidence=min_confidence, record_filter=record_filter, facets=facets,
         )  # fmt: skip
         run = self.run(request)
         run.start()
@@ -169,11 +182,14 @@ class Engine:
             request = request._replace(min_confidence=self._min_confidence)
         strategy = STRATEGIES.get(request.strategy) or find_strategy(request.strategy)
         resources = self.resources if request.settings.glossary else self.resources.without_glossary()
+        searcher = FilteredSearcher(resources.index.searcher, request.record_filter)
+        if request.record_filter or request.facets:
+            resources = replace(resources, index=resources.index.filtered(searcher, request.record_filter))
         cancel = _nothing
         if resources.model is not None:
             request_model = RequestModel(resources.model)
             resources, cancel = replace(resources, model=request_model), request_model.cancel
-        begin = partial(self._begin, strategy, request, resources)
+        begin = partial(self._begin, strategy, request, resources, searcher)
         if self.cache is None:
             return EventRun(SingleFlight(begin, cancel))
         model = self.resources.model
@@ -226,10 +242,12 @@ class Engine:
         """Close the index's files."""
         self.open_index.close()
 
-    def _begin(self, strategy: Strategy, request: Request, resources: Resources) -> Generator[Event, None, None]:
+    def _begin(
+        self, strategy: Strategy, request: Request, resources: Resources, searcher: FilteredSearcher
+    ) -> Generator[Event, None, None]:
         with self.reading():
             events = strategy.run(request, resources)
-        return self._events(events)
+        return self._events(_with_facets(events, searcher) if request.facets else events)
 
     def _events(self, events: Generator[Event, None, None]) -> Generator[Event, None, None]:
         with self.reading():
@@ -294,6 +312,21 @@ def open_engine(
     except BaseException:
         index.close()
         raise
+
+
+def _with_facets(events: Generator[Event, None, None], searcher: FilteredSearcher) -> Generator[Event, None, None]:
+    """Yield the events of a question, with the counts over its hits behind the ranking, when all is searched."""
+    timer = StageTimer()
+    with closing(events):
+        for event in events:
+            if isinstance(event, Timings):
+                yield replace(event, seconds=event.seconds | timer.seconds)
+                continue
+            yield event
+            if isinstance(event, Ranking):
+                with timer.stage("facets"):
+                    counts = searcher.facets()
+                yield Facets(counts)
 
 
 def _nothing() -> None:

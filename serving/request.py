@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Literal, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 from shrag.corpora.text.cleaning import plain_line
 from shrag.corpora.text.sentences import detect_language
+from shrag.indexing.record_filter import EVERY_RECORD, RecordFilter
 from shrag.serving.errors import QuestionError
 from shrag.serving.events import KeywordOrder
 from shrag.serving.search_settings import PRODUCT, SearchSettings
@@ -42,7 +43,8 @@ class Request(NamedTuple):
 
     Duplicate records of one paper are ranked as one unless ``every_record``. ``strategy`` is the name of a strategy or
     the stages of a pipeline. Where the confidence that a record answers is below ``min_confidence`` (None: the index's
-    own threshold), the answer is a refusal.
+    own threshold), the answer is a refusal. Only records that pass ``record_filter`` are found; with ``facets`` all
+    hits are counted by year, language, journal, type and author.
     """
 
     question: Question
@@ -52,6 +54,8 @@ class Request(NamedTuple):
     settings: SearchSettings = PRODUCT
     strategy: str = DEFAULT_STRATEGY
     min_confidence: float | None = None
+    record_filter: RecordFilter = EVERY_RECORD
+    facets: bool = False
 
 
 def parse_request(
@@ -65,6 +69,8 @@ def parse_request(
     settings: SearchSettings = PRODUCT,
     choices: Sequence[str] = (),
     min_confidence: float | None = None,
+    record_filter: RecordFilter = EVERY_RECORD,
+    facets: bool = False,
 ) -> Request:
     """Parse a request; ``keyword_order`` overrides the settings.
 
@@ -76,7 +82,18 @@ def parse_request(
         raise QuestionError("k_out_of_range", f"k must be from 1 to {LARGEST_K}, got {k}.")
     if keyword_order not in {None, settings.keyword_order}:
         settings = replace(settings, keyword_order=keyword_order)
-    return Request(parse_question(question, choices), k, answered, every_record, settings, strategy, min_confidence)
+    return Request(
+        parse_question(question, choices), k, answered, every_record, settings, strategy, min_confidence,
+        record_filter, facets,
+    )  # fmt: skip
+
+
+def parse_filter(limits: Mapping[str, Any]) -> RecordFilter:
+    """Parse a filter of records; raises :class:`QuestionError` where it is not valid."""
+    try:
+        return RecordFilter.from_mapping(limits)
+    except ValueError as error:
+        raise QuestionError("filter_invalid", str(error)) from None
 
 
 def check_min_confidence(value: float | None) -> None:

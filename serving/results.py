@@ -6,12 +6,14 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import assert_never
 
+from shrag.indexing.record_filter import EVERY_RECORD, FacetCounts, RecordFilter
 from shrag.serving.answer_cache import CachedAnswer
 from shrag.serving.errors import ClientDisconnected
 from shrag.serving.events import (
     Answer,
     AnswerSentence,
     Event,
+    Facets,
     Fallback,
     Hits,
     Keywords,
@@ -29,7 +31,8 @@ from shrag.serving.request import Question, Request
 class SearchResult:
     """The events up to the ranking, and the timings.
 
-    ``nodes`` are the questions of a plan in their final states, in the order in which they came up.
+    ``nodes`` are the questions of a plan in their final states, in the order in which they came up. ``facets`` are the
+    counts over all hits, None where the request wanted none.
     """
 
     question: Question
@@ -45,6 +48,8 @@ class SearchResult:
     fallbacks: tuple[Fallback, ...] = ()
     nodes: tuple[Node, ...] = ()
     truncated: tuple[Truncated, ...] = ()
+    record_filter: RecordFilter = EVERY_RECORD
+    facets: FacetCounts | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,6 +71,7 @@ class EventState:
     queries: Queries | None = None
     hits: Hits | None = None
     ranking: Ranking | None = None
+    facets: Facets | None = None
     answer: Answer | None = None
     timings: Timings | None = None
     nodes: dict[int, Node] = field(default_factory=dict)
@@ -76,7 +82,7 @@ class EventState:
     def add(self, event: Event) -> None:
         """Add an event."""
         match event:
-            case Keywords() | Queries() | Hits() | Ranking() | Answer() | Timings():
+            case Keywords() | Queries() | Hits() | Ranking() | Facets() | Answer() | Timings():
                 setattr(self, event.event, event)  # the field has the name of the tag
             case Node():
                 self.nodes[event.number] = event
@@ -145,4 +151,6 @@ def _search(index: str, generation: int, request: Request, state: EventState) ->
         fallbacks=state.fallbacks,
         nodes=tuple(state.nodes.values()),
         truncated=state.truncated,
+        record_filter=request.record_filter,
+        facets=state.facets.counts if state.facets is not None else None,
     )
