@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+import time
+from collections.abc import Generator, Iterator, Sequence
+from contextlib import closing
+from dataclasses import replace
 
 from shrag.indexing.query import Boost, DisjunctionMax, Or, Query
 from shrag.indexing.record_filter import EVERY_RECORD, FacetCounts, RecordFilter
 from shrag.indexing.search_engine import Hit, SearchEngine, Statistics
+from shrag.serving.events import Event, Facets, Ranking, Timings
 
 
 class FilteredSearcher:
@@ -45,6 +49,18 @@ class FilteredSearcher:
     def facets(self) -> FacetCounts:
         """Return the counts over the documents that match any query searched for so far and pass the filter."""
         return self._engine.count_facets(list(self._clauses), self._filter)
+
+    def add_facets(self, events: Generator[Event, None, None]) -> Generator[Event, None, None]:
+        """Yield the events of a question, with the counts over its hits behind the ranking, when all is searched."""
+        seconds: dict[str, float] = {}
+        with closing(events):
+            for event in events:
+                yield replace(event, seconds=event.seconds | seconds) if isinstance(event, Timings) else event
+                if isinstance(event, Ranking):
+                    started = time.perf_counter()
+                    counts = self.facets()
+                    seconds["facets"] = time.perf_counter() - started
+                    yield Facets(counts)
 
 
 def _alternatives(query: Query) -> Iterator[Query]:

@@ -58,9 +58,7 @@ class MemoryEngine:
         self._records = {found.record.docid: found for found in records}
         self._parameters = parameters
 
-    def search(
-        self, queries: Sequence[Query], k: int, record_filter: RecordFilter = EVERY_RECORD
-    ) -> list[list[Hit]]:
+    def search(self, queries: Sequence[Query], k: int, record_filter: RecordFilter = EVERY_RECORD) -> list[list[Hit]]:
         if k < 1:
             raise ValueError(f"k must be at least 1, got {k}.")
         passing = {docid for docid, found in self._records.items() if record_filter.passes(found.record)}
@@ -401,7 +399,7 @@ AUTHORS = ("김민수", "Kim, Minsu", "KIM, MINSU", "Lee", "Ñandú")
 def catalogued(
     request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
 ) -> tuple[SearchEngine, MemoryEngine]:
-    """Return an engine and the memory engine over the same 120 records with years, languages, journals, … or without."""
+    """Return an engine and the memory engine over the same 120 records, some without year, journal, type or author."""
     chance = random.Random(7)
     records = []
     for number in range(120):
