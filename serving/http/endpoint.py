@@ -175,7 +175,11 @@ def read_query(parameters: QueryParams, schema: type[msgspec.Struct]) -> Any:  #
 def _parameters(schema: type[msgspec.Struct]) -> tuple[tuple[str, bool], ...]:
     """Return the name of each field, and whether it is a list."""
     fields = msgspec.structs.fields(schema)
-    return tuple((each.name, isinstance(inspect.type_info(each.type), inspect.ListType)) for each in fields)
+    return tuple((each.name, _is_list(inspect.type_info(each.type))) for each in fields)
+
+
+def _is_list(kind: inspect.Type) -> bool:
+    return _is_list(kind.type) if isinstance(kind, inspect.Metadata) else isinstance(kind, inspect.ListType)
 
 
 def _invalid(detail: str) -> HTTPProblem:
