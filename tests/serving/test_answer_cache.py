@@ -16,6 +16,7 @@ import pytest
 from msgspec import structs
 
 from shrag.corpora.records import Record
+from shrag.indexing.record_filter import FacetCounts, FacetValue
 from shrag.models.errors import ModelUnavailable
 from shrag.serving.answer_cache import AnswerCache, AnswerKey, CachedAnswer, memory_size, pack_events, unpack_events
 from shrag.serving.engine import Engine
@@ -28,6 +29,7 @@ from shrag.serving.events import (
     Citation,
     Confidence,
     Event,
+    Facets,
     Fallback,
     Hits,
     Keyword,
@@ -404,6 +406,7 @@ EVERY: tuple[Event, ...] = (
     Hits(((ScoredDoc("D-1", 2.0), ScoredDoc("D-2", 1e-300)), ()), ("D-1",), ("D-2",), (ScoredDoc("D-1", -1.0),), "lsa"),
     Ranking((RankedRecord(1, 1, -math.inf, RECORD, ("D-9",)), RankedRecord(2, 2, 1 / 3, RECORD)), "r", True),
     Ranking((), "r", False, "", Confidence(0.1, "low", ("막",), 0.2)),
+    Facets(FacetCounts(2, 1, (FacetValue("2015", 1),), (FacetValue("ko", 2),), (), (), (FacetValue("김민수", 2),))),
     AnswerSentence("body", SENTENCE),
     AnswerSentence("related", SENTENCE, Citation(2, "D-2", "film")),
     Answer("extractive", "en", (), (), "nothing_fits", nearest=(NearestRecord("D-1", "film"),), uncovered=("막",)),
