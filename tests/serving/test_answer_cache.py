@@ -182,7 +182,7 @@ def test_what_is_kept_stays_below_its_bound_and_the_oldest_goes_first() -> None:
 
 
 def test_what_an_answer_was_encoded_as_is_kept_beside_it_and_counts() -> None:
-    cache = AnswerCache(most_bytes=6_000)
+    cache = AnswerCache(most_bytes=6_500)
     _ask(cache, _key(1), _said("a"), END)
     kept = _find(cache, _key(1))
     assert kept is not None
@@ -193,7 +193,7 @@ def test_what_an_answer_was_encoded_as_is_kept_beside_it_and_counts() -> None:
     kept.cache_encoding("search", b"y" * 1_000)
     assert kept.encoded("search") == b"x" * 1_000
     assert 1_000 < cache.counters.bytes - before < 1_200
-    kept.cache_encoding("plain", b"z" * 6_000)  # more than may be kept at all
+    kept.cache_encoding("plain", b"z" * 6_500)  # more than may be kept at all
     assert kept.encoded("plain") is None
     _ask(cache, _key(2), _said("b" * 4_000), END)
     assert (cache.counters.answers, cache.counters.evicted) == (1, 1)

@@ -275,7 +275,8 @@ def test_whether_the_client_has_left_is_listened_for_once_and_no_longer_than_the
     async def serve() -> int:
         nonlocal gone
         gone = asyncio.Event()
-        await Operation()(handler)({"type": "http", "method": "GET", "headers": []}, receive, send)
+        scope = {"type": "http", "method": "GET", "headers": [], "query_string": b""}
+        await Operation()(handler)(scope, receive, send)
         await asyncio.sleep(0)
         return len(asyncio.all_tasks())
 
