@@ -218,7 +218,7 @@ def _import_libraries() -> _Libraries:
     except ImportError as error:
         raise PackageMissing(
             f"Encoders and re-rankers need torch and sentence-transformers ({error}): "
-            "`pip install -c constraints.txt 'shrag[models]'`."
+            "`pip install 'shrag[models]'`."
         ) from error
     classes = {"feature-extraction": AutoModel, "sequence-classification": AutoModelForSequenceClassification}
     return _Libraries(torch, Transformer, PoolingModule, classes)

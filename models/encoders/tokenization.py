@@ -23,7 +23,7 @@ class Tokeniser:
             from tokenizers import Tokenizer
         except ImportError as error:
             raise PackageMissing(
-                f"tokenizers is not installed ({error}): `pip install -c constraints.txt 'shrag[models]'`."
+                f"tokenizers is not installed ({error}): `pip install 'shrag[models]'`."
             ) from error
         self.path = path
         self.max_tokens = max_tokens
