@@ -53,8 +53,8 @@ from shrag.serving.errors import (
 COMMANDS = {
     name: f"shrag.cli.commands.{name}"
     for name in (
-        "agreement ask compare corpus doctor evaluate experiment glossary index init judge key mcp openapi plan report run "
-        "search serve"
+        "agreement ask compare corpus doctor evaluate experiment glossary index init judge key mcp openapi plan "
+        "report run search serve"
     ).split()
 }
 """Name of a command → its module, which defines the click command ``command``."""

@@ -1,7 +1,7 @@
 """Build backend: setuptools, with Lucene's classes cut out of the jar of the pinned Pyserini.
 
 Pyserini's jar has 166 MB, of which SHRAG needs Lucene's own classes (4 MB). Before a wheel or an editable installation
-is made, they are written to ``indexing/lexical/java/lucene/`` with Lucene's licence and notice; git ignores that folder.
+is made, they are written to ``indexing/lexical/java/lucene/``, which git ignores, with Lucene's licence and notice.
 Pyserini is taken from this environment if it is installed, else downloaded by pip, with pip's configuration.
 
 Whole packages are kept: all of Lucene's core, and of its analysis module those that ``WhitespaceAnalyzer`` is made of.
@@ -28,7 +28,8 @@ ANSERINI_JAR = "anserini-1.7.1-fatjar.jar"
 ANSERINI_SHA256 = "183bf5b53c82441b249d475f66f73aaa3e7dedd8892dece747e3680a1fda34f3"
 LUCENE = "9.9.1"
 
-FOLDER = Path(__file__).resolve().parents[1] / "indexing" / "lexical" / "java" / "lucene"
+_ROOT = Path(__file__).resolve().parents[1]
+FOLDER = _ROOT / "indexing" / "lexical" / "java" / "lucene"
 
 _LUCENE = "org/apache/lucene/"
 
@@ -53,10 +54,9 @@ class WrongJar(Exception):
     """Pyserini's jar is not the pinned one."""
 
 
-def build_wheel(
-    wheel_directory: str, config_settings: _Settings = None, metadata_directory: str | None = None
-) -> str:
+def build_wheel(wheel_directory: str, config_settings: _Settings = None, metadata_directory: str | None = None) -> str:
     """Build the wheel (PEP 517)."""
+    shutil.rmtree(_ROOT / "build" / "lib", ignore_errors=True)  # setuptools would pack what was deleted since
     return str(_setuptools().build_wheel(wheel_directory, config_settings, metadata_directory))
 
 

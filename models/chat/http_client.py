@@ -9,13 +9,13 @@ import socket
 import time
 from collections.abc import Iterator
 
+from shrag.models.chat.endpoint import Address, Timeouts
+from shrag.models.errors import ModelUnavailable, PackageMissing
+
 try:
     import httpx2
 except ImportError as error:
     raise PackageMissing(f"A language model needs httpx2 ({error}): run `pip install 'shrag[llm]'`.") from error
-
-from shrag.models.chat.endpoint import Address, Timeouts
-from shrag.models.errors import ModelUnavailable, PackageMissing
 
 HTTP_ERRORS = (httpx2.HTTPError, httpx2.StreamError)
 """Errors of the client that ``openai`` does not catch."""
