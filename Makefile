@@ -20,7 +20,7 @@ export SHRAG_HOME ?= var
 # Bytecode is written whatever the shell says: else each process that a test starts would compile everything again.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: help wheel test-wheel setup setup-models setup-gpu setup-vllm index serve test quick test-vllm test-pyserini soak mutants check fix openapi evaluate bench bench-gpu java load clean
+.PHONY: help wheel test-wheel setup setup-models setup-gpu setup-vllm index serve test quick test-vllm test-pyserini test-clients soak mutants check fix openapi evaluate bench bench-gpu java load clean
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-13s %s\n", $$1, $$2}'
@@ -55,6 +55,9 @@ test-wheel: $(VENV)/.dev $(LUCENE) ## build the wheel, install it into an empty 
 
 test-pyserini: .venv-pyserini/.done ## run the tests that use Pyserini's own classes (2.5 GB of packages)
 	.venv-pyserini/bin/python -m pytest -m pyserini tests/contracts/test_search_engine.py tests/indexing/lexical/test_pyserini_searcher.py
+
+test-clients: .venv-clients/.done ## run the tests that ask by LangChain and LlamaIndex (0.6 GB of packages)
+	.venv-clients/bin/python -m pytest -m clients tests/clients
 
 mutants: $(VENV)/.dev ## try 300 small mistakes in the source and list those that no test finds, for hours (MUTANTS="--count 30")
 	$(BIN)/python -m bench.mutants $(MUTANTS)
@@ -156,6 +159,13 @@ setup-vllm: .venv-vllm-gpu/.done ## install vLLM for NVIDIA GPUs, for `[llm] com
 	@echo "Setting up .venv-pyserini: 2.5 GB of packages, some minutes."
 	@$(PYTHON) -m venv .venv-pyserini
 	@.venv-pyserini/bin/python -m pip --disable-pip-version-check install --quiet --constraint constraints.txt --editable '.[pyserini]' hypothesis pytest
+	@touch $@
+
+# An environment of its own: the libraries of other projects choose the versions that they need.
+.venv-clients/.done: requirements/clients.txt pyproject.toml constraints.txt
+	@echo "Setting up .venv-clients: 0.6 GB of packages, a minute."
+	@$(MAKE) --no-print-directory VENV=.venv-clients .venv-clients/.lean
+	@.venv-clients/bin/python -m pip --disable-pip-version-check install --quiet --constraint constraints.txt --requirement $< hypothesis pytest pytest-xdist
 	@touch $@
 
 # An environment of its own: FAISS for a GPU and FAISS for processors, which tests use, overwrite each other.

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import asyncio
 import sqlite3
-from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
+from collections.abc import AsyncGenerator, Callable, Coroutine, Generator, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
-from functools import cached_property, partial
+from functools import cached_property, partial, wraps
 from pathlib import Path
+from typing import Any, Concatenate, ParamSpec, TypeVar
 
 from shrag.corpora.records import Record
 from shrag.indexing.errors import IndexDamaged
@@ -34,6 +36,43 @@ from shrag.serving.strategies.registry import STRATEGIES, find_strategy
 from shrag.serving.strategy import Resources, Strategy
 
 _Begin = Callable[[], Generator[Event, None, None]]
+_Arguments = ParamSpec("_Arguments")
+_Result = TypeVar("_Result")
+
+
+def _in_thread(
+    method: Callable[Concatenate[Engine, _Arguments], _Result],
+) -> Callable[Concatenate[Engine, _Arguments], Coroutine[Any, Any, _Result]]:
+    """Return a coroutine function that calls ``method`` in a thread, and cancels it where its task is cancelled."""
+
+    @wraps(method)
+    async def call(engine: Engine, /, *args: _Arguments.args, **kwargs: _Arguments.kwargs) -> _Result:
+        token = CancellationToken()
+        kwargs.setdefault("cancellation", token)
+        try:
+            return await asyncio.to_thread(method, engine, *args, **kwargs)
+        except asyncio.CancelledError:
+            token.cancel()
+            raise
+
+    return call
+
+
+def _taken_in_threads(
+    method: Callable[Concatenate[Engine, _Arguments], EventRun[Event]],
+) -> Callable[Concatenate[Engine, _Arguments], AsyncGenerator[Event, None]]:
+    """Return an asynchronous generator function of the events of ``method``, each made in a thread."""
+
+    @wraps(method)
+    async def call(engine: Engine, /, *args: _Arguments.args, **kwargs: _Arguments.kwargs) -> AsyncGenerator[Event]:
+        run = await asyncio.to_thread(method, engine, *args, **kwargs)
+        try:
+            while (event := await asyncio.to_thread(next, run, None)) is not None:
+                yield event
+        finally:
+            run.close()
+
+    return call
 
 
 class Engine:
@@ -82,6 +121,7 @@ class Engine:
         keyword_order: KeywordOrder | None = None,
         settings: SearchSettings = PRODUCT,
         choices: Sequence[str] = (),
+        cancellation: CancellationToken | None = None,
     ) -> SearchResult:
         """Find records for a question.
 
@@ -93,8 +133,10 @@ class Engine:
             keyword_order: What keywords are ranked by; overrides the settings.
             settings: Search settings, for experiments.
             choices: Answers to choose one from.
+            cancellation: Ends the search when it is cancelled.
 
         Raises:
+            ClientDisconnected: ``cancellation`` was cancelled.
             QuestionError: The question, ``k`` or the choices are not valid.
             SettingRejected: The strategy does not use a setting that is changed.
             UnknownStrategy: There is no such strategy.
@@ -105,7 +147,8 @@ class Engine:
             question, answered=False, k=k, strategy=strategy, every_record=every_record,
             keyword_order=keyword_order, settings=settings, choices=choices,
         )  # fmt: skip
-        return search_result(self.name, self.manifest.generation, request, self.run(request).take_all())
+        events = self._take_all(request, cancellation)
+        return search_result(self.name, self.manifest.generation, request, events)
 
     def ask(
         self,
@@ -124,17 +167,20 @@ class Engine:
 
         Where the confidence that a record answers is below ``min_confidence`` (None: the engine's), no record does.
 
-        Raises:
-            ClientDisconnected: ``cancellation`` was cancelled. Otherwise raises as :meth:`search` does.
+        Raises as :meth:`search` does.
         """
         request = parse_request(
             question, answered=True, k=k, strategy=strategy, every_record=every_record,
             keyword_order=keyword_order, settings=settings, choices=choices, min_confidence=min_confidence,
         )  # fmt: skip
-        run = self.run(request)
-        if cancellation is not None:
-            cancellation.on_cancel(run.close)
-        return ask_result(self.name, self.manifest.generation, request, run.take_all())
+        events = self._take_all(request, cancellation)
+        return ask_result(self.name, self.manifest.generation, request, events)
+
+    asearch = _in_thread(search)
+    """Search without blocking the event loop; cancelling the task cancels the search."""
+
+    aask = _in_thread(ask)
+    """Ask without blocking the event loop; cancelling the task cancels the answer, down to the language model."""
 
     def events(
         self,
@@ -155,6 +201,9 @@ class Engine:
         run = self.run(request)
         run.start()
         return run
+
+    aevents = _taken_in_threads(events)
+    """Yield the events of :meth:`aask` as they are made; closing the generator ends the work."""
 
     def run(self, request: Request) -> EventRun[Event]:
         """Return the run of a request without waiting: a cached answer, one that is shared with others, or a new one.
@@ -225,6 +274,18 @@ class Engine:
     def close(self) -> None:
         """Close the index's files."""
         self.open_index.close()
+
+    def __enter__(self) -> Engine:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def _take_all(self, request: Request, cancellation: CancellationToken | None) -> Sequence[Event]:
+        run = self.run(request)
+        if cancellation is not None:
+            cancellation.on_cancel(run.close)
+        return run.take_all()
 
     def _begin(self, strategy: Strategy, request: Request, resources: Resources) -> Generator[Event, None, None]:
         with self.reading():

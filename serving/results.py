@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
-from typing import assert_never
+from typing import TYPE_CHECKING, Any, assert_never
 
+import msgspec
+
+from shrag.corpora.records import Record
 from shrag.serving.answer_cache import CachedAnswer
+from shrag.serving.answering.formats import answer_text
 from shrag.serving.errors import ClientDisconnected
 from shrag.serving.events import (
     Answer,
@@ -18,16 +22,21 @@ from shrag.serving.events import (
     ModelCall,
     Node,
     Queries,
+    RankedRecord,
     Ranking,
     Timings,
     Truncated,
 )
+from shrag.serving.notebook import answer_html, ranking_html
 from shrag.serving.request import Question, Request
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 
 @dataclass(frozen=True, slots=True)
 class SearchResult:
-    """The events up to the ranking, and the timings.
+    """The events up to the ranking, and the timings; iterates over the ranked records, best first.
 
     ``nodes`` are the questions of a plan in their final states, in the order in which they came up.
     """
@@ -46,6 +55,38 @@ class SearchResult:
     nodes: tuple[Node, ...] = ()
     truncated: tuple[Truncated, ...] = ()
 
+    def __iter__(self) -> Iterator[RankedRecord]:
+        return iter(self.ranking.records)
+
+    def __len__(self) -> int:
+        return len(self.ranking.records)
+
+    def __bool__(self) -> bool:
+        """Return True: a search that found nothing is a result too."""
+        return True
+
+    def __getitem__(self, place: int) -> RankedRecord:
+        return self.ranking.records[place]
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return everything as dictionaries, lists, text and numbers."""
+        return _to_dict(self)
+
+    def to_pandas(self) -> pd.DataFrame:
+        """Return a data frame with a row for each record: ``rank``, ``score``, and the fields of the record.
+
+        Raises:
+            ModuleNotFoundError: pandas is not installed.
+        """
+        import pandas as pd
+
+        rows = [{"rank": each.rank, "score": each.score, **_to_dict(each.record)} for each in self]
+        return pd.DataFrame(rows, columns=["rank", "score", *Record.__dataclass_fields__])
+
+    def _repr_html_(self) -> str:
+        """Return the records as a table, for notebooks."""
+        return ranking_html(self.ranking, self.question.language)
+
 
 @dataclass(frozen=True, slots=True)
 class AskResult:
@@ -53,6 +94,27 @@ class AskResult:
 
     answer: Answer
     search: SearchResult
+
+    @property
+    def text(self) -> str:
+        """The answer as text with the numbers of its citations, or why there is none."""
+        return answer_text(self.answer)
+
+    def __str__(self) -> str:
+        return self.text
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return everything as dictionaries, lists, text and numbers; ``text`` is the answer as text."""
+        return {"text": self.text, **_to_dict(self)}
+
+    def _repr_html_(self) -> str:
+        """Return the answer and the records that it cites, for notebooks."""
+        return answer_html(self.answer)
+
+
+def _to_dict(value: object) -> dict[str, Any]:
+    builtins: dict[str, Any] = msgspec.to_builtins(value)
+    return builtins
 
 
 @dataclass(slots=True, kw_only=True)

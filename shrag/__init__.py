@@ -2,27 +2,82 @@
 
     import shrag
 
-    engine = shrag.open("demo")
-    engine.search("그래핀은 전자파를 얼마나 차단하는가?").ranking.records[0].record.title
-    engine.ask("How long should a lecture video be?").answer
+    shrag.index("demo")
+    with shrag.open("demo") as engine:
+        for ranked in engine.search("그래핀은 전자파를 얼마나 차단하는가?"):
+            print(ranked.rank, ranked.record.title)
+        print(engine.ask("How long should a lecture video be?").text)
 
-What a command can do, a call can do: :func:`open` here, building in :mod:`shrag.corpora.ingest.add` and
-:mod:`shrag.indexing.build.builder`, bulk evaluation in :mod:`shrag.evaluation`.
+What a command can do, a call can do (``docs/python.md``).
 """
 
 from __future__ import annotations
 
 import os
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from shrag.evaluation.questions.batch import WrittenRun
+    from shrag.evaluation.run_evaluation import RunEvaluation
     from shrag.indexing.search_engine import EngineName
     from shrag.indexing.storage.checksums import Verify
+    from shrag.indexing.storage.manifest import IndexManifest
     from shrag.models.language_model import LanguageModel
     from shrag.serving.engine import Engine
 
-__all__ = ["open"]
+__all__ = ["__version__", "evaluate", "index", "open", "run"]
+
+if TYPE_CHECKING:
+    __version__: str
+else:
+
+    def __getattr__(name: str) -> str:
+        # Reading the metadata takes milliseconds that no command should pay for.
+        if name == "__version__":
+            from importlib.metadata import version
+
+            return version("shrag")
+        raise AttributeError(f"module 'shrag' has no attribute {name!r}")
+
+
+def index(
+    name: str,
+    home: str | os.PathLike[str] | None = None,
+    *,
+    encoder: str = "auto",
+    force: bool = False,
+    update: bool = False,
+    report: Callable[[str, int], None] = lambda stage, done: None,
+) -> IndexManifest:
+    """Index the corpus of that name and publish the result; return the manifest of the current generation.
+
+    Nothing is built where the current generation has the same inputs. Every option of a build is that of
+    :func:`shrag.indexing.build.builder.build_index`.
+
+    Args:
+        name: The name of the corpus and of the index.
+        home: The data folder (default: ``$SHRAG_HOME``, else ``var``).
+        encoder: The encoder of the vectors, ``none`` for none; ``auto`` for that of the current generation or, where it
+            has none, the only one with weights.
+        force: Build even if the current generation is up to date.
+        update: Write only the records that the corpus added, changed and deleted.
+        report: Called with the progress.
+
+    Raises:
+        CorpusError: There is no such corpus, or it cannot be read.
+        IndexingError: The build failed; the message says what to do.
+    """
+    from shrag.indexing.build.builder import build_index
+    from shrag.indexing.build.incremental import update_index
+    from shrag.indexing.build.job import BuildOptions
+
+    folder, options = _home(home), BuildOptions(report=report)
+    corpora, indexes = folder / "corpora", folder / "indexes"
+    if update:
+        return update_index(corpora, indexes, name, options=options)[0]
+    return build_index(corpora, indexes, name, encoder=encoder, force=force, options=options)[0]
 
 
 def open(
@@ -50,9 +105,8 @@ def open(
     """
     from shrag.serving.engine import open_engine
 
-    indexes = Path(home or os.environ.get("SHRAG_HOME", "var")) / "indexes"
     return open_engine(
-        indexes,
+        _home(home) / "indexes",
         index,
         verify=verify,
         model=model,
@@ -61,3 +115,56 @@ def open(
         min_confidence=min_confidence,
         engine=engine,
     )
+
+
+def run(
+    engine: Engine,
+    topics: str | os.PathLike[str],
+    output: str | os.PathLike[str],
+    *,
+    k: int = 100,
+    strategy: str = "shrag",
+) -> WrittenRun:
+    """Search for every topic of a file and write the ranking as a TREC run.
+
+    Args:
+        engine: The engine, from :func:`open`.
+        topics: TSV of qid and question, BEIR's queries.jsonl, or TREC topics.
+        output: The run file.
+        k: Records per topic.
+        strategy: A strategy's name, or the stages of a pipeline.
+
+    Raises:
+        CorpusError: The topics cannot be read.
+        EvaluationError: A topic cannot be asked, or the run not be written.
+    """
+    from shrag.corpora.formats.topics import read_topics
+    from shrag.evaluation.questions.batch import write_run
+
+    return write_run(engine, read_topics(Path(topics)), Path(output), k=k, strategy=strategy)
+
+
+def evaluate(
+    runs: str | os.PathLike[str] | Sequence[str | os.PathLike[str]],
+    qrels: str | os.PathLike[str],
+    measures: Sequence[str] = ("nDCG@10", "R@100", "Success@1", "Success@10"),
+) -> RunEvaluation:
+    """Evaluate TREC runs with judgements.
+
+    Args:
+        runs: One run file or several.
+        qrels: TREC or MIRACL qrels, or BEIR's TSV.
+        measures: Measures by ir-measures' names, and those of ``shrag evaluate``.
+
+    Raises:
+        EvaluationError: A measure is unknown, or a run cannot be read.
+        CorpusError: The judgements cannot be read.
+    """
+    from shrag.evaluation.run_evaluation import evaluate_runs
+
+    given = [runs] if isinstance(runs, (str, os.PathLike)) else runs
+    return evaluate_runs(Path(qrels), [Path(each) for each in given], measures)
+
+
+def _home(home: str | os.PathLike[str] | None) -> Path:
+    return Path(home or os.environ.get("SHRAG_HOME", "var"))

@@ -44,16 +44,10 @@ def judge_runs(qrels: Path, runs: Sequence[Path], measures: Sequence[str]) -> di
 
     The number of judged topics that a run lacks is printed on stderr.
     """
-    from shrag.corpora.formats.topics import read_qrels
-    from shrag.evaluation.measures.judge_run import judge
-    from shrag.evaluation.measures.trec_run import read_run
+    from shrag.evaluation.run_evaluation import evaluate_runs
 
-    judgements = read_qrels(qrels)
-    topics = {qrel.qid for qrel in judgements}
-    judged: dict[str, TopicScores] = {}
-    for path in dict.fromkeys(runs):
-        lines = read_run(path)
-        if lacking := len(topics - {line.qid for line in lines}):
-            echo(f"{path} has no line for {lacking:,} of {len(topics):,} judged topics: they score 0.", err=True)
-        judged[str(path)] = judge(judgements, lines, measures)
-    return judged
+    found = evaluate_runs(qrels, runs, measures)
+    for run, missing in found.missing.items():
+        if missing:
+            echo(f"{run} has no line for {missing:,} of {found.judged:,} judged topics: they score 0.", err=True)
+    return dict(found.topics)

@@ -61,8 +61,8 @@ LAYERS: dict[str, tuple[str, ...]] = {
         "lexical", "open_index", "maintenance", "build",
     ),
     "serving": (
-        "events errors concurrency event_run", "search_settings", "request", "answer_cache", "results",
-        "strategy", "llm", "retrieval", "answering", "strategies", "engine", "runtime", "http", "api",
+        "events errors concurrency event_run", "search_settings", "request", "answer_cache", "strategy", "llm",
+        "retrieval", "answering", "notebook", "results", "strategies", "engine", "runtime", "http", "api",
         "agents page", "app", "serve",
     ),
 }  # fmt: skip

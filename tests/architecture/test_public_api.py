@@ -1,20 +1,29 @@
 from __future__ import annotations
 
+import asyncio
+import doctest
+import threading
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import pytest
 
 import shrag
 from shrag.indexing.errors import IndexMissing
+from shrag.models.language_model import Completion, Message
+from shrag.serving.engine import Engine
+from tests.support.scripted_models import ScriptedModel, listed
+
+ROOT = Path(__file__).resolve().parents[2]
+QUESTION = "salt marsh blue carbon"
 
 
 def test_the_door_opens_an_index_under_a_home(demo_home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    engine = shrag.open("demo", home=demo_home)
-    found = engine.search("salt marsh blue carbon", k=2).ranking.records
-    assert {ranked.record.docid for ranked in found} == {"DEMO-OCE-005", "DEMO-ENV-004"}
-    answer = engine.ask("재택근무를 많이 할수록 갈등이 커지는가?").answer
-    assert answer.citations[0].docid == "DEMO-SOC-012"
-    engine.close()
+    with shrag.open("demo", home=demo_home) as engine:
+        found = engine.search(QUESTION, k=2)
+        assert {ranked.record.docid for ranked in found} == {"DEMO-OCE-005", "DEMO-ENV-004"}
+        answer = engine.ask("재택근무를 많이 할수록 갈등이 커지는가?").answer
+        assert answer.citations[0].docid == "DEMO-SOC-012"
     monkeypatch.setenv("SHRAG_HOME", str(demo_home))
     shrag.open("demo").close()
 
@@ -22,3 +31,67 @@ def test_the_door_opens_an_index_under_a_home(demo_home: Path, monkeypatch: pyte
 def test_a_missing_index_is_said_at_once() -> None:
     with pytest.raises(IndexMissing, match="`shrag index nothing`"):
         shrag.open("nothing")
+
+
+def test_the_version_is_that_of_the_package() -> None:
+    assert f'version = "{shrag.__version__}"' in (ROOT / "pyproject.toml").read_text()
+    with pytest.raises(AttributeError, match="no attribute 'versoin'"):
+        shrag.versoin  # type: ignore[attr-defined]  # noqa: B018
+
+
+def test_an_index_is_built_run_and_evaluated_by_calls(demo_home: Path, tmp_path: Path) -> None:
+    manifest = shrag.index("demo", demo_home)
+    assert (manifest.generation, manifest.records) == (shrag.index("demo", demo_home).generation, 235)
+    topics, run = ROOT / "corpora/demo/topics.tsv", tmp_path / "demo.run"
+    with shrag.open("demo", home=demo_home) as engine:
+        assert shrag.run(engine, topics, run, k=10, strategy="bm25").fallbacks == 0
+    found = shrag.evaluate(run, ROOT / "corpora/demo/qrels.txt", ["Success@1", "R@10"])
+    assert (list(found), len(found)) == ([str(run)], 1)
+    assert found.to_dict() == {str(run): found[str(run)]}
+    assert 0.5 < found[str(run)]["Success@1"] < found[str(run)]["R@10"] <= 1
+    frame = found.to_pandas()
+    assert frame.loc[str(run), "R@10"] == found[str(run)]["R@10"]
+    assert f"{found[str(run)]['R@10']:.4f}" in found._repr_html_()
+
+
+def test_questions_are_answered_without_blocking_the_event_loop(demo_home: Path) -> None:
+    async def ask() -> None:
+        with shrag.open("demo", home=demo_home) as engine:
+            events = [event.event async for event in engine.aevents(QUESTION)]
+            assert (events[0], events[-1]) == ("keywords", "timings")
+            found, answered = await asyncio.gather(engine.asearch(QUESTION, k=1), engine.aask(QUESTION))
+            assert found[0].record == engine.search(QUESTION)[0].record
+            assert answered.answer == engine.ask(QUESTION).answer
+
+    asyncio.run(ask())
+
+
+def test_cancelling_the_task_of_an_answer_stops_the_model(demo: Engine) -> None:
+    asked, cancelled = threading.Event(), threading.Event()
+
+    class _Waiting(ScriptedModel):
+        def complete(
+            self, messages: Sequence[Message], schema: Mapping[str, object] | None = None, *, max_tokens: int = 1024
+        ) -> Completion:
+            asked.set()
+            cancelled.wait(60)
+            return super().complete(messages, schema, max_tokens=max_tokens)
+
+    async def ask(model: _Waiting) -> None:
+        task = asyncio.create_task(Engine(demo.open_index, model).aask(QUESTION))
+        await asyncio.to_thread(asked.wait, 60)
+        task.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await task
+        cancelled.set()
+
+    model = _Waiting(listed("염습지"), listed("salt marsh"), ["##Main Body##\nMarshes store carbon [1]."])
+    asyncio.run(ask(model))
+    assert asked.is_set()
+    assert model.streams == []
+
+
+def test_the_python_of_its_page_runs_with_the_output_shown(demo_home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("SHRAG_HOME", str(demo_home))
+    results = doctest.testfile(str(ROOT / "docs/python.md"), module_relative=False, encoding="utf-8")
+    assert (results.attempted, results.failed) == (11, 0)

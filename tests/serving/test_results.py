@@ -1,8 +1,13 @@
 from __future__ import annotations
 
+import json
+from dataclasses import replace
+from html import escape
+
 import pytest
 
 from shrag.serving.answer_cache import AnswerCache, CachedAnswer
+from shrag.serving.answering.formats import REASONS
 from shrag.serving.engine import Engine
 from shrag.serving.errors import ClientDisconnected
 from shrag.serving.events import Answer, Ranking, Timings, Truncated
@@ -62,3 +67,38 @@ def test_events_without_timings_are_of_a_cancelled_run(demo: Engine) -> None:
     events = list(demo.run(request))
     with pytest.raises(ClientDisconnected, match="withdrawn"):
         ask_result("some", 7, request, events[:-1])
+
+
+def test_a_search_iterates_over_its_records_and_is_true_without_one(demo: Engine) -> None:
+    found = demo.search(QUESTION, k=3)
+    assert [each.rank for each in found] == [1, 2, 3]
+    assert (len(found), found[2]) == (3, found.ranking.records[2])
+    nothing = demo.search("qwertzuiop")
+    assert (len(nothing), bool(nothing), nothing.ranking.reason) == (0, True, "unknown_words")
+
+
+def test_results_become_dictionaries_and_data_frames(demo: Engine) -> None:
+    found, answered = demo.search(QUESTION, k=2), demo.ask(QUESTION)
+    assert found.to_dict()["ranking"]["records"][0]["record"]["docid"] == found[0].record.docid
+    assert answered.to_dict()["text"] == answered.text == str(answered)
+    assert answered.text.startswith("##")
+    json.dumps([found.to_dict(), answered.to_dict()])
+    frame = found.to_pandas()
+    assert frame["docid"].tolist() == [each.record.docid for each in found]
+    assert frame["rank"].tolist() == [1, 2]
+    assert list(demo.search("qwertzuiop").to_pandas().columns) == list(frame.columns)
+
+
+def test_a_notebook_shows_text_of_records_escaped(demo: Engine) -> None:
+    answered = demo.ask(QUESTION)
+    hostile = replace(answered.search.ranking.records[0].record, title="<script>alert(1)</script>")
+    ranked = replace(answered.search.ranking.records[0], record=hostile)
+    shown = replace(answered.search, ranking=replace(answered.search.ranking, records=(ranked,)))._repr_html_()
+    assert "&lt;script&gt;" in shown
+    assert "<script>" not in shown
+    cited = answered.answer.citations[0]
+    assert f"<li>[1] {cited.docid}" in answered._repr_html_()
+    refused = demo.ask("qwertzuiop")
+    reason = f"<p>{escape(REASONS['en']['unknown_words'])}</p>"
+    assert refused._repr_html_() == f"{reason}<p>Not covered: qwertzuiop</p>"
+    assert refused.search._repr_html_() == reason
