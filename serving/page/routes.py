@@ -15,9 +15,10 @@ from shrag.serving.api.schemas import DocumentQuery
 from shrag.serving.api.service import Service, find_record
 from shrag.serving.concurrency import CancellationToken
 from shrag.serving.engine import Engine
-from shrag.serving.errors import ClientDisconnected
-from shrag.serving.http.endpoint import Operation
+from shrag.serving.errors import ClientDisconnected, QuestionError
+from shrag.serving.http.endpoint import Operation, refuse_unknown
 from shrag.serving.http.logging import log_failure
+from shrag.serving.http.problems import HTTPProblem
 from shrag.serving.http.sessions import COOKIE
 from shrag.serving.http.sse import SSEResponse, stream_events
 from shrag.serving.page.citation_export import REFERENCE_FILES, ReferenceFormat, write_references
@@ -47,11 +48,15 @@ class ReferencesQuery(Struct, frozen=True):
     format: ReferenceFormat = "bibtex"
 
 
-@Operation(query_names=PARAMETERS)
+@Operation(query_names=None)
 async def page(request: Request) -> HTMLResponse:
     """Return the page, with the answer where there is a question."""
     service: Service = request.app.state.service
-    page_request = _page_request(request)
+    try:
+        refuse_unknown(request.query_params, PARAMETERS)
+        page_request = _page_request(request)
+    except (HTTPProblem, QuestionError) as error:
+        return _problem_response(service, _page_request(request, filtered=False), error)
     # The empty page asks no model: it does not wait behind those that do.
     queue = service.searches if page_request.question is None else service.asks
     cancellation = CancellationToken()
@@ -70,7 +75,10 @@ async def stream(request: Request) -> SSEResponse:
     service: Service = request.app.state.service
     page_request = _page_request(request)
     deadline = service.deadline(request.is_disconnected)
-    parsed = parse_request(page_request.question or "", answered=True, k=page_request.k, strategy=page_request.strategy)
+    parsed = parse_request(
+        page_request.question or "", answered=True, k=page_request.k, strategy=page_request.strategy,
+        record_filter=page_request.record_filter, facets=True,
+    )  # fmt: skip
     feed = await service.page_events(
         parsed, lambda run, engine: page_events(run, engine, page_request, parsed.question), deadline
     )
@@ -110,8 +118,9 @@ async def record_text(request: Request, query: DocumentQuery) -> HTMLResponse:
     return HTMLResponse(html, headers=_HEADERS)
 
 
-def _page_request(request: Request) -> PageRequest:
-    parsed = parse_page_request(request.query_params, request.headers.get("accept-language", ""))
+def _page_request(request: Request, *, filtered: bool = True) -> PageRequest:
+    accepted = request.headers.get("accept-language", "")
+    parsed = parse_page_request(request.query_params, accepted, filtered=filtered)
     return replace(parsed, signed_in=COOKIE in request.cookies)
 
 
@@ -132,8 +141,12 @@ async def _html_response(
     except ClientDisconnected:
         raise
     except Exception as error:
-        with service.index.use() as engine:
-            status, html, headers = render_problem(engine, page_request, error)
-        if status == HTTPStatus.INTERNAL_SERVER_ERROR:
-            log_failure()
-        return HTMLResponse(html, status, headers={**headers, **_HEADERS})
+        return _problem_response(service, page_request, error)
+
+
+def _problem_response(service: Service, page_request: PageRequest, error: Exception) -> HTMLResponse:
+    with service.index.use() as engine:
+        status, html, headers = render_problem(engine, page_request, error)
+    if status == HTTPStatus.INTERNAL_SERVER_ERROR:
+        log_failure()
+    return HTMLResponse(html, status, headers={**headers, **_HEADERS})

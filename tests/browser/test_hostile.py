@@ -94,7 +94,7 @@ def test_what_breaks_the_policy_is_noticed_and_refused(reader: Reader, plain: st
 
 def test_hostile_records_are_shown_as_text_whole_and_streamed(reader: Reader, serve: Serve, hostile: Engine) -> None:
     address = serve(engine=hostile)
-    page = reader.open(address, "/?q=graphene&k=50&from=2000")
+    page = reader.open(address, "/?q=graphene&k=50&year_from=2000")
     expect(page.locator(".records > ol > li")).to_have_count(50)
     _harmless(page)
     _fits_a_phone(page)
@@ -266,7 +266,7 @@ def test_fields_of_ten_megabytes_make_a_page_no_larger_than_others(
     address = serve(engine=Engine(swollen, writing_model(endless)))
     page = reader.open(address)
     page.set_default_navigation_timeout(40_000)
-    response = page.goto(f"{address}/?q=graphene+films&from=2000")
+    response = page.goto(f"{address}/?q=graphene+films&year_from=2000")
     assert response is not None
     assert len(response.body()) < 150_000
     expect(page.locator(".records > ol > li")).to_have_count(10)

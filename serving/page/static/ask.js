@@ -44,7 +44,7 @@ export function startAsking() {
 }
 
 // Note that the URL has changed together with the content.
-export function urlChanged() {
+function urlChanged() {
   shown = location.search;
   updateLanguageLink();
 }
@@ -69,7 +69,7 @@ function asksOnThisPage(event) {
   return location.pathname === "/" && new URLSearchParams(location.search).has("q") && !event.ctrlKey && !event.metaKey && !event.shiftKey;
 }
 
-async function ask(parameters) {
+export async function ask(parameters) {
   stopRetrying();
   running?.abort();
   const own = (running = new AbortController());
