@@ -17,6 +17,7 @@ from shrag.serving.events import (
     AnswerSentence,
     Event,
     Fallback,
+    FollowUp,
     Hits,
     Keywords,
     ModelCall,
@@ -38,7 +39,8 @@ if TYPE_CHECKING:
 class SearchResult:
     """The events up to the ranking, and the timings; iterates over the ranked records, best first.
 
-    ``nodes`` are the questions of a plan in their final states, in the order in which they came up.
+    ``nodes`` are the questions of a plan in their final states, in the order in which they came up. ``follow_up`` says
+    how a follow-up question was read, None where it was read as it stands.
     """
 
     question: Question
@@ -54,6 +56,7 @@ class SearchResult:
     fallbacks: tuple[Fallback, ...] = ()
     nodes: tuple[Node, ...] = ()
     truncated: tuple[Truncated, ...] = ()
+    follow_up: FollowUp | None = None
 
     def __iter__(self) -> Iterator[RankedRecord]:
         return iter(self.ranking.records)
@@ -124,6 +127,7 @@ class EventState:
     ``nodes`` are the questions of a plan by number, in their current states and the order in which they came up.
     """
 
+    follow_up: FollowUp | None = None
     keywords: Keywords | None = None
     queries: Queries | None = None
     hits: Hits | None = None
@@ -138,7 +142,7 @@ class EventState:
     def add(self, event: Event) -> None:
         """Add an event."""
         match event:
-            case Keywords() | Queries() | Hits() | Ranking() | Answer() | Timings():
+            case FollowUp() | Keywords() | Queries() | Hits() | Ranking() | Answer() | Timings():
                 setattr(self, event.event, event)  # the field has the name of the tag
             case Node():
                 self.nodes[event.number] = event
@@ -207,4 +211,5 @@ def _search(index: str, generation: int, request: Request, state: EventState) ->
         fallbacks=state.fallbacks,
         nodes=tuple(state.nodes.values()),
         truncated=state.truncated,
+        follow_up=state.follow_up,
     )

@@ -13,6 +13,7 @@ from shrag.serving.events import (
     Confidence,
     EmptyReason,
     Fallback,
+    FollowUp,
     Keyword,
     KeywordOrder,
     ModelCall,
@@ -23,9 +24,16 @@ from shrag.serving.events import (
     Section,
     Truncated,
 )
-from shrag.serving.request import DEFAULT_K, DEFAULT_STRATEGY, LARGEST_K, AnswerLanguage
+from shrag.serving.request import DEFAULT_K, DEFAULT_STRATEGY, LARGEST_K, MOST_TURNS, AnswerLanguage
 
 _K = Annotated[int, Meta(ge=1, le=LARGEST_K, description="Records at most.")]
+
+
+class EarlierTurn(Struct, frozen=True, forbid_unknown_fields=True):
+    """A question asked before, and the answer to it, which a language model reads where there is one."""
+
+    question: str
+    answer: str = ""
 
 
 class QuestionRequest(Struct, frozen=True, forbid_unknown_fields=True):
@@ -40,6 +48,10 @@ class QuestionRequest(Struct, frozen=True, forbid_unknown_fields=True):
         dict[str, str | int | bool],
         Meta(description="Settings of the search, of plans and of the answer, by name: docs/search-settings.md."),
     ] = {}
+    history: Annotated[
+        list[EarlierTurn],
+        Meta(max_length=MOST_TURNS, description="The turns before a follow-up question, the oldest first."),
+    ] = []
 
 
 class AskRequest(QuestionRequest, frozen=True, forbid_unknown_fields=True):
@@ -76,8 +88,9 @@ class SearchResponse:
     record answers, null where it is not known.
 
     ``nodes`` are the final states of the questions of a plan, ``truncated`` the budgets that it exhausted; both are
-    empty without a plan. ``cached`` says that the same question was searched for before in this generation of the
-    index. ``seconds`` and ``model_calls`` are of this request alone.
+    empty without a plan. ``follow_up`` says how a follow-up question was read, null where it was read as it stands.
+    ``cached`` says that the same question was searched for before in this generation of the index. ``seconds`` and
+    ``model_calls`` are of this request alone.
     """
 
     question: str
@@ -104,6 +117,7 @@ class SearchResponse:
     fallbacks: tuple[Fallback, ...]
     nodes: tuple[Node, ...]
     truncated: tuple[Truncated, ...]
+    follow_up: FollowUp | None
     # The fields of this request alone are last: shrag.serving.api.encoding relies on it.
     model_calls: tuple[ModelCall, ...]
     seconds: dict[str, float]

@@ -16,6 +16,7 @@ from shrag.serving.events import (
     Citation,
     Event,
     Fallback,
+    FollowUp,
     Hits,
     Keywords,
     ModelCall,
@@ -104,7 +105,7 @@ class PageStream:
                 if self._state.nodes:
                     yield self._tree()
                 yield from (self._records(), self._trace(), Complete(self._texts["progress_complete"]))
-            case Queries() | ModelCall():
+            case FollowUp() | Queries() | ModelCall():
                 pass  # the next fragment of the trace shows it
             case _:
                 assert_never(event)
