@@ -8,7 +8,6 @@ import importlib
 import os
 import sys
 from collections.abc import Sequence
-from importlib.metadata import version
 from io import StringIO
 from pathlib import Path
 from typing import Any
@@ -17,6 +16,7 @@ import click
 
 from shrag.cli.output import echo
 from shrag.cli.settings import CONFIG_FILE, Home, check_options, read_config
+from shrag.cli.versions import version_option
 from shrag.corpora.errors import CorpusError
 from shrag.corpora.files import MACHINE_ERRORS, DiskFailed, DiskFull
 from shrag.evaluation.errors import EvaluationError, PlotLibraryMissing, ResultsMismatch
@@ -53,8 +53,8 @@ from shrag.serving.errors import (
 COMMANDS = {
     name: f"shrag.cli.commands.{name}"
     for name in (
-        "agreement ask compare corpus doctor evaluate experiment glossary index judge key mcp openapi plan report run "
-        "search serve"
+        "agreement ask compare corpus doctor evaluate experiment glossary index init judge key mcp openapi plan "
+        "report run search serve"
     ).split()
 }
 """Name of a command → its module, which defines the click command ``command``."""
@@ -111,7 +111,7 @@ class LazyGroup(click.Group):
     show_default=True,
     help="Folder of corpora, indexes, weights and results (SHRAG_HOME).",
 )
-@click.version_option(version("shrag"), prog_name="shrag")
+@version_option
 @click.pass_context
 def shrag(ctx: click.Context, home: Path) -> None:
     """Offline search and cited answers over Korean and English scholarly text."""

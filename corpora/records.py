@@ -18,6 +18,9 @@ class Record:
         text: Its clean text: the abstract of a scholarly record, a passage of MIRACL, a chunk of a paper.
         complete: Whether it has all fields that its format requires of evidence; only then may it support an answer.
         year: The year of publication, None if unknown.
+        doi: Its digital object identifier without an address in front: ``10.1/x``.
+        type: Its kind in lower case, by CSL's names where they are known (``article-journal``, ``thesis``); else empty.
+        other: Name and value of the source's further fields, as they came but on one line, the longest ones cut.
         duplicate_of: The docid of the corpus's first record of the same paper, empty if there is none.
     """
 
@@ -32,6 +35,12 @@ class Record:
     year: int | None = None
     link: str = ""
     keywords: tuple[str, ...] = ()
+    doi: str = ""
+    volume: str = ""
+    issue: str = ""
+    pages: str = ""
+    type: str = ""
+    other: tuple[tuple[str, str], ...] = ()
     duplicate_of: str = ""
 
     @property

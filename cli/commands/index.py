@@ -92,6 +92,7 @@ def build(
     """
     if dictionary and no_dictionary:
         raise click.UsageError("--dictionary and --no-dictionary contradict each other: give one of them.")
+    from shrag.corpora.ingest.demonstration import DEMO, add_demonstration, is_added
     from shrag.corpora.store.open_corpus import open_corpus
     from shrag.indexing.analysis.user_dictionary import EMPTY_DICTIONARY, read_dictionary
     from shrag.indexing.build.builder import build_index
@@ -112,6 +113,9 @@ def build(
         words = read_dictionary(dictionary)
         echo(f"dictionary {dictionary}: {len(words.words):,} words", err=True)
     corrections = read_corrections(glossary) if glossary else None
+    if name == DEMO and not is_added(home.corpora):
+        add_demonstration(home.corpora)
+        echo(f"added the demonstration corpus to {home.corpora.absolute()}", err=True)
     total = open_corpus(home.corpora, name)[0].records
     started = time.monotonic()
     with progress(total) as report:

@@ -10,10 +10,12 @@ from pathlib import Path
 from shrag.corpora.errors import RejectedLine
 from shrag.corpora.formats.paper_sections import PaperSection, merge_titles, sections_of_object, sections_of_text
 from shrag.corpora.formats.pdf import read_pdf
+from shrag.corpora.readers.document_types import document_type
 from shrag.corpora.readers.fields import (
     KEYWORD_SEPARATORS,
     check_docid,
     docid_field,
+    doi_field,
     list_field,
     text_field,
     year_field,
@@ -74,7 +76,8 @@ def chunk_paper(
         paper_id: The chunks have the docids ``paper_id#0``, ``paper_id#1``, …
         title: The paper's title.
         sections: Its sections in order.
-        fields: Further fields: keyword or keywords, author or authors, journal or venue, publisher, year, link or url.
+        fields: Further fields: keyword or keywords, author or authors, journal or venue, publisher, year, link or url,
+            doi, volume, issue, pages, type.
         split: Splits the text of a section.
 
     Raises:
@@ -94,6 +97,11 @@ def chunk_paper(
         year=year_field(fields, "year"),
         link=text_field(fields, "link") or text_field(fields, "url"),
         keywords=tuple(dict.fromkeys(keywords)),
+        doi=doi_field(fields, "doi"),
+        volume=text_field(fields, "volume"),
+        issue=text_field(fields, "issue"),
+        pages=text_field(fields, "pages"),
+        type=document_type(text_field(fields, "type")),
     )
     records: list[Record] = []
     for section in sections:

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from pathlib import Path
 
 from shrag.corpora.errors import RejectedLine
-from shrag.corpora.readers.fields import docid_field, text_field
+from shrag.corpora.readers.fields import docid_field, other_fields, text_field
 from shrag.corpora.readers.item import ParsedItem, parse_items
 from shrag.corpora.readers.json_reader import read_objects
 from shrag.corpora.records import Record
@@ -29,8 +30,9 @@ def parse_miracl(fields: Mapping[str, object]) -> Record:
 
 
 def parse_beir(fields: Mapping[str, object]) -> Record:
-    """Return the record of one document; ``metadata`` is not read, since its fields differ between sets."""
-    return _passage(fields, "_id")
+    """Return the record of one document; the fields of ``metadata``, which differ between sets, are further fields."""
+    record, metadata = _passage(fields, "_id"), fields.get("metadata")
+    return replace(record, other=other_fields(metadata, ())) if isinstance(metadata, dict) else record
 
 
 def _passage(fields: Mapping[str, object], key: str) -> Record:

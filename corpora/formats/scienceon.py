@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 from shrag.corpora.errors import CorpusError, RejectedLine
 from shrag.corpora.readers.csv_reader import column_names, read_csv
-from shrag.corpora.readers.fields import bibliography, docid_field, text_field
+from shrag.corpora.readers.fields import bibliography, docid_field, other_fields, text_field
 from shrag.corpora.readers.item import ParsedItem, SourceItem, parse_items
 from shrag.corpora.readers.json_reader import read_objects
 from shrag.corpora.readers.source import read_head
@@ -28,7 +29,13 @@ _NAMES: dict[str, tuple[str, ...]] = {
     "year": ("year", "pubyear", "발행년", "발행년도", "발행연도"),
     "link": ("link", "contenturl", "scienceon상세링크", "상세링크"),
     "keyword": ("keyword", "keywords", "키워드", "주제어"),
+    "doi": ("doi",),
+    "volume": ("volume", "volno1", "volumeno", "권번호", "권"),
+    "issue": ("issue", "volno2", "issueno", "호번호", "호"),
+    "pages": ("pages", "pageinfo", "페이지정보", "페이지"),
+    "type": ("type", "dbcode", "db코드", "db 코드", "자료유형"),
 }
+_DATABASE = re.compile(r"(JAKO|JAFO|NART|DIKO|CFKO|CFFO|NPAP|TRKO|TRFO)\d")
 _NAME_OF = {alias: name for name, aliases in _NAMES.items() for alias in aliases}
 _RANK_OF = {alias: rank for aliases in _NAMES.values() for rank, alias in enumerate(aliases)}
 
@@ -40,7 +47,9 @@ def read_scienceon(path: Path) -> Iterator[ParsedItem]:
 
 def parse_scienceon(fields: Mapping[str, object]) -> Record:
     """Return the record of one search result; it is complete if it has a title and an abstract."""
-    known = _known(fields)
+    known, other = _known(fields)
+    if not known.get("type"):
+        known["type"] = _type_of_number(known.get("CN"))
     docid = docid_field(known, "CN")
     title = text_field(known, "title")
     abstract = text_field(known, "abstract")
@@ -52,6 +61,7 @@ def parse_scienceon(fields: Mapping[str, object]) -> Record:
         text=abstract,
         language=detect_language(abstract or title),
         complete=bool(title and abstract),
+        other=other,
         **bibliography(known),
     )
 
@@ -68,12 +78,22 @@ def _items(path: Path) -> Iterator[SourceItem]:
     return read_objects(path)
 
 
-def _known(fields: Mapping[str, object]) -> dict[str, object]:
-    """Return the fields under our names; of several names of a field the first one with a value is used."""
-    found: dict[str, tuple[int, object]] = {}
+def _known(fields: Mapping[str, object]) -> tuple[dict[str, object], tuple[tuple[str, str], ...]]:
+    """Return the fields under our names, and the other ones as they came.
+
+    Of several names of a field the first one with a value is used; the others are among the other ones.
+    """
+    found: dict[str, tuple[int, str]] = {}
     for key, value in fields.items():
         alias = key.strip().casefold()
         name = _NAME_OF.get(alias)
         if name and value not in ("", None) and (name not in found or _RANK_OF[alias] < found[name][0]):
-            found[name] = (_RANK_OF[alias], value)
-    return {name: value for name, (_, value) in found.items()}
+            found[name] = (_RANK_OF[alias], key)
+    known = {name: fields[key] for name, (_, key) in found.items()}
+    return known, other_fields(fields, {key for _, key in found.values()})
+
+
+def _type_of_number(number: object) -> str:
+    """Return the database's code at the start of an identifier: ``JAKO`` in ``JAKO202012345678901``."""
+    match = _DATABASE.match(number) if isinstance(number, str) else None
+    return match.group(1) if match else ""

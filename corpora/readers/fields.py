@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Mapping
+from collections.abc import Container, Mapping
 from typing import TypedDict
 
+import msgspec
+
 from shrag.corpora.errors import RejectedLine
-from shrag.corpora.text.cleaning import clean_text, is_absent
+from shrag.corpora.readers.document_types import document_type
+from shrag.corpora.text.cleaning import clean_text, is_absent, plain_line
 
 LONGEST_DOCID = 512
 """Most characters of an identifier."""
@@ -16,6 +19,10 @@ LONGEST_DOCID = 512
 KEYWORD_SEPARATORS = (";", ",", "/", " . ")
 """A list of keywords is split at the first of these that occurs in it: "Child, Preschool;Mouth" are two keywords."""
 
+MOST_OTHER, LONGEST_OTHER_NAME, LONGEST_OTHER_VALUE = 50, 100, 1_000
+"""Bounds of the further fields of a record: their number, and the characters of a name and of a value."""
+
+_DOI = re.compile(r"10\.\d{1,9}(?:\.\d{1,9}){0,3}/\S{1,300}")
 _YEAR = re.compile(r"(?<!\d)(1[5-9]\d\d|20\d\d)(?!\d)")
 _INNER_SPACE = re.compile(r"\s")
 _JSON_KINDS: dict[type, str] = {list: "a list", dict: "an object", bool: "true or false"}
@@ -30,6 +37,11 @@ class Bibliography(TypedDict):
     year: int | None
     link: str
     keywords: tuple[str, ...]
+    doi: str
+    volume: str
+    issue: str
+    pages: str
+    type: str
 
 
 def text_field(fields: Mapping[str, object], key: str) -> str:
@@ -82,7 +94,7 @@ def list_field(fields: Mapping[str, object], key: str, separators: tuple[str, ..
 
 
 def bibliography(fields: Mapping[str, object]) -> Bibliography:
-    """Return the fields ``author``, ``journal``, ``publisher``, ``year``, ``link`` and ``keyword``."""
+    """Return the fields ``author``, ``keyword``, and those that are named as in :class:`Bibliography`."""
     return Bibliography(
         authors=list_field(fields, "author"),
         journal=text_field(fields, "journal"),
@@ -90,7 +102,46 @@ def bibliography(fields: Mapping[str, object]) -> Bibliography:
         year=year_field(fields, "year"),
         link=text_field(fields, "link"),
         keywords=tuple(dict.fromkeys(list_field(fields, "keyword", KEYWORD_SEPARATORS))),
+        doi=doi_field(fields, "doi"),
+        volume=text_field(fields, "volume"),
+        issue=text_field(fields, "issue"),
+        pages=text_field(fields, "pages"),
+        type=document_type(text_field(fields, "type")),
     )
+
+
+def doi_field(fields: Mapping[str, object], key: str) -> str:
+    """Return a digital object identifier without an address or ``doi:`` in front; empty for text that is none."""
+    match = _DOI.search(text_field(fields, key))
+    return match.group() if match else ""
+
+
+def other_fields(fields: Mapping[str, object], read: Container[str]) -> tuple[tuple[str, str], ...]:
+    """Return the fields whose names are not in ``read``: name and value, without empty names and values.
+
+    A list of values is joined by semicolons, other nested values are JSON. At most :data:`MOST_OTHER` are kept; a
+    longer name than :data:`LONGEST_OTHER_NAME`, or value than :data:`LONGEST_OTHER_VALUE`, ends with an ellipsis.
+    """
+    other: list[tuple[str, str]] = []
+    for name, value in fields.items():
+        if name in read or not (label := plain_line(name)) or not (text := plain_line(_as_text(value))):
+            continue
+        other.append((_cut(label, LONGEST_OTHER_NAME), _cut(text, LONGEST_OTHER_VALUE)))
+        if len(other) == MOST_OTHER:
+            break
+    return tuple(other)
+
+
+def _as_text(value: object) -> str:
+    if isinstance(value, list) and not any(isinstance(part, list | dict) for part in value):
+        return "; ".join(filter(None, map(_as_text, value)))
+    if value is None or isinstance(value, str):
+        return value or ""
+    return msgspec.json.encode(value).decode()
+
+
+def _cut(text: str, longest: int) -> str:
+    return text if len(text) <= longest else text[: longest - 1] + "…"
 
 
 def _raw_text(value: object, key: str) -> str:

@@ -9,7 +9,7 @@ import msgspec
 from shrag.corpora.errors import CorpusError, UnaccountedLines
 from shrag.corpora.files import write_atomically
 
-FORMAT_VERSION = 2
+FORMAT_VERSION = 3
 """Increased when the stored files of a corpus change."""
 
 MANIFEST_FILE = "manifest.json"

@@ -38,6 +38,12 @@ _SCHEMA = pyarrow.schema(
         pyarrow.field("year", pyarrow.int16()),
         pyarrow.field("link", pyarrow.string(), nullable=False),
         pyarrow.field("keywords", pyarrow.list_(pyarrow.string()), nullable=False),
+        pyarrow.field("doi", pyarrow.string(), nullable=False),
+        pyarrow.field("volume", pyarrow.string(), nullable=False),
+        pyarrow.field("issue", pyarrow.string(), nullable=False),
+        pyarrow.field("pages", pyarrow.string(), nullable=False),
+        pyarrow.field("type", pyarrow.string(), nullable=False),
+        pyarrow.field("other", pyarrow.map_(pyarrow.string(), pyarrow.string()), nullable=False),
         pyarrow.field("duplicate_of", pyarrow.string(), nullable=False),
         # Columns of the corpus, which are no fields of the record.
         pyarrow.field("digest", pyarrow.binary(_DIGEST_BYTES), nullable=False),
@@ -47,7 +53,7 @@ _SCHEMA = pyarrow.schema(
     ]
 )
 _RECORD_COLUMNS = [field.name for field in fields(Record)]
-_LISTS = [field.name for field in _SCHEMA if pyarrow.types.is_list(field.type)]
+_LISTS = [field.name for field in _SCHEMA if pyarrow.types.is_list(field.type) or pyarrow.types.is_map(field.type)]
 
 
 class StoredRow(NamedTuple):

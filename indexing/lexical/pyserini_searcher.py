@@ -24,7 +24,7 @@ import msgspec
 from shrag.indexing.analyzed_record import AnalyzedRecord, decode_record
 from shrag.indexing.bm25 import Bm25
 from shrag.indexing.errors import DependencyMissing, IndexDamaged, IndexingError
-from shrag.indexing.lexical.jvm import HEAP, MOST_CLAUSES, is_java_running, java_home, lucene_jar
+from shrag.indexing.lexical.jvm import HEAP, MOST_CLAUSES, anserini_jar, is_java_running, java_home
 from shrag.indexing.lexical.schema import CONTENTS, TITLE
 from shrag.indexing.query import And, Boost, DisjunctionMax, Not, Or, Query, Term
 from shrag.indexing.search_engine import FieldStatistics, Hit, Statistics
@@ -230,7 +230,7 @@ def _pyserini() -> _Pyserini:
             "This process has started Java for the engine lucene, which Pyserini cannot share: use the engine pyserini "
             "in a process of its own."
         )
-    jar, home = lucene_jar(), java_home()
+    jar, home = anserini_jar(), java_home()
     try:
         import jnius_config
 
@@ -246,7 +246,7 @@ def _pyserini() -> _Pyserini:
     except ImportError as error:
         raise DependencyMissing(
             f"The engine pyserini needs Pyserini with what it declares ({error}): "
-            "`pip install -c constraints.txt shrag[pyserini]`, or use the engine lucene."
+            "`pip install 'shrag[pyserini]'`, or use the engine lucene."
         ) from error
     jnius.autoclass("org.apache.lucene.search.IndexSearcher").setMaxClauseCount(MOST_CLAUSES)
     return _Pyserini(lucene, builder, jnius.autoclass, jnius.cast, jnius.JavaException)

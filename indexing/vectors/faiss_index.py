@@ -67,7 +67,7 @@ def load_faiss() -> Faiss:
         import faiss
     except ImportError as error:
         raise DependencyMissing(
-            f"FAISS is not installed ({error}): `pip install -c constraints.txt shrag[cpu]`, or shrag[gpu]."
+            f"FAISS is not installed ({error}): `pip install 'shrag[cpu]'`, or shrag[gpu]."
         ) from error
     return faiss
 

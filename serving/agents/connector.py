@@ -103,6 +103,8 @@ class DocumentMetadata:
     journal: str
     publisher: str
     authors: tuple[str, ...]
+    doi: str
+    type: str
     truncated: bool
 
 
@@ -149,6 +151,8 @@ def fetch_reply(index: str, generation: int, record: Record, named: str = "") ->
             journal=record.journal,
             publisher=record.publisher,
             authors=record.authors,
+            doi=record.doi,
+            type=record.type,
             truncated=len(record.text) > MOST_FETCHED_CHARACTERS,
         ),
     )

@@ -142,6 +142,11 @@ class DocumentReply:
     authors: tuple[str, ...]
     keywords: tuple[str, ...]
     link: str
+    doi: str
+    volume: str
+    issue: str
+    pages: str
+    type: str
     complete: bool
 
 
@@ -227,6 +232,11 @@ def document_reply(
         authors=_first_authors(record.authors),
         keywords=tuple(cut_to_json(keyword, _MOST_NAME_BYTES) for keyword in record.keywords[:20]),
         link=cut_to_json(record.link, MOST_RECORD_BYTES),
+        doi=cut_to_json(record.doi, _MOST_LINE_BYTES),
+        volume=cut_to_json(record.volume, _MOST_NAME_BYTES),
+        issue=cut_to_json(record.issue, _MOST_NAME_BYTES),
+        pages=cut_to_json(record.pages, _MOST_NAME_BYTES),
+        type=cut_to_json(record.type, _MOST_NAME_BYTES),
         complete=record.complete,
     )
 

@@ -66,13 +66,23 @@ def _record_view(engine: Engine, request: PageRequest, record: Record, part: int
         "authors": join_names(record.authors, _SHOWN_AUTHORS),
         "journal": shorten(record.journal, LONGEST_TITLE),
         "publisher": shorten(record.publisher, LONGEST_TITLE),
+        "issue": _issue(record),
         "year": record.year,
+        "doi": shorten(record.doi, _SHOWN_LINK),
+        "type": shorten(record.type, LONGEST_NAME),
+        "other": [(shorten(name, LONGEST_NAME), shorten(value, LONGEST_TITLE)) for name, value in record.other],
         "kind": kind_of(record),
         "keywords": [shorten(keyword, LONGEST_NAME) for keyword in record.keywords[:_SHOWN_KEYWORDS]],
         "link": shorten(record.link, _SHOWN_LINK),
         "complete": record.complete,
         "duplicates": [(docid, request.record_url(docid)) for docid in duplicate_docids(engine, record)],
     }
+
+
+def _issue(record: Record) -> str:
+    """Return volume, issue and pages as in a list of references: ``12(3), 45-67``."""
+    number = f"{record.volume}({record.issue})" if record.issue else record.volume
+    return shorten(", ".join(filter(None, (number, record.pages))), LONGEST_TITLE)
 
 
 def _text_view(engine: Engine, request: PageRequest, record: Record, part: int) -> dict[str, Any]:

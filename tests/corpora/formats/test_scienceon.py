@@ -28,6 +28,12 @@ RECORD = Record(
     year=2021,
     link="http://example.invalid/1",
     keywords=("그래핀", "전자파 차폐", "TCP/IP"),
+    doi="10.1234/x.1",
+    volume="12",
+    issue="3",
+    pages="45-67",
+    type="article-journal",
+    other=(("ISSN", "1234-5678"),),
 )
 FIELDS = {
     "CN": "X1",
@@ -39,6 +45,12 @@ FIELDS = {
     "year": "2021",
     "link": "http://example.invalid/1",
     "keyword": "그래핀;전자파 차폐;TCP/IP",
+    "doi": "https://doi.org/10.1234/x.1",
+    "volume": "12",
+    "issue": "3",
+    "pages": "45-67",
+    "type": "JAKO",
+    "ISSN": "1234-5678",
 }
 META_CODES = {
     "title": "Title",
@@ -49,6 +61,11 @@ META_CODES = {
     "year": "Pubyear",
     "link": "ContentURL",
     "keyword": "Keyword",
+    "doi": "DOI",
+    "volume": "VolNo1",
+    "issue": "VolNo2",
+    "pages": "PageInfo",
+    "type": "DBCode",
 }
 META_NAMES = {
     "title": "논문명",
@@ -59,6 +76,11 @@ META_NAMES = {
     "year": "발행년",
     "link": "ScienceON상세링크",
     "keyword": "키워드",
+    "doi": "DOI",
+    "volume": "권번호",
+    "issue": "호번호",
+    "pages": "페이지정보",
+    "type": "DB코드",
 }
 
 
@@ -124,6 +146,25 @@ def test_a_first_line_that_is_broken_costs_only_itself(tmp_path: Path) -> None:
 def test_the_title_in_the_other_language_stands_in_where_there_is_no_other() -> None:
     assert parse_scienceon({"CN": "1", "Title": "", "Title2": "Graphene", "Abstract": "a b"}).title == "Graphene"
     assert parse_scienceon({"CN": "1", "Title2": "Graphene", "Title": "그래핀", "Abstract": "a"}).title == "그래핀"
+
+
+def test_the_title_that_is_not_used_is_another_field() -> None:
+    fields = {"CN": "1", "Title2": "Graphene", "Title": "그래핀", "lang": "ko", "empty": ""}
+    assert parse_scienceon(fields).other == (("Title2", "Graphene"), ("lang", "ko"))
+
+
+@pytest.mark.parametrize(
+    ("docid", "kind"),
+    [
+        ("JAKO2020123", "article-journal"),
+        ("DIKO0001", "thesis"),
+        ("NPAP07", "paper-conference"),
+        ("JAKOB", ""),
+        ("1", ""),
+    ],
+)
+def test_the_databases_code_in_an_identifier_gives_the_type(docid: str, kind: str) -> None:
+    assert parse_scienceon({"CN": docid, "title": "a"}).type == kind
 
 
 @pytest.mark.parametrize(

@@ -190,7 +190,7 @@ def test_there_must_be_something_whole_to_merge_into(tmp_path: Path) -> None:
         _add(tmp_path, source, merge=True)
     _add(tmp_path, source)
     (tmp_path / "c" / MANIFEST_FILE).write_text('{"format_version": 1}')
-    with pytest.raises(CorpusError, match="corpus format 1, this SHRAG reads 2: add the corpus again"):
+    with pytest.raises(CorpusError, match="corpus format 1, this SHRAG reads 3: add the corpus again"):
         _add(tmp_path, source, merge=True)
 
 

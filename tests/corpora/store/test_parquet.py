@@ -25,7 +25,8 @@ def _row(record: Record, line: int = 1) -> StoredRow:
 
 def test_records_survive_in_order_with_all_their_fields(tmp_path: Path, record: Record) -> None:
     full = replace(record, docid="B", authors=("가", "b"), journal="학회지", publisher="학회", year=1999, link="x")
-    full = replace(full, duplicate_of=record.docid)
+    full = replace(full, duplicate_of=record.docid, doi="10.1/x", volume="3", issue="1", pages="1-9", type="thesis")
+    full = replace(full, other=(("ISSN", "1"), ("ISSN", "2"), ("빈", "")))
     with RecordWriter(tmp_path / "r") as writer:
         assert writer.rows == 0
         writer.write(_row(record))
@@ -77,9 +78,11 @@ def test_a_digest_tells_every_field_apart(record: Record) -> None:
         replace(record, complete=False),
         replace(record, authors=("a",)),
         replace(record, year=1),
+        replace(record, doi="10.1/x"),
+        replace(record, other=(("a", "b"),)),
         replace(record, duplicate_of="A#0"),
     ]
-    assert len({record_digest(each) for each in (record, *others)}) == 7
+    assert len({record_digest(each) for each in (record, *others)}) == 9
     assert record_digest(record).hex() == record_digest(replace(record)).hex()
     assert len(record_digest(record)) == 16
 

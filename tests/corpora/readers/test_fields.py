@@ -1,0 +1,49 @@
+from __future__ import annotations
+
+import pytest
+
+from shrag.corpora.readers.fields import doi_field, other_fields
+
+
+@pytest.mark.parametrize(
+    ("raw", "doi"),
+    [
+        ("10.1234/abc.5", "10.1234/abc.5"),
+        ("https://doi.org/10.1000.10/123(4)", "10.1000.10/123(4)"),
+        ("doi: 10.1/X", "10.1/X"),
+        ("not yet", ""),
+        (None, ""),
+        ("10." * 200_000, ""),
+    ],
+)
+def test_a_doi_has_no_address_in_front(raw: object, doi: str) -> None:
+    assert doi_field({"doi": raw}, "doi") == doi
+
+
+def test_other_fields_stay_as_they_came_on_one_line() -> None:
+    fields: dict[str, object] = {
+        "CN": "1",
+        "ISSN": " 1234-5678\n",
+        "empty": "",
+        " ": "a column of row numbers",
+        "none": None,
+        "subjects": ["화학", "", "Physics"],
+        "nested": {"a": [1, {"b": True}]},
+        "number": 3.5,
+        "markup": "<b>x</b> &amp; y",
+    }
+    assert other_fields(fields, {"CN"}) == (
+        ("ISSN", "1234-5678"),
+        ("subjects", "화학; Physics"),
+        ("nested", '{"a":[1,{"b":true}]}'),
+        ("number", "3.5"),
+        ("markup", "<b>x</b> &amp; y"),
+    )
+
+
+def test_other_fields_are_bounded_in_number_and_length() -> None:
+    found = other_fields({f"name {number} " + "n" * 200: "v" * 2_000 for number in range(60)}, ())
+    assert len(found) == 50
+    assert {(len(name), len(value)) for name, value in found} == {(100, 1_000)}
+    assert found[0][0].endswith("…")
+    assert found[0][1].endswith("…")
