@@ -14,6 +14,7 @@ from typing import Any, Concatenate, ParamSpec, TypeVar
 from shrag.corpora.records import Record
 from shrag.indexing.errors import IndexDamaged
 from shrag.indexing.open_index import OpenIndex, open_index
+from shrag.indexing.record_filter import EVERY_RECORD, RecordFilter
 from shrag.indexing.search_engine import EngineName
 from shrag.indexing.storage.checksums import Verify
 from shrag.indexing.storage.manifest import manifest_digest
@@ -30,6 +31,7 @@ from shrag.serving.events import Event, KeywordOrder
 from shrag.serving.llm.request_model import RequestModel
 from shrag.serving.request import DEFAULT_K, DEFAULT_STRATEGY, Request, Turn, check_min_confidence, parse_request
 from shrag.serving.results import AskResult, SearchResult, ask_result, search_result
+from shrag.serving.retrieval.filtered_search import FilteredSearcher
 from shrag.serving.retrieval.follow_up import read_follow_up
 from shrag.serving.retrieval.rerankers import AUTO, check_reranker, open_lexical_reranker, open_reranker
 from shrag.serving.search_settings import PRODUCT, SearchSettings
@@ -122,6 +124,8 @@ class Engine:
         keyword_order: KeywordOrder | None = None,
         settings: SearchSettings = PRODUCT,
         choices: Sequence[str] = (),
+        record_filter: RecordFilter = EVERY_RECORD,
+        facets: bool = False,
         history: Sequence[Turn] = (),
         cancellation: CancellationToken | None = None,
     ) -> SearchResult:
@@ -135,6 +139,8 @@ class Engine:
             keyword_order: What keywords are ranked by; overrides the settings.
             settings: Search settings, for experiments.
             choices: Answers to choose one from.
+            record_filter: The records that may be found.
+            facets: Whether to count all hits by year, language, journal, type and author.
             history: The turns before a follow-up question, the oldest first.
             cancellation: Ends the search when it is cancelled.
 
@@ -148,7 +154,8 @@ class Engine:
         """
         request = parse_request(
             question, answered=False, k=k, strategy=strategy, every_record=every_record,
-            keyword_order=keyword_order, settings=settings, choices=choices, history=history,
+            keyword_order=keyword_order, settings=settings, choices=choices, record_filter=record_filter,
+            facets=facets, history=history,
         )  # fmt: skip
         events = self._take_all(request, cancellation)
         return search_result(self.name, self.manifest.generation, request, events)
@@ -164,6 +171,8 @@ class Engine:
         settings: SearchSettings = PRODUCT,
         choices: Sequence[str] = (),
         min_confidence: float | None = None,
+        record_filter: RecordFilter = EVERY_RECORD,
+        facets: bool = False,
         history: Sequence[Turn] = (),
         cancellation: CancellationToken | None = None,
     ) -> AskResult:
@@ -176,7 +185,7 @@ class Engine:
         request = parse_request(
             question, answered=True, k=k, strategy=strategy, every_record=every_record,
             keyword_order=keyword_order, settings=settings, choices=choices, min_confidence=min_confidence,
-            history=history,
+            record_filter=record_filter, facets=facets, history=history,
         )  # fmt: skip
         events = self._take_all(request, cancellation)
         return ask_result(self.name, self.manifest.generation, request, events)
@@ -197,12 +206,15 @@ class Engine:
         settings: SearchSettings = PRODUCT,
         choices: Sequence[str] = (),
         min_confidence: float | None = None,
+        record_filter: RecordFilter = EVERY_RECORD,
+        facets: bool = False,
         history: Sequence[Turn] = (),
     ) -> EventRun[Event]:
         """Return the events of :meth:`ask` as a run that has begun; each is made when it is taken."""
         request = parse_request(
             question, answered=True, k=k, strategy=strategy, keyword_order=keyword_order, settings=settings,
-            choices=choices, min_confidence=min_confidence, history=history,
+            choices=choices, min_confidence=min_confidence, record_filter=record_filter, facets=facets,
+            history=history,
         )  # fmt: skip
         run = self.run(request)
         run.start()
@@ -224,11 +236,14 @@ class Engine:
             request = request._replace(min_confidence=self._min_confidence)
         strategy = STRATEGIES.get(request.strategy) or find_strategy(request.strategy)
         resources = self.resources if request.settings.glossary else self.resources.without_glossary()
+        searcher = FilteredSearcher(resources.index.searcher, request.record_filter)
+        if request.record_filter or request.facets:
+            resources = replace(resources, index=resources.index.filtered(searcher, request.record_filter))
         cancel = _nothing
         if resources.model is not None:
             request_model = RequestModel(resources.model)
             resources, cancel = replace(resources, model=request_model), request_model.cancel
-        begin = partial(self._begin, strategy, request, resources)
+        begin = partial(self._begin, strategy, request, resources, searcher)
         if self.cache is None:
             return EventRun(SingleFlight(begin, cancel))
         model = self.resources.model
@@ -293,13 +308,15 @@ class Engine:
             cancellation.on_cancel(run.close)
         return run.take_all()
 
-    def _begin(self, strategy: Strategy, request: Request, resources: Resources) -> Generator[Event, None, None]:
+    def _begin(
+        self, strategy: Strategy, request: Request, resources: Resources, searcher: FilteredSearcher
+    ) -> Generator[Event, None, None]:
         with self.reading():
             events = strategy.run(request, resources)
         if request.history:
             events.close()
             events = _read_in_context(strategy, request, resources)
-        return self._events(events)
+        return self._events(searcher.add_facets(events) if request.facets else events)
 
     def _events(self, events: Generator[Event, None, None]) -> Generator[Event, None, None]:
         with self.reading():

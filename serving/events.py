@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from shrag.corpora.records import Language, Record
+from shrag.indexing.record_filter import FacetCounts
 
 AnswerPart = Literal["title", "introduction", "body", "conclusion", "record", "related"]
 """The parts of an answer, in their order. An extractive answer has ``record``, sentences of the record that answers,
@@ -264,6 +265,14 @@ class Ranking:
 
 
 @dataclass(frozen=True, slots=True)
+class Facets:
+    """The counts over all hits of the question; sent behind the ranking where the request wants them."""
+
+    counts: FacetCounts
+    event: Literal["facets"] = "facets"
+
+
+@dataclass(frozen=True, slots=True)
 class Sentence:
     """A sentence of the answer, the numbers of the records it cites, and why it is not supported by them, if so."""
 
@@ -363,6 +372,7 @@ Event = (
     | Queries
     | Hits
     | Ranking
+    | Facets
     | AnswerSentence
     | Answer
     | ModelCall

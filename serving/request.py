@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Literal, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 from shrag.corpora.text.cleaning import plain_line
 from shrag.corpora.text.sentences import detect_language
+from shrag.indexing.record_filter import EVERY_RECORD, RecordFilter
 from shrag.serving.errors import QuestionError
 from shrag.serving.events import KeywordOrder
 from shrag.serving.search_settings import PRODUCT, SearchSettings
@@ -49,7 +50,9 @@ class Request(NamedTuple):
 
     Duplicate records of one paper are ranked as one unless ``every_record``. ``strategy`` is the name of a strategy or
     the stages of a pipeline. Where the confidence that a record answers is below ``min_confidence`` (None: the index's
-    own threshold), the answer is a refusal. ``history`` are the turns before a follow-up question, the oldest first.
+    own threshold), the answer is a refusal. Only records that pass ``record_filter`` are found; with ``facets`` all
+    hits are counted by year, language, journal, type and author. ``history`` are the turns before a follow-up question,
+    the oldest first.
     """
 
     question: Question
@@ -59,6 +62,8 @@ class Request(NamedTuple):
     settings: SearchSettings = PRODUCT
     strategy: str = DEFAULT_STRATEGY
     min_confidence: float | None = None
+    record_filter: RecordFilter = EVERY_RECORD
+    facets: bool = False
     history: tuple[Turn, ...] = ()
 
 
@@ -77,6 +82,8 @@ def parse_request(
     settings: SearchSettings = PRODUCT,
     choices: Sequence[str] = (),
     min_confidence: float | None = None,
+    record_filter: RecordFilter = EVERY_RECORD,
+    facets: bool = False,
     history: Sequence[Turn] = (),
 ) -> Request:
     """Parse a request; ``keyword_order`` overrides the settings. Turns without a question are left out.
@@ -91,8 +98,16 @@ def parse_request(
         settings = replace(settings, keyword_order=keyword_order)
     return Request(
         parse_question(question, choices), k, answered, every_record, settings, strategy, min_confidence,
-        parse_history(history),
+        record_filter, facets, parse_history(history),
     )  # fmt: skip
+
+
+def parse_filter(limits: Mapping[str, Any]) -> RecordFilter:
+    """Parse a filter of records; raises :class:`QuestionError` where it is not valid."""
+    try:
+        return RecordFilter.from_mapping(limits)
+    except ValueError as error:
+        raise QuestionError("filter_invalid", str(error)) from None
 
 
 def parse_history(turns: Sequence[Turn]) -> tuple[Turn, ...]:

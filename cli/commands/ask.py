@@ -6,9 +6,11 @@ from typing import get_args
 
 import click
 
+from shrag.cli.options.filter import facets_option, filter_options, print_facets
 from shrag.cli.options.search import SearchOptions, min_confidence_option, read_settings, search_options, set_option
 from shrag.cli.output import echo, print_json
 from shrag.cli.settings import Home
+from shrag.indexing.record_filter import RecordFilter
 from shrag.serving.answering.formats import (
     FALLBACKS,
     ISSUES,
@@ -27,6 +29,8 @@ from shrag.serving.request import Turn
 @click.argument("name")
 @click.argument("question")
 @search_options
+@filter_options
+@facets_option
 @click.option(
     "--format",
     "form",
@@ -60,6 +64,8 @@ def command(
     settings: tuple[str, ...],
     as_json: bool,
     options: SearchOptions,
+    record_filter: RecordFilter,
+    facets: bool,
 ) -> None:
     """Answer QUESTION, Korean or English, from the records of the index NAME, with citations.
 
@@ -71,17 +77,19 @@ def command(
     if as_json:
         for event in engine.events(
             question, strategy=strategy, keyword_order=order, settings=ask_settings, choices=choices,
-            min_confidence=min_confidence, history=turns,
+            min_confidence=min_confidence, record_filter=record_filter, facets=facets, history=turns,
         ):  # fmt: skip
             print_json(event)
         return
     result = engine.ask(
         question, strategy=strategy, keyword_order=order, settings=ask_settings, choices=choices,
-        min_confidence=min_confidence, history=turns,
+        min_confidence=min_confidence, record_filter=record_filter, facets=facets, history=turns,
     )  # fmt: skip
     causes = FALLBACKS[result.answer.language]
     for line in dict.fromkeys(f"{causes[each.cause]} ({each.message})" for each in result.search.fallbacks):
         echo(line, err=True)
+    if result.search.facets is not None:
+        print_facets(result.search.facets)
     if result.search.follow_up is not None:
         echo(follow_up_line(result.search.follow_up, result.answer.language), err=True)
     if choices:

@@ -76,6 +76,8 @@ def _search_response(result: SearchResult) -> SearchResponse:
         reranker_is_model=result.ranking.reranker_is_model,
         records=result.ranking.records,
         confidence=result.ranking.confidence,
+        filter=result.record_filter,
+        facets=result.facets,
         keyword_order=result.keywords.order,
         keyword_model=result.keywords.model,
         fallbacks=result.fallbacks,

@@ -133,6 +133,7 @@ class Service(AdmissionControl):
         request = parse_request(
             body.question, answered=answered, k=body.k, strategy=body.strategy, keyword_order=_keyword_order(body),
             settings=SearchSettings.from_mapping(body.settings), choices=body.choices, min_confidence=min_confidence,
+            record_filter=body.filter.record_filter(), facets=body.facets,
             history=[Turn(turn.question, turn.answer) for turn in body.history],
         )  # fmt: skip
         self.refuse_when_draining()

@@ -15,6 +15,7 @@ from shrag.serving.events import (
     AnswerSentence,
     Citation,
     Event,
+    Facets,
     Fallback,
     FollowUp,
     Hits,
@@ -105,7 +106,7 @@ class PageStream:
                 if self._state.nodes:
                     yield self._tree()
                 yield from (self._records(), self._trace(), Complete(self._texts["progress_complete"]))
-            case FollowUp() | Queries() | ModelCall():
+            case FollowUp() | Queries() | Facets() | ModelCall():
                 pass  # the next fragment of the trace shows it
             case _:
                 assert_never(event)
