@@ -29,9 +29,10 @@ from shrag.serving.errors import Requirement, StrategyUnavailable
 from shrag.serving.event_run import EventRun, SingleFlight
 from shrag.serving.events import Event, KeywordOrder
 from shrag.serving.llm.request_model import RequestModel
-from shrag.serving.request import DEFAULT_K, DEFAULT_STRATEGY, Request, check_min_confidence, parse_request
+from shrag.serving.request import DEFAULT_K, DEFAULT_STRATEGY, Request, Turn, check_min_confidence, parse_request
 from shrag.serving.results import AskResult, SearchResult, ask_result, search_result
 from shrag.serving.retrieval.filtered_search import FilteredSearcher
+from shrag.serving.retrieval.follow_up import read_follow_up
 from shrag.serving.retrieval.rerankers import AUTO, check_reranker, open_lexical_reranker, open_reranker
 from shrag.serving.search_settings import PRODUCT, SearchSettings
 from shrag.serving.strategies.registry import STRATEGIES, find_strategy
@@ -125,6 +126,7 @@ class Engine:
         choices: Sequence[str] = (),
         record_filter: RecordFilter = EVERY_RECORD,
         facets: bool = False,
+        history: Sequence[Turn] = (),
         cancellation: CancellationToken | None = None,
     ) -> SearchResult:
         """Find records for a question.
@@ -139,6 +141,7 @@ class Engine:
             choices: Answers to choose one from.
             record_filter: The records that may be found.
             facets: Whether to count all hits by year, language, journal, type and author.
+            history: The turns before a follow-up question, the oldest first.
             cancellation: Ends the search when it is cancelled.
 
         Raises:
@@ -152,7 +155,7 @@ class Engine:
         request = parse_request(
             question, answered=False, k=k, strategy=strategy, every_record=every_record,
             keyword_order=keyword_order, settings=settings, choices=choices, record_filter=record_filter,
-            facets=facets,
+            facets=facets, history=history,
         )  # fmt: skip
         events = self._take_all(request, cancellation)
         return search_result(self.name, self.manifest.generation, request, events)
@@ -170,6 +173,7 @@ class Engine:
         min_confidence: float | None = None,
         record_filter: RecordFilter = EVERY_RECORD,
         facets: bool = False,
+        history: Sequence[Turn] = (),
         cancellation: CancellationToken | None = None,
     ) -> AskResult:
         """Search as :meth:`search` does and answer from the best records, with one of the ``choices`` if there are any.
@@ -181,7 +185,7 @@ class Engine:
         request = parse_request(
             question, answered=True, k=k, strategy=strategy, every_record=every_record,
             keyword_order=keyword_order, settings=settings, choices=choices, min_confidence=min_confidence,
-            record_filter=record_filter, facets=facets,
+            record_filter=record_filter, facets=facets, history=history,
         )  # fmt: skip
         events = self._take_all(request, cancellation)
         return ask_result(self.name, self.manifest.generation, request, events)
@@ -204,11 +208,13 @@ class Engine:
         min_confidence: float | None = None,
         record_filter: RecordFilter = EVERY_RECORD,
         facets: bool = False,
+        history: Sequence[Turn] = (),
     ) -> EventRun[Event]:
         """Return the events of :meth:`ask` as a run that has begun; each is made when it is taken."""
         request = parse_request(
             question, answered=True, k=k, strategy=strategy, keyword_order=keyword_order, settings=settings,
             choices=choices, min_confidence=min_confidence, record_filter=record_filter, facets=facets,
+            history=history,
         )  # fmt: skip
         run = self.run(request)
         run.start()
@@ -307,6 +313,9 @@ class Engine:
     ) -> Generator[Event, None, None]:
         with self.reading():
             events = strategy.run(request, resources)
+        if request.history:
+            events.close()
+            events = _read_in_context(strategy, request, resources)
         return self._events(searcher.add_facets(events) if request.facets else events)
 
     def _events(self, events: Generator[Event, None, None]) -> Generator[Event, None, None]:
@@ -372,6 +381,16 @@ def open_engine(
     except BaseException:
         index.close()
         raise
+
+
+def _read_in_context(strategy: Strategy, request: Request, resources: Resources) -> Generator[Event, None, None]:
+    """Yield how a follow-up question is read, and the events of the question that is read."""
+    follow_up, events = read_follow_up(request.question, request.history, resources.index, resources.model)
+    yield from events
+    if follow_up is not None:
+        yield follow_up
+        request = request._replace(question=replace(request.question, text=follow_up.question))
+    yield from strategy.run(request, resources)
 
 
 def _nothing() -> None:

@@ -125,6 +125,20 @@ class Node:
 
 
 @dataclass(frozen=True, slots=True)
+class FollowUp:
+    """How a question is read after the turns before it: ``question`` is searched for and answered instead.
+
+    ``added`` are the keywords of earlier questions that were added to it; a question that the language model ``model``
+    rewrote has none.
+    """
+
+    question: str
+    added: tuple[str, ...] = ()
+    model: str = ""
+    event: Literal["follow_up"] = "follow_up"
+
+
+@dataclass(frozen=True, slots=True)
 class Truncated:
     """A plan ended early, because it used up the budget ``exhausted``, of which it was ``allowed`` so much."""
 
@@ -353,7 +367,8 @@ class Timings:
 
 
 Event = (
-    Keywords
+    FollowUp
+    | Keywords
     | Queries
     | Hits
     | Ranking

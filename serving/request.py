@@ -38,13 +38,21 @@ class Question:
     choices: tuple[str, ...] = ()
 
 
+class Turn(NamedTuple):
+    """A question asked before, and the answer to it, which may be left out."""
+
+    question: str
+    answer: str = ""
+
+
 class Request(NamedTuple):
     """A parsed request for at most ``k`` ranked records, and an answer from the best of them if ``answered``.
 
     Duplicate records of one paper are ranked as one unless ``every_record``. ``strategy`` is the name of a strategy or
     the stages of a pipeline. Where the confidence that a record answers is below ``min_confidence`` (None: the index's
     own threshold), the answer is a refusal. Only records that pass ``record_filter`` are found; with ``facets`` all
-    hits are counted by year, language, journal, type and author.
+    hits are counted by year, language, journal, type and author. ``history`` are the turns before a follow-up question,
+    the oldest first.
     """
 
     question: Question
@@ -56,6 +64,11 @@ class Request(NamedTuple):
     min_confidence: float | None = None
     record_filter: RecordFilter = EVERY_RECORD
     facets: bool = False
+    history: tuple[Turn, ...] = ()
+
+
+MOST_TURNS = 50
+"""Turns before a question that are read."""
 
 
 def parse_request(
@@ -71,8 +84,9 @@ def parse_request(
     min_confidence: float | None = None,
     record_filter: RecordFilter = EVERY_RECORD,
     facets: bool = False,
+    history: Sequence[Turn] = (),
 ) -> Request:
-    """Parse a request; ``keyword_order`` overrides the settings.
+    """Parse a request; ``keyword_order`` overrides the settings. Turns without a question are left out.
 
     Raises:
         QuestionError: The question, its choices, ``k`` or ``min_confidence`` are not valid.
@@ -84,7 +98,7 @@ def parse_request(
         settings = replace(settings, keyword_order=keyword_order)
     return Request(
         parse_question(question, choices), k, answered, every_record, settings, strategy, min_confidence,
-        record_filter, facets,
+        record_filter, facets, parse_history(history),
     )  # fmt: skip
 
 
@@ -94,6 +108,16 @@ def parse_filter(limits: Mapping[str, Any]) -> RecordFilter:
         return RecordFilter.from_mapping(limits)
     except ValueError as error:
         raise QuestionError("filter_invalid", str(error)) from None
+
+
+def parse_history(turns: Sequence[Turn]) -> tuple[Turn, ...]:
+    """Return the last :data:`MOST_TURNS` turns as single lines, cut at :data:`LONGEST_QUESTION` characters."""
+    lines = [Turn(_turn_line(turn.question), _turn_line(turn.answer)) for turn in turns[-MOST_TURNS:]]
+    return tuple(turn for turn in lines if turn.question)
+
+
+def _turn_line(text: str) -> str:
+    return plain_line(text[:LONGEST_QUESTION])
 
 
 def check_min_confidence(value: float | None) -> None:

@@ -19,6 +19,7 @@ from shrag.serving.events import (
     Event,
     Facets,
     Fallback,
+    FollowUp,
     Hits,
     Keywords,
     ModelCall,
@@ -41,7 +42,8 @@ class SearchResult:
     """The events up to the ranking, and the timings; iterates over the ranked records, best first.
 
     ``nodes`` are the questions of a plan in their final states, in the order in which they came up. ``facets`` are the
-    counts over all hits, None where the request wanted none.
+    counts over all hits, None where the request wanted none. ``follow_up`` says how a follow-up question was read, None
+    where it was read as it stands.
     """
 
     question: Question
@@ -59,6 +61,7 @@ class SearchResult:
     truncated: tuple[Truncated, ...] = ()
     record_filter: RecordFilter = EVERY_RECORD
     facets: FacetCounts | None = None
+    follow_up: FollowUp | None = None
 
     def __iter__(self) -> Iterator[RankedRecord]:
         return iter(self.ranking.records)
@@ -129,6 +132,7 @@ class EventState:
     ``nodes`` are the questions of a plan by number, in their current states and the order in which they came up.
     """
 
+    follow_up: FollowUp | None = None
     keywords: Keywords | None = None
     queries: Queries | None = None
     hits: Hits | None = None
@@ -144,7 +148,7 @@ class EventState:
     def add(self, event: Event) -> None:
         """Add an event."""
         match event:
-            case Keywords() | Queries() | Hits() | Ranking() | Facets() | Answer() | Timings():
+            case FollowUp() | Keywords() | Queries() | Hits() | Ranking() | Facets() | Answer() | Timings():
                 setattr(self, event.event, event)  # the field has the name of the tag
             case Node():
                 self.nodes[event.number] = event
@@ -215,4 +219,5 @@ def _search(index: str, generation: int, request: Request, state: EventState) ->
         truncated=state.truncated,
         record_filter=request.record_filter,
         facets=state.facets.counts if state.facets is not None else None,
+        follow_up=state.follow_up,
     )

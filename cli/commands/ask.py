@@ -19,8 +19,10 @@ from shrag.serving.answering.formats import (
     answer_text,
     choice_line,
     confidence_line,
+    follow_up_line,
 )
 from shrag.serving.events import Answer, Confidence
+from shrag.serving.request import Turn
 
 
 @click.command()
@@ -41,6 +43,13 @@ from shrag.serving.events import Answer, Confidence
     "--choice", "choices", multiple=True, metavar="TEXT", help="One choice of a multiple-choice question; repeatable."
 )
 @min_confidence_option
+@click.option(
+    "--after",
+    "earlier",
+    multiple=True,
+    metavar="QUESTION",
+    help="A question asked before, which a follow-up question is read after; repeatable, the oldest first.",
+)
 @set_option
 @click.option("--json", "as_json", is_flag=True, help="Print the events of answering, one JSON object per line.")
 @click.pass_obj
@@ -51,6 +60,7 @@ def command(
     form: AnswerFormat,
     choices: tuple[str, ...],
     min_confidence: float | None,
+    earlier: tuple[str, ...],
     settings: tuple[str, ...],
     as_json: bool,
     options: SearchOptions,
@@ -61,25 +71,27 @@ def command(
 
     Example: shrag ask demo "How long should a lecture video be?"
     """
-    ask_settings = read_settings(settings)
+    ask_settings, turns = read_settings(settings), [Turn(each) for each in earlier]
     engine = options.open_engine(home, name, question)
     strategy, order = options.strategy, options.keyword_order
     if as_json:
         for event in engine.events(
             question, strategy=strategy, keyword_order=order, settings=ask_settings, choices=choices,
-            min_confidence=min_confidence, record_filter=record_filter, facets=facets,
+            min_confidence=min_confidence, record_filter=record_filter, facets=facets, history=turns,
         ):  # fmt: skip
             print_json(event)
         return
     result = engine.ask(
         question, strategy=strategy, keyword_order=order, settings=ask_settings, choices=choices,
-        min_confidence=min_confidence, record_filter=record_filter, facets=facets,
+        min_confidence=min_confidence, record_filter=record_filter, facets=facets, history=turns,
     )  # fmt: skip
     causes = FALLBACKS[result.answer.language]
     for line in dict.fromkeys(f"{causes[each.cause]} ({each.message})" for each in result.search.fallbacks):
         echo(line, err=True)
     if result.search.facets is not None:
         print_facets(result.search.facets)
+    if result.search.follow_up is not None:
+        echo(follow_up_line(result.search.follow_up, result.answer.language), err=True)
     if choices:
         echo(choice_line(result.answer, result.search.question.choices) + "\n")
     if form == "cited":

@@ -15,6 +15,7 @@ from shrag.serving.events import (
     Confidence,
     EmptyReason,
     Fallback,
+    FollowUp,
     Keyword,
     KeywordOrder,
     ModelCall,
@@ -25,7 +26,14 @@ from shrag.serving.events import (
     Section,
     Truncated,
 )
-from shrag.serving.request import DEFAULT_K, DEFAULT_STRATEGY, LARGEST_K, AnswerLanguage, parse_filter
+from shrag.serving.request import (
+    DEFAULT_K,
+    DEFAULT_STRATEGY,
+    LARGEST_K,
+    MOST_TURNS,
+    AnswerLanguage,
+    parse_filter,
+)
 
 _K = Annotated[int, Meta(ge=1, le=LARGEST_K, description="Records at most.")]
 
@@ -55,6 +63,13 @@ class FilterLimits(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True
 _FACETS = Annotated[bool, Meta(description="Count all hits by year, language, journal, type and author.")]
 
 
+class EarlierTurn(Struct, frozen=True, forbid_unknown_fields=True):
+    """A question asked before, and the answer to it, which a language model reads where there is one."""
+
+    question: str
+    answer: str = ""
+
+
 class QuestionRequest(Struct, frozen=True, forbid_unknown_fields=True):
     """The body of ``POST /v1/search``. Unknown fields are refused."""
 
@@ -69,6 +84,10 @@ class QuestionRequest(Struct, frozen=True, forbid_unknown_fields=True):
     ] = {}
     filter: Annotated[FilterLimits, Meta(description="Which records may be found.")] = FilterLimits()
     facets: _FACETS = False
+    history: Annotated[
+        list[EarlierTurn],
+        Meta(max_length=MOST_TURNS, description="The turns before a follow-up question, the oldest first."),
+    ] = []
 
 
 class AskRequest(QuestionRequest, frozen=True, forbid_unknown_fields=True):
@@ -107,8 +126,9 @@ class SearchResponse:
     null unless they were asked for.
 
     ``nodes`` are the final states of the questions of a plan, ``truncated`` the budgets that it exhausted; both are
-    empty without a plan. ``cached`` says that the same question was searched for before in this generation of the
-    index. ``seconds`` and ``model_calls`` are of this request alone.
+    empty without a plan. ``follow_up`` says how a follow-up question was read, null where it was read as it stands.
+    ``cached`` says that the same question was searched for before in this generation of the index. ``seconds`` and
+    ``model_calls`` are of this request alone.
     """
 
     question: str
@@ -137,6 +157,7 @@ class SearchResponse:
     fallbacks: tuple[Fallback, ...]
     nodes: tuple[Node, ...]
     truncated: tuple[Truncated, ...]
+    follow_up: FollowUp | None
     # The fields of this request alone are last: shrag.serving.api.encoding relies on it.
     model_calls: tuple[ModelCall, ...]
     seconds: dict[str, float]

@@ -17,6 +17,7 @@ from shrag.serving.events import (
     Event,
     Facets,
     Fallback,
+    FollowUp,
     Hits,
     Keywords,
     ModelCall,
@@ -105,7 +106,7 @@ class PageStream:
                 if self._state.nodes:
                     yield self._tree()
                 yield from (self._records(), self._trace(), Complete(self._texts["progress_complete"]))
-            case Queries() | ModelCall():
+            case FollowUp() | Queries() | ModelCall():
                 pass  # the next fragment of the trace shows it
             case _:
                 assert_never(event)

@@ -29,7 +29,7 @@ QUESTION = "재택근무를 많이 할수록 일과 가정 사이의 갈등이 �
 JSON = "application/json"
 K = "body.k: expected an integer from 1 to 1000, got "
 ORDER = 'body.keyword_order: expected one of "entropy", "model", "tfidf", got '
-SEARCH_FIELDS = "question, k, strategy, keyword_order, choices, settings, filter, facets"
+SEARCH_FIELDS = "question, k, strategy, keyword_order, choices, settings, filter, facets, history"
 
 
 @pytest.fixture(scope="module")

@@ -16,6 +16,7 @@ from shrag.serving.events import (
     Event,
     Facets,
     Fallback,
+    FollowUp,
     Hits,
     Keywords,
     ModelCall,
@@ -166,6 +167,7 @@ def test_an_answer_from_memory_is_not_said_to_be_checked(demo: Engine) -> None:
 
 _RECORD = Record("A#1", "t", "x", "en", complete=True)
 _DRAWN: dict[Event, list[str]] = {
+    FollowUp("q film", ("film",)): [],  # drawn with the answer
     Keywords((), ()): ["trace", "progress"],
     Queries((("a",),)): [],  # drawn with the hits
     Hits(((ScoredDoc("A", 1.0),),), ("A",), ()): ["trace", "progress"],
