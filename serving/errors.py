@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from difflib import get_close_matches
 from typing import Literal
 
 from shrag.models.errors import InvalidOutput, ModelUnavailable
@@ -125,7 +126,12 @@ class IndexClosed(ShuttingDown):
 
 
 class UnknownIndex(ServingError):
-    """No index of that name is served."""
+    """No index called ``name`` is among those served; the message names them, the nearest first."""
+
+    def __init__(self, name: str, served: Sequence[str]) -> None:
+        nearest = get_close_matches(name, served, n=1)
+        names = [*nearest, *(each for each in served if each not in nearest)]
+        super().__init__(f"There is no index {name[:100]!r} here: use one of {', '.join(names)}.")
 
 
 class DocumentMissing(ServingError):

@@ -17,7 +17,7 @@ InterfaceLanguage = Literal["ko", "en"]
 SIZES = (DEFAULT_K, 20, 50)
 """Numbers of records a page can show; another number is read as the first."""
 
-PARAMETERS = ("q", "ui", "k", "strategy", "year_from", "year_to", *VALUE_FIELDS)
+PARAMETERS = ("q", "ui", "k", "strategy", "index", "year_from", "year_to", *VALUE_FIELDS)
 """The parameters of a page; a filter has the names that it has in the API."""
 
 _YEAR = re.compile(r"\d{1,4}", re.ASCII)
@@ -36,6 +36,8 @@ class PageRequest:
         k: Records at most.
         record_filter: Which records may be found.
         strategy: Name of a strategy, or the stages of a pipeline; it may be unknown.
+        index: Name of the index, empty for the first one.
+        indexes: Names of the indexes that are served.
         signed_in: Whether to show the link to sign out.
     """
 
@@ -44,6 +46,8 @@ class PageRequest:
     k: int = DEFAULT_K
     record_filter: RecordFilter = EVERY_RECORD
     strategy: str = DEFAULT_STRATEGY
+    index: str = ""
+    indexes: tuple[str, ...] = ()
     signed_in: bool = False
 
     def url(self, path: str = "/", *, language: str = "", k: int = 0, filtered: bool = True) -> str:
@@ -51,6 +55,8 @@ class PageRequest:
         pairs = [("ui", language or self.language)]
         if self.question is not None:
             pairs.append(("q", self.question))
+        if self.index:
+            pairs.append(("index", self.index))
         if self.strategy != DEFAULT_STRATEGY:
             pairs.append(("strategy", self.strategy))
         if (k or self.k) != DEFAULT_K:
@@ -72,6 +78,8 @@ class PageRequest:
         strategy = self.strategy if self.strategy != DEFAULT_STRATEGY else ""
         if self.question is not None and len(self.question) + len(strategy) <= _LONGEST_IN_RECORD_URL:
             pairs |= {"q": self.question} | ({"strategy": strategy} if strategy else {})
+        if self.index:
+            pairs["index"] = self.index
         if part > 1:
             pairs["part"] = str(part)
         return f"/record?{urlencode(pairs)}"
@@ -98,6 +106,7 @@ def parse_page_request(parameters: QueryParams, accepted: str, *, filtered: bool
         k=next((size for size in SIZES if str(size) == k), SIZES[0]),
         record_filter=_filter(parameters) if filtered else EVERY_RECORD,
         strategy=parameters.get("strategy", "").strip() or DEFAULT_STRATEGY,
+        index=parameters.get("index", "").strip(),
     )
 
 

@@ -71,7 +71,7 @@ class ServedIndexes:
         """Return the index of that name, opened; raises as :meth:`use` does."""
         name = name or self.names[0]
         if name not in self._folders:
-            raise UnknownIndex(f"There is no index {name!r} here: use one of {', '.join(self.names)}.")
+            raise UnknownIndex(name, self.names)
         with self._opening[name]:
             if name not in self._open:
                 current = CurrentIndex(self._folders[name], partial(self._open_named, name), self._verify)

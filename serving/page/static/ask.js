@@ -8,6 +8,7 @@ const main = document.getElementById("results");
 const form = document.getElementById("ask");
 const input = document.getElementById("q");
 const strategy = document.getElementById("strategy");
+const index = document.getElementById("index"); // only where several are served
 const pages = new Map(); // content by query string, for the browser's back button
 const MOST_PAGES = 20;
 let shown = location.search;
@@ -49,10 +50,10 @@ function urlChanged() {
   updateLanguageLink();
 }
 
-// The default strategy is not in the URL.
+// The default strategy and the first index are not in the URL.
 function formParameters() {
   const parameters = new URLSearchParams(new FormData(form));
-  if (!parameters.get("strategy")) parameters.delete("strategy");
+  for (const name of ["strategy", "index"]) if (!parameters.get(name)) parameters.delete(name);
   return parameters;
 }
 
@@ -164,11 +165,13 @@ function goBack() {
   const before = pages.get(location.search);
   const question = new URLSearchParams(location.search).get("q");
   const chosen = new URLSearchParams(location.search).get("strategy") ?? "";
+  const inIndex = new URLSearchParams(location.search).get("index") ?? "";
   const offered = [...strategy.options].some((each) => each.value === chosen);
   if (!before || !offered || before.some((node) => node.querySelector?.(".waiting"))) return location.reload();
   urlChanged();
   input.value = question ?? "";
   strategy.value = chosen;
+  if (index) index.value = inIndex;
   describeStrategy();
   const content = document.createDocumentFragment();
   content.append(...before);

@@ -42,6 +42,7 @@ def test_every_text_is_used_and_every_text_used_is_there() -> None:
         "question_problem",
         "example",
         "filter_invalid",
+        "unknown_index",
         "unknown_parameter",
     }
     computed |= {f"problem_{code}" for code in (*PROBLEM_CODES, "unreachable")}

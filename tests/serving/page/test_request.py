@@ -19,14 +19,14 @@ def test_the_interface_language_is_the_one_asked_for_or_the_browsers_first() -> 
 
 def test_an_address_asks_for_what_it_was_made_from() -> None:
     limits = RecordFilter(2018, 2024, ("ko", "en"), ("일과 삶 연구",), ("thesis",), ("Kim, Minsu", "이영희"))
-    asked = PageRequest("a&b 갈등?", "en", 20, limits, "a > b(1)")
+    asked = PageRequest("a&b 갈등?", "en", 20, limits, "a > b(1)", "wiki")
     address = asked.url()
     assert address.startswith("/?ui=en&q=a%26b+")
     parameters = QueryParams(address.partition("?")[2])
     assert set(parameters) == set(PARAMETERS)
     assert parse_page_request(parameters, "ko") == asked
     assert asked.url("/stream", language="ko", k=10, filtered=False) == (
-        "/stream?ui=ko&q=a%26b+%EA%B0%88%EB%93%B1%3F&strategy=a+%3E+b%281%29"
+        "/stream?ui=ko&q=a%26b+%EA%B0%88%EB%93%B1%3F&index=wiki&strategy=a+%3E+b%281%29"
     )
 
 
