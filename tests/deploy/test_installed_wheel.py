@@ -18,7 +18,7 @@ from tests.conftest import ROOT
 
 pytestmark = pytest.mark.wheel
 
-_MOST_MB = 700
+_MOST_MIB = 700
 _QUESTION = "재택근무를 많이 할수록 갈등이 커지는가?"
 
 
@@ -35,8 +35,8 @@ def _environment() -> Mapping[str, str]:
     return {key: value for key, value in os.environ.items() if not key.startswith(("SHRAG", "PYTHON"))}
 
 
-def _megabytes(folder: Path) -> float:
-    return sum(path.lstat().st_size for path in folder.rglob("*")) / 1e6
+def _mebibytes(folder: Path) -> float:
+    return sum(path.lstat().st_size for path in folder.rglob("*")) / 2**20
 
 
 @pytest.fixture(scope="module")
@@ -51,10 +51,10 @@ def test_the_wheel_alone_indexes_asks_and_serves(wheel: Path, tmp_path: Path) ->
     venv, work, environment = tmp_path / "venv", tmp_path / "work", _environment()
     work.mkdir()
     _run(sys.executable, "-m", "venv", venv)
-    empty = _megabytes(venv)
+    empty = _mebibytes(venv)
     _run(venv / "bin" / "python", "-m", "pip", "install", "--quiet", wheel, env=environment)
     assert wheel.stat().st_size < 10 * 2**20
-    assert _megabytes(venv) - empty < _MOST_MB
+    assert _mebibytes(venv) - empty < _MOST_MIB
 
     def shrag(*arguments: object) -> str:
         return _run(venv / "bin" / "shrag", *arguments, cwd=work, env=environment)
