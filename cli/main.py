@@ -17,6 +17,7 @@ import click
 from shrag.cli.options.general import general_options, print_folders
 from shrag.cli.output import Verbosity, echo_error, verbosity
 from shrag.cli.settings import check_options, read_config
+from shrag.corpora.data_folder import find_config
 from shrag.corpora.errors import ConfigurationRejected, CorpusError
 from shrag.corpora.files import MACHINE_ERRORS, DiskFailed, DiskFull
 from shrag.corpora.near_names import did_you_mean
@@ -126,7 +127,7 @@ def run(arguments: Sequence[str]) -> int:
 
 def _run(arguments: Sequence[str]) -> int:
     try:
-        config = read_config(COMMANDS)
+        config = read_config(find_config(), COMMANDS)
         result: Any = shrag.main(list(arguments), prog_name="shrag", standalone_mode=False, default_map=config)
     except click.ClickException as error:
         shown = StringIO()

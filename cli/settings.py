@@ -10,7 +10,7 @@ from typing import Any
 import click
 from click_default_group import DefaultGroup
 
-from shrag.corpora.data_folder import CONFIG_FILE, find_config, home_of, read_toml
+from shrag.corpora.data_folder import CONFIG_FILE, home_of, read_toml
 from shrag.corpora.errors import ConfigurationRejected
 from shrag.corpora.near_names import did_you_mean
 
@@ -46,17 +46,16 @@ class Home:
         return given if given.is_dir() else self.runs / given
 
 
-def read_config(commands: Mapping[str, object]) -> tuple[Path | None, dict[str, Any]]:
-    """Read the nearest configuration file; return its path, None where there is none, and its contents.
+def read_config(path: Path | None, commands: Mapping[str, object]) -> dict[str, Any]:
+    """Return the contents of the configuration file ``path``, empty for None.
 
     The top-level key ``home`` is the data folder, absolute in what is returned and given also where the file does not
     have it. Tables are commands: ``[search]`` with ``k = 5`` means ``shrag search -k 5``. ``[llm]`` is the language
     model of all commands (:mod:`shrag.cli.options.model`). The command line and ``SHRAG_*`` variables take precedence.
     Raises ``click.UsageError`` for invalid TOML or an unknown key.
     """
-    path = find_config()
     if path is None:
-        return None, {}
+        return {}
     try:
         config = read_toml(path)
         home = home_of(path, config)
@@ -68,7 +67,7 @@ def read_config(commands: Mapping[str, object]) -> tuple[Path | None, dict[str, 
             raise click.UsageError(
                 f"{path} has the unknown key {key!r}: use {', '.join(sorted(known))}.{did_you_mean(key, known)}"
             )
-    return path, {**config, "home": str(home)}
+    return {**config, "home": str(home)}
 
 
 def check_options(section: Mapping[str, Any], command: click.Command, where: str) -> None:

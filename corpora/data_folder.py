@@ -1,13 +1,14 @@
 """The data folder: where corpora, indexes, weights and results are, if a call or a command does not say it.
 
-In this order: ``SHRAG_HOME``; the nearest ``shrag.toml`` in the working folder or above it, whose key ``home`` names the
-folder relative to the file, ``var`` beside the file by default; the platform's folder for data of a user, such as
+In this order: ``SHRAG_HOME``; the nearest ``shrag.toml`` in the working folder or above it, whose key ``home`` names
+the folder relative to the file, ``var`` beside the file by default; the platform's folder for data of a user, such as
 ``~/.local/share/shrag``.
 """
 
 from __future__ import annotations
 
 import os
+import stat
 import tomllib
 from collections.abc import Mapping
 from pathlib import Path
@@ -40,12 +41,19 @@ def find_config() -> Path | None:
     Above the working folder, a file that belongs to another user (but root) is passed over: options such as the command
     that starts a language model are not taken from strangers.
     """
-    here = Path.cwd()
-    for folder in (here, *here.parents):
-        config = folder / CONFIG_FILE
-        if config.is_file() and (folder == here or config.stat().st_uid in {0, os.geteuid()}):
-            return config
-    return None
+    try:
+        here = Path.cwd()
+    except FileNotFoundError:  # removed meanwhile
+        return None
+    return next((folder / CONFIG_FILE for folder in (here, *here.parents) if _has_config(folder, here)), None)
+
+
+def _has_config(folder: Path, here: Path) -> bool:
+    try:
+        status = (folder / CONFIG_FILE).stat()
+    except OSError:  # there is none, or this user may not look into the folder
+        return False
+    return stat.S_ISREG(status.st_mode) and (folder == here or status.st_uid in {0, os.geteuid()})
 
 
 def read_toml(config: Path) -> dict[str, Any]:

@@ -91,7 +91,7 @@ def open(
     min_confidence: float | None = None,
     engine: EngineName = "lucene",
 ) -> Engine:
-    """Open the index of that name in the data folder ``home`` for questions (default: :mod:`shrag.corpora.data_folder`).
+    """Open the index of that name in the data folder ``home`` (default: :mod:`shrag.corpora.data_folder`).
 
     With a ``model`` (:class:`shrag.models.chat.client.OpenAIModel`) it chooses the keywords and writes the answers.
     Records are ranked by the ``reranker`` (:func:`shrag.serving.retrieval.rerankers.open_reranker`).

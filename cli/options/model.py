@@ -11,7 +11,8 @@ import click
 import msgspec
 
 from shrag.cli.output import echo
-from shrag.cli.settings import CONFIG_FILE, Home
+from shrag.cli.settings import Home
+from shrag.corpora.data_folder import CONFIG_FILE
 from shrag.corpora.files import check_name
 from shrag.corpora.near_names import did_you_mean
 from shrag.models.chat.settings import LlmSettings

@@ -102,7 +102,8 @@ def canonical_encoder(choice: str) -> str:
     if known is None:
         names = [LSA, *(card.short or card.name for card in read_catalog().encoders), NO_ENCODER]
         raise UnknownEncoder(
-            f"There is no encoder {choice!r}: use one of {', '.join(names)}, or a folder's path.{did_you_mean(choice, names)}"
+            f"There is no encoder {choice!r}: use one of {', '.join(names)}, or a folder's path."
+            f"{did_you_mean(choice, names)}"
         )
     return known
 

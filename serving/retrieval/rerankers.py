@@ -86,7 +86,8 @@ def check_reranker(choice: str, threshold: float | None = None) -> None:
     ):
         names = [AUTO, LEXICAL, VECTORS, ENCODER, CROSS_ENCODER, *(card.name for card in read_catalog().rerankers)]
         raise UnknownReranker(
-            f"There is no re-ranker {choice!r}: use one of {', '.join(names)}, or a folder's path.{did_you_mean(choice, names)}"
+            f"There is no re-ranker {choice!r}: use one of {', '.join(names)}, or a folder's path."
+            f"{did_you_mean(choice, names)}"
         )
     if threshold is not None and (by_encoder or choice in {AUTO, LEXICAL, VECTORS}):
         raise UnknownReranker(

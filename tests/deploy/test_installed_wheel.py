@@ -62,8 +62,7 @@ def test_the_wheel_alone_indexes_asks_and_serves(wheel: Path, tmp_path: Path) ->
     assert "Lucene 9.9.1" in shrag("--version").splitlines()
     shrag("init")
     assert "235 records" in shrag("index", "demo")
-    events = [json.loads(line) for line in shrag("ask", "demo", _QUESTION, "--json").splitlines()]
-    assert "DEMO-SOC-012" in json.dumps(events[-1])
+    assert "DEMO-SOC-012" in shrag("ask", "demo", _QUESTION)
     assert "FAIL" not in shrag("doctor")
     _serve_and_ask(venv, work, environment, tmp_path / "serve.log")
 
