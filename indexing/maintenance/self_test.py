@@ -15,7 +15,7 @@ from shrag.indexing.lexical.writer import LuceneIndexWriter
 from shrag.indexing.maintenance.checks import check_lucene
 from shrag.indexing.query import Term
 
-_RECORD = PackedRecord("1", "self test", "self test\none record", "{}")
+_RECORD = PackedRecord("1", "self test", "self test\none record", "{}", "language\0en\x1fen")
 
 
 def check_java_and_lucene() -> str:

@@ -57,8 +57,8 @@ ONE_FILE = {
 
 LAYERS: dict[str, tuple[str, ...]] = {
     "indexing": (
-        "errors", "query", "search_engine bm25", "storage", "analysis", "analyzed_record", "glossary", "vectors",
-        "lexical", "open_index", "maintenance", "build",
+        "errors", "query record_filter", "filter_fields search_engine bm25", "storage", "analysis", "analyzed_record",
+        "glossary", "vectors", "lexical", "open_index", "maintenance", "build",
     ),
     "serving": (
         "events errors concurrency event_run", "search_settings", "request", "answer_cache", "strategy", "llm",
