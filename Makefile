@@ -25,7 +25,7 @@ unexport PYTHONDONTWRITEBYTECODE
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-13s %s\n", $$1, $$2}'
 
-setup: $(VENV)/.lean $(LUCENE) ## install what searching and serving need (no torch; under 700 MB)
+setup: $(VENV)/.lean $(LUCENE) shrag.toml ## install what searching and serving need (no torch; under 700 MB)
 
 setup-gpu: .venv-gpu/.gpu ## install torch, encoders and FAISS for a GPU, in .venv-gpu
 
@@ -114,6 +114,10 @@ $(VENV)/.lean: pyproject.toml constraints.txt
 	@$(PYTHON) -m venv $(VENV)
 	@$(PIP) install --quiet --constraint constraints.txt --editable '.[llm,lsa]'
 	@touch $@
+
+# So that commands in a checkout find its var too, whatever the working folder in it.
+shrag.toml:
+	@cp cli/commands/init.toml $@
 
 # Written by the installation; made again where its script has changed since.
 $(LUCENE): deploy/wheel_backend.py | $(VENV)/.lean
