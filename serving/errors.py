@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from difflib import get_close_matches
 from typing import Literal
 
+from shrag.corpora.near_names import did_you_mean
 from shrag.models.errors import InvalidOutput, ModelUnavailable
 from shrag.serving.events import Budget, ModelCall
 
@@ -126,12 +126,13 @@ class IndexClosed(ShuttingDown):
 
 
 class UnknownIndex(ServingError):
-    """No index called ``name`` is among those served; the message names them, the nearest first."""
+    """No index called ``name`` is among those served; the message names them."""
 
     def __init__(self, name: str, served: Sequence[str]) -> None:
-        nearest = get_close_matches(name, served, n=1)
-        names = [*nearest, *(each for each in served if each not in nearest)]
-        super().__init__(f"There is no index {name[:100]!r} here: use one of {', '.join(names)}.")
+        known = ", ".join(served)
+        super().__init__(
+            f"There is no index {name[:100]!r} here: use one of {known}.{did_you_mean(name[:100], served)}"
+        )
 
 
 class DocumentMissing(ServingError):

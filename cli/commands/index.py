@@ -11,7 +11,7 @@ from typing import Any
 import click
 from click_default_group import DefaultGroup
 
-from shrag.cli.output import echo, json_option, progress
+from shrag.cli.output import echo, echo_error, json_option, progress
 from shrag.cli.settings import Home
 
 _KEEP = 2
@@ -115,7 +115,7 @@ def build(
     corrections = read_corrections(glossary) if glossary else None
     if name == DEMO and not is_added(home.corpora):
         add_demonstration(home.corpora)
-        echo(f"added the demonstration corpus to {home.corpora.absolute()}", err=True)
+        echo(f"added the demonstration corpus to {home.corpora}", err=True)
     total = open_corpus(home.corpora, name)[0].records
     started = time.monotonic()
     with progress(total) as report:
@@ -176,10 +176,9 @@ def verify(ctx: click.Context, name: str, generation: int | None, as_json: bool)
     elif not found.problems:
         echo(f"index {name}: generation {found.generation} is intact")
     if found.problems:
-        echo(
+        echo_error(
             f"shrag: generation {found.generation} of index {name} is damaged: build it again with "
-            f"`shrag index {name} --force`, or choose another with `shrag index rollback {name}`.",
-            err=True,
+            f"`shrag index {name} --force`, or choose another with `shrag index rollback {name}`."
         )
         ctx.exit(4)
 

@@ -12,6 +12,7 @@ from typing import Any
 import msgspec
 
 from shrag.corpora.files import is_name
+from shrag.corpora.near_names import did_you_mean
 from shrag.evaluation.errors import EvaluationError, ExperimentRejected
 from shrag.evaluation.experiments.spec import Condition, Experiment, JudgedSet, LanguageModelSource, setting_text
 from shrag.evaluation.judging.figures import JUDGE_FIGURES
@@ -45,6 +46,7 @@ def find_experiment(given: str) -> Path:
     except KeyError:
         raise ExperimentRejected(
             f"There is no experiment {given!r}: give a TOML file or one of {', '.join(built_in_experiments())}."
+            f"{did_you_mean(given, built_in_experiments())}"
         ) from None
 
 

@@ -18,7 +18,7 @@ from tests.conftest import ROOT
 
 pytestmark = pytest.mark.wheel
 
-_MOST_MB = 700
+_MOST_MIB = 700
 _QUESTION = "재택근무를 많이 할수록 갈등이 커지는가?"
 
 
@@ -35,8 +35,8 @@ def _environment() -> Mapping[str, str]:
     return {key: value for key, value in os.environ.items() if not key.startswith(("SHRAG", "PYTHON"))}
 
 
-def _megabytes(folder: Path) -> float:
-    return sum(path.lstat().st_size for path in folder.rglob("*")) / 1e6
+def _mebibytes(folder: Path) -> float:
+    return sum(path.lstat().st_size for path in folder.rglob("*")) / 2**20
 
 
 @pytest.fixture(scope="module")
@@ -51,10 +51,10 @@ def test_the_wheel_alone_indexes_asks_and_serves(wheel: Path, tmp_path: Path) ->
     venv, work, environment = tmp_path / "venv", tmp_path / "work", _environment()
     work.mkdir()
     _run(sys.executable, "-m", "venv", venv)
-    empty = _megabytes(venv)
+    empty = _mebibytes(venv)
     _run(venv / "bin" / "python", "-m", "pip", "install", "--quiet", wheel, env=environment)
     assert wheel.stat().st_size < 10 * 2**20
-    assert _megabytes(venv) - empty < _MOST_MB
+    assert _mebibytes(venv) - empty < _MOST_MIB
 
     def shrag(*arguments: object) -> str:
         return _run(venv / "bin" / "shrag", *arguments, cwd=work, env=environment)
@@ -62,8 +62,7 @@ def test_the_wheel_alone_indexes_asks_and_serves(wheel: Path, tmp_path: Path) ->
     assert "Lucene 9.9.1" in shrag("--version").splitlines()
     shrag("init")
     assert "235 records" in shrag("index", "demo")
-    events = [json.loads(line) for line in shrag("ask", "demo", _QUESTION, "--json").splitlines()]
-    assert "DEMO-SOC-012" in json.dumps(events[-1])
+    assert "DEMO-SOC-012" in shrag("ask", "demo", _QUESTION)
     assert "FAIL" not in shrag("doctor")
     _serve_and_ask(venv, work, environment, tmp_path / "serve.log")
 

@@ -133,3 +133,18 @@ def test_another_jar_is_refused(tmp_path: Path) -> None:
 )
 def test_whole_folders_are_kept(name: str, kept: bool) -> None:
     assert wheel_backend.is_kept(name) == kept
+
+
+def test_every_class_of_lucene_that_the_source_names_is_in_the_jar() -> None:
+    named = set()
+    for room in ("indexing", "serving", "evaluation", "cli"):
+        for file in (ROOT / room).rglob("*.py"):
+            if file.name != "anserini.py":  # which takes its analysers from Pyserini's jar
+                named |= set(re.findall(r'lucene_class\("([\w.$]+)"\)', file.read_text(encoding="utf-8")))
+    for file in (ROOT / "indexing" / "lexical" / "java").rglob("*.java"):
+        imports = re.findall(r"^import org\.apache\.lucene\.([\w.]+);", file.read_text(encoding="utf-8"), re.MULTILINE)
+        named |= {re.sub(r"(?<=[a-z0-9]\.)([A-Z]\w*)\.(?=[A-Z])", r"\1$", each) for each in imports}
+    with zipfile.ZipFile(lucene_jar()) as jar:
+        there = set(jar.namelist())
+    assert len(named) > 40
+    assert {name for name in named if f"org/apache/lucene/{name.replace('.', '/')}.class" not in there} == set()

@@ -57,7 +57,7 @@ def test_records_are_read_from_their_index(client: TestClient) -> None:
     assert [each["name"] for each in client.get("/v1/indexes").json()["indexes"]] == ["demo", "tides"]
 
 
-def test_an_unknown_index_is_refused_with_the_nearest_name_first(client: TestClient) -> None:
+def test_an_unknown_index_is_refused_with_the_nearest_name(client: TestClient) -> None:
     for response in (
         client.post("/v1/search", json={"question": QUESTION, "index": "tide"}),
         client.get("/v1/search", params={"q": QUESTION, "index": "tide"}),
@@ -67,7 +67,7 @@ def test_an_unknown_index_is_refused_with_the_nearest_name_first(client: TestCli
     ):
         problem = response.json()
         assert (response.status_code, problem["code"]) == (404, "unknown_index")
-        assert problem["detail"] == "There is no index 'tide' here: use one of tides, demo."
+        assert problem["detail"] == "There is no index 'tide' here: use one of demo, tides. Did you mean tides?"
     page = client.get("/", params={"q": QUESTION, "index": "tide", "ui": "ko"})
     assert page.status_code == 404
     assert "그런 이름의 색인은 여기에서 쓰지 않습니다." in page.text

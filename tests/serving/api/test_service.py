@@ -62,7 +62,7 @@ def _events(text: str) -> list[dict[str, Any]]:
 
 
 def test_a_question_asked_again_says_so_on_every_interface_and_asks_no_model(demo: Engine) -> None:
-    model = ScriptedModel(*(listed("재택근무", "갈등"), listed("work"), [WRITTEN]) * 2)
+    model = ScriptedModel(listed("재택근무", "갈등"), listed("work"), [WRITTEN])
     client = _client(demo, model)
     first = client.post("/v1/ask", json={"question": QUESTION}).json()
     asked = len(model.asked)
