@@ -19,6 +19,8 @@ export function startAsking() {
   input.addEventListener("compositionstart", () => (composing = true));
   input.addEventListener("compositionend", () => (composing = false));
   form.addEventListener("submit", (event) => {
+    // Another index has another page: its facts and its strategies.
+    if (index && !composing && index.value !== (new URLSearchParams(location.search).get("index") ?? "")) return;
     event.preventDefault();
     // Enter ends a syllable that is being composed; it does not send half a word.
     if (!composing) ask(formParameters());
@@ -165,13 +167,11 @@ function goBack() {
   const before = pages.get(location.search);
   const question = new URLSearchParams(location.search).get("q");
   const chosen = new URLSearchParams(location.search).get("strategy") ?? "";
-  const inIndex = new URLSearchParams(location.search).get("index") ?? "";
   const offered = [...strategy.options].some((each) => each.value === chosen);
   if (!before || !offered || before.some((node) => node.querySelector?.(".waiting"))) return location.reload();
   urlChanged();
   input.value = question ?? "";
   strategy.value = chosen;
-  if (index) index.value = inIndex;
   describeStrategy();
   const content = document.createDocumentFragment();
   content.append(...before);
