@@ -77,7 +77,7 @@ def _serve_and_ask(venv: Path, work: Path, environment: Mapping[str, str], log: 
         while "Ctrl-C stops" not in log.read_text():
             assert server.poll() is None, log.read_text()
             time.sleep(0.1)
-        address = log.read_text().partition(" at ")[2].split()[0]
+        address = log.read_text().partition(" at ")[2].split()[0].rstrip("/")
         body = json.dumps({"question": _QUESTION}).encode()
         request = Request(f"{address}/v1/ask", body, {"content-type": "application/json"})
         with urlopen(request, timeout=120) as response:
