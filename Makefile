@@ -112,7 +112,7 @@ $(VENV)/.lean: pyproject.toml constraints.txt
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "SHRAG needs Python 3.11 or newer, this is " + sys.version)'
 	@echo "Setting up $(VENV): about 400 MB of packages, a minute or two."
 	@$(PYTHON) -m venv $(VENV)
-	@$(PIP) install --quiet --constraint constraints.txt --editable '.[llm,lsa]'
+	@$(PIP) install --quiet --constraint constraints.txt --editable '.[llm,lsa,evaluation]'
 	@touch $@
 
 # So that commands in a checkout find its var too, whatever the working folder in it.

@@ -130,9 +130,7 @@ class UnknownIndex(ServingError):
 
     def __init__(self, name: str, served: Sequence[str]) -> None:
         known = ", ".join(served)
-        super().__init__(
-            f"There is no index {name[:100]!r} here: use one of {known}.{did_you_mean(name[:100], served)}"
-        )
+        super().__init__(f"There is no index {name!r} here: use one of {known}.{did_you_mean(name, served)}")
 
 
 class DocumentMissing(ServingError):

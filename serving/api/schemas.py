@@ -60,7 +60,7 @@ class FilterLimits(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True
         return parse_filter({name: getattr(self, name) for name in FilterLimits.__struct_fields__})
 
 
-_INDEX = Annotated[str, Meta(description="The index by its name, empty for the first one served.")]
+_INDEX = Annotated[str, Meta(max_length=100, description="The index by its name, empty for the first one served.")]
 _FACETS = Annotated[bool, Meta(description="Count all hits by year, language, journal, type and author.")]
 
 

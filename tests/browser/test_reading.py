@@ -49,6 +49,7 @@ def test_filters_ask_again_at_once_and_are_in_the_address(reader: Reader, plain:
     page.fill("[name=year_from]", "2022")
     page.fill("[name=year_to]", "2023")
     page.keyboard.press("Enter")
+    expect(page.locator("#status")).to_have_text("답변이 끝났습니다.")
     expect(page.locator(".shown")).not_to_have_text(every)
     expect(page.locator("[name=year_from]")).to_have_value("2022")
     expect(page.locator(".filter")).to_have_attribute("open", "")

@@ -9,8 +9,8 @@ import pytest
 
 from shrag.corpora.records import Record
 from shrag.indexing.record_filter import EVERY_RECORD, NO_FACETS, RecordFilter, count_records
-from shrag.serving.page.citation_export import write_references
 from shrag.serving.page.facets import FilterChoice, FilterChoices, YearBar, filter_choices, kind_of, year_bars
+from shrag.serving.references.formats import write_references
 
 # Written out, so that a change of the module's own is noticed.
 MOST_BARS = 12
