@@ -35,14 +35,14 @@ from shrag.serving.runtime.metrics import CONTENT_TYPE
 _EVENTS = tuple(kind.__dataclass_fields__["event"].default for kind in (StreamStarted, *get_args(Event)))
 
 
-@Operation(body=QuestionRequest, returns=SearchResponse, problems=(409, 413, 415, 422, 503), tag="questions")
+@Operation(body=QuestionRequest, returns=SearchResponse, problems=(404, 409, 413, 415, 422, 503), tag="questions")
 async def search(request: Request, body: QuestionRequest) -> bytes:
     """Find records for a question."""
     service: Service = request.app.state.service
     return await service.search(body, request)
 
 
-@Operation(query=SearchQuery, returns=SearchResponse, problems=(409, 413, 415, 422, 503), tag="questions")
+@Operation(query=SearchQuery, returns=SearchResponse, problems=(404, 409, 413, 415, 422, 503), tag="questions")
 async def search_by_query(request: Request, query: SearchQuery) -> bytes:
     """Find records for a question in the query string."""
     service: Service = request.app.state.service
@@ -57,7 +57,7 @@ async def search_by_query(request: Request, query: SearchQuery) -> bytes:
     body=AskRequest,
     returns=AskResponse,
     events=(*_EVENTS, "error"),
-    problems=(409, 413, 415, 422, 503),
+    problems=(404, 409, 413, 415, 422, 503),
     tag="questions",
 )
 async def ask(request: Request, body: AskRequest) -> bytes | SSEResponse:
