@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -12,6 +13,26 @@ from rich.console import Console
 from shrag.corpora.text.terminal import escape_controls
 
 json_option = click.option("--json", "as_json", is_flag=True, help="Print one JSON object per line.")
+
+
+yes_option = click.option("--yes", is_flag=True, help="Delete without a question.")
+
+
+def ask_before_deleting(what: str, *, yes: bool) -> None:
+    """Say what is deleted, and ask on a terminal unless ``yes``.
+
+    Raises:
+        click.Abort: The answer is no.
+        click.UsageError: There is no terminal to ask on, and ``yes`` is false.
+    """
+    echo(f"{what}.", err=True)
+    if yes:
+        return
+    if not sys.stdin.isatty():
+        raise click.UsageError("There is no terminal to ask on, and nothing was deleted: add --yes to delete.")
+    if not click.confirm("Delete?", err=True):
+        echo("Nothing was deleted.", err=True)
+        raise click.Abort
 
 
 def echo(text: object, *, err: bool = False, nl: bool = True) -> None:
