@@ -13,42 +13,45 @@ EXPERIMENT := shrag-figure-3 keywords retrieval peers strategies answers
 HOST := 127.0.0.1
 PORT := 8080
 DATA := $(or $(SHRAG_DATA),$(wildcard ../shared/data))
+LUCENE := indexing/lexical/java/lucene
 ROOMS := corpora models prompts indexing serving evaluation cli
 
 export SHRAG_HOME ?= var
 # Bytecode is written whatever the shell says: else each process that a test starts would compile everything again.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: help setup setup-models setup-gpu setup-vllm index serve test quick test-vllm test-pyserini test-clients soak mutants check fix openapi evaluate bench bench-gpu java load clean
+.PHONY: help wheel test-wheel setup setup-models setup-gpu setup-vllm index serve test quick test-vllm test-pyserini test-clients soak mutants check fix openapi evaluate bench bench-gpu java load clean
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-13s %s\n", $$1, $$2}'
 
-setup: $(VENV)/.lean ## install what searching and serving need (no torch; under 1 GB)
+setup: $(VENV)/.lean $(LUCENE) shrag.toml ## install what searching and serving need (no torch; under 700 MB)
 
 setup-gpu: .venv-gpu/.gpu ## install torch, encoders and FAISS for a GPU, in .venv-gpu
 
 setup-models: $(VENV)/.models ## install torch, encoders and FAISS for processors, in the environment of make setup
 
 index: setup ## index CORPUS (default: demo), with vectors by ENCODER or by the one encoder in SHRAG_HOME/weights
-	@if [ "$(CORPUS)" = demo ]; then $(BIN)/shrag corpus add demo --format scienceon corpora/demo/records.jsonl; fi
 	@$(BIN)/shrag index $(CORPUS) $(if $(ENCODER),--encoder $(ENCODER))
 
 serve: setup ## serve CORPUS at http://HOST:PORT, indexing it first where it is not
 	@if [ ! -e "$(SHRAG_HOME)/indexes/$(CORPUS)/CURRENT" ]; then $(MAKE) --no-print-directory index; fi
 	@$(BIN)/shrag-serve $(CORPUS) --host $(HOST) --port $(PORT)
 
-test: $(VENV)/.dev ## run the tests
+test: $(VENV)/.dev $(LUCENE) ## run the tests
 	$(BIN)/python -m pytest --numprocesses=auto --dist=loadfile
 
-quick: $(VENV)/.dev ## run most tests in under a minute, for use while working: no browser, no process, nothing slow
-	$(BIN)/python -m pytest --numprocesses=auto --dist=loadfile -m "not (browser or data or process or slow or soak or vllm or pyserini)"
+quick: $(VENV)/.dev $(LUCENE) ## run most tests in under a minute, for use while working: no browser, no process, nothing slow
+	$(BIN)/python -m pytest --numprocesses=auto --dist=loadfile -m "not (browser or data or process or slow or soak or vllm or pyserini or wheel or clients)"
 
-soak: $(VENV)/.dev ## run the tests that take minutes: kills, full disks, damage, load (SHRAG_SOAK_MINUTES=5)
+soak: $(VENV)/.dev $(LUCENE) ## run the tests that take minutes: kills, full disks, damage, load (SHRAG_SOAK_MINUTES=5)
 	$(BIN)/python -m pytest -m soak --hypothesis-profile=soak
 
-test-vllm: $(VENV)/.dev .venv-vllm/.done ## run the tests that ask a real vLLM (its CPU build; 3.4 GB of packages)
+test-vllm: $(VENV)/.dev $(LUCENE) .venv-vllm/.done ## run the tests that ask a real vLLM (its CPU build; 3.4 GB of packages)
 	SHRAG_VLLM_PYTHON=$(CURDIR)/.venv-vllm/bin/python $(BIN)/python -m pytest -m "vllm and not soak" tests/vllm tests/contracts
+
+test-wheel: $(VENV)/.dev $(LUCENE) ## build the wheel, install it into an empty environment, index, ask and serve
+	$(BIN)/python -m pytest -m wheel tests/deploy/test_installed_wheel.py
 
 test-pyserini: .venv-pyserini/.done ## run the tests that use Pyserini's own classes (2.5 GB of packages)
 	.venv-pyserini/bin/python -m pytest -m pyserini tests/contracts/test_search_engine.py tests/indexing/lexical/test_pyserini_searcher.py
@@ -59,15 +62,18 @@ test-clients: .venv-clients/.done ## run the tests that ask by LangChain and Lla
 mutants: $(VENV)/.dev ## try 300 small mistakes in the source and list those that no test finds, for hours (MUTANTS="--count 30")
 	$(BIN)/python -m bench.mutants $(MUTANTS)
 
-check: $(VENV)/.dev .typing ## lint, format and strict types, over source and tests
+check: $(VENV)/.dev $(LUCENE) .typing ## lint, format and strict types, over source and tests
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy -p shrag
-	$(BIN)/mypy tests bench
+	$(BIN)/mypy tests bench deploy
 
 fix: $(VENV)/.dev ## apply what the linter and the formatter can do themselves
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
+
+wheel: ## build dist/shrag-*.whl, which is all that another machine needs besides its packages
+	$(PYTHON) -m pip --disable-pip-version-check wheel --quiet --no-deps --wheel-dir dist .
 
 openapi: $(VENV)/.dev ## write docs/openapi.json anew, after a change of the HTTP interface
 	$(BIN)/shrag openapi > docs/openapi.json
@@ -93,27 +99,38 @@ bench-gpu: ## measure encoding, re-ranking and vector search on a GPU, which it 
 	else echo "This needs an environment with torch: \`make setup-gpu\`."; exit 1; fi
 
 # Classes are kept beside their source, so that nobody who only uses them needs a compiler.
-java: $(VENV)/.lean ## compile indexing/lexical/java, with a JDK 21 or newer (JAVAC=javac)
+java: $(VENV)/.lean $(LUCENE) ## compile indexing/lexical/java, with a JDK 21 or newer (JAVAC=javac)
 	rm -f indexing/lexical/java/shrag/*.class
 	$(or $(JAVAC),javac) --release 21 -Xlint:all -Werror -g:none -classpath "$$($(BIN)/python -c 'from shrag.indexing.lexical.jvm import lucene_jar; print(lucene_jar())')" indexing/lexical/java/shrag/*.java
 	cd indexing/lexical/java/shrag && sha256sum *.java *.class > ../compiled.sha256
 
 clean: ## remove what can be made again, but no corpus and no index
-	rm -rf build .typing .mypy_cache .pytest_cache .ruff_cache *.egg-info $(VENV)
+	rm -rf build dist $(LUCENE) .typing .mypy_cache .pytest_cache .ruff_cache *.egg-info $(VENV)
 	find . -name __pycache__ -type d -not -path './var/*' -prune -exec rm -rf {} +
 
-# Pyserini is here for its Lucene jar; nothing that it declares (torch, transformers, …) is needed for that.
 $(VENV)/.lean: pyproject.toml constraints.txt
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "SHRAG needs Python 3.11 or newer, this is " + sys.version)'
 	@echo "Setting up $(VENV): about 400 MB of packages, a minute or two."
 	@$(PYTHON) -m venv $(VENV)
-	@$(PIP) install --quiet --constraint constraints.txt --editable .
-	@$(PIP) install --quiet --constraint constraints.txt --no-deps pyserini
+	@$(PIP) install --quiet --constraint constraints.txt --editable '.[llm,lsa]'
 	@touch $@
+
+# So that commands in a checkout find its var too, whatever the working folder in it.
+shrag.toml:
+	@cp cli/commands/init.toml $@
+
+# Written by the installation; made again where its script has changed since.
+$(LUCENE): deploy/wheel_backend.py | $(VENV)/.lean
+	@$(BIN)/python deploy/wheel_backend.py
+	@touch $@
+
+# Its jar has the analysers of Anserini that ours are compared with; nothing that it declares (torch, …) is needed for that.
+ANSERINI := --no-deps pyserini
 
 $(VENV)/.dev: $(VENV)/.lean
 	@echo "Adding what tests and checks need."
 	@$(PIP) install --quiet --no-warn-conflicts --constraint constraints.txt --editable '.[dev]'
+	@$(PIP) install --quiet --constraint constraints.txt $(ANSERINI)
 	@touch $@
 
 $(VENV)/.models: $(VENV)/.lean
@@ -123,7 +140,8 @@ $(VENV)/.models: $(VENV)/.lean
 
 $(VENV)/.evaluation: $(VENV)/.lean
 	@echo "Adding what plots and peers need."
-	@$(PIP) install --quiet --no-warn-conflicts --constraint constraints.txt --editable '.[evaluation,peers]'
+	@$(PIP) install --quiet --no-warn-conflicts --constraint constraints.txt --editable '.[plots,peers]'
+	@$(PIP) install --quiet --constraint constraints.txt $(ANSERINI)
 	@touch $@
 
 # vLLM pins its own torch and transformers, so it never shares an environment with anything else.

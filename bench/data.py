@@ -5,6 +5,8 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
+from shrag.corpora.data_folder import data_folder
+
 ROOT = Path(__file__).resolve().parent.parent
 DEMO = ROOT / "corpora" / "demo"
 
@@ -13,8 +15,8 @@ DATA = Path(os.environ.get("SHRAG_DATA", ROOT.parent / "shared" / "data"))
 
 
 def home() -> Path:
-    """Return SHRAG_HOME, with the default of the command line."""
-    return Path(os.environ.get("SHRAG_HOME", "var"))
+    """Return the data folder, as the command line does."""
+    return data_folder()
 
 
 def require_data() -> None:

@@ -2,23 +2,25 @@
 
 from __future__ import annotations
 
-import difflib
 import errno
 import importlib
 import os
 import sys
+import traceback
 from collections.abc import Sequence
-from importlib.metadata import version
 from io import StringIO
 from pathlib import Path
 from typing import Any
 
 import click
 
-from shrag.cli.output import echo
-from shrag.cli.settings import CONFIG_FILE, Home, check_options, read_config
-from shrag.corpora.errors import CorpusError
+from shrag.cli.options.general import general_options, print_folders
+from shrag.cli.output import Verbosity, echo_error, verbosity
+from shrag.cli.settings import check_options, read_config
+from shrag.corpora.data_folder import find_config
+from shrag.corpora.errors import ConfigurationRejected, CorpusError
 from shrag.corpora.files import MACHINE_ERRORS, DiskFailed, DiskFull
+from shrag.corpora.near_names import did_you_mean
 from shrag.evaluation.errors import EvaluationError, PlotLibraryMissing, ResultsMismatch
 from shrag.indexing.errors import (
     DependencyMissing,
@@ -53,14 +55,15 @@ from shrag.serving.errors import (
 COMMANDS = {
     name: f"shrag.cli.commands.{name}"
     for name in (
-        "agreement ask compare corpus doctor evaluate experiment glossary index judge key mcp openapi plan report run "
-        "search serve"
+        "agreement ask compare corpus doctor evaluate experiment glossary index init judge key mcp openapi plan "
+        "report run search serve"
     ).split()
 }
 """Name of a command → its module, which defines the click command ``command``."""
 
 EXIT_STATUS: tuple[tuple[int, tuple[type[Exception], ...]], ...] = (
     (2, (UnknownStrategy, UnknownReranker, SettingRejected, UnknownEncoder, AddressTaken, UnknownName, PlanRejected)),
+    (2, (ConfigurationRejected,)),
     (5, (DiskFull, DiskFailed, BudgetTooSmall, OutOfMemory)),
     (4, (StrategyUnavailable, ResultsMismatch, IndexMissing, IndexDamaged, IndexMismatch)),
     (6, (PlotLibraryMissing, DependencyMissing)),
@@ -94,9 +97,7 @@ class LazyGroup(click.Group):
     ) -> tuple[str | None, click.Command | None, list[str]]:
         """Resolve a command; ``click.UsageError`` for an unknown one suggests the most similar name."""
         if args and args[0] not in COMMANDS and not args[0].startswith("-"):
-            near = difflib.get_close_matches(args[0], COMMANDS, n=1)
-            hint = f" Did you mean {near[0]}?" if near else ""
-            raise click.UsageError(f"There is no command {args[0]!r}.{hint}", ctx)
+            raise click.UsageError(f"There is no command {args[0]!r}.{did_you_mean(args[0], COMMANDS)}", ctx)
         return super().resolve_command(ctx, args)
 
 
@@ -104,35 +105,37 @@ class LazyGroup(click.Group):
     cls=LazyGroup,
     context_settings={"help_option_names": ["-h", "--help"], "auto_envvar_prefix": "SHRAG", "max_content_width": 100},
 )
-@click.option(
-    "--home",
-    type=click.Path(path_type=Path, file_okay=False),
-    default=Path("var"),
-    show_default=True,
-    help="Folder of corpora, indexes, weights and results (SHRAG_HOME).",
-)
-@click.version_option(version("shrag"), prog_name="shrag")
+@general_options
 @click.pass_context
-def shrag(ctx: click.Context, home: Path) -> None:
+def shrag(ctx: click.Context) -> None:
     """Offline search and cited answers over Korean and English scholarly text."""
-    ctx.obj = Home(home)
+    if ctx.invoked_subcommand != "serve":  # which has these options too, and prints this itself
+        print_folders(ctx)
 
 
 def run(arguments: Sequence[str]) -> int:
     """Run the command line ``arguments`` (without the program's name) and return its exit status.
 
-    An error is printed on stderr. With SHRAG_TRACEBACK set, an unexpected one is raised.
+    An error is printed on stderr; with ``-v`` an unexpected one with its traceback.
     """
+    before = verbosity.set(Verbosity.NORMAL)
     try:
-        config = read_config(Path(CONFIG_FILE), COMMANDS)
+        return _run(arguments)
+    finally:
+        verbosity.reset(before)
+
+
+def _run(arguments: Sequence[str]) -> int:
+    try:
+        config = read_config(find_config(), COMMANDS)
         result: Any = shrag.main(list(arguments), prog_name="shrag", standalone_mode=False, default_map=config)
     except click.ClickException as error:
         shown = StringIO()
         error.show(shown)
-        echo(shown.getvalue(), err=True, nl=False)
+        echo_error(shown.getvalue(), nl=False)
         return error.exit_code
     except (click.Abort, KeyboardInterrupt):
-        echo("Interrupted.", err=True)
+        echo_error("Interrupted.")
         return 130
     except SystemExit:
         return 0  # click exits like this when stdout is a closed pipe, as in `shrag … | head`
@@ -144,19 +147,21 @@ def run(arguments: Sequence[str]) -> int:
 def _report(error: Exception) -> int:
     for status, classes in EXIT_STATUS:
         if isinstance(error, classes):
-            echo(f"shrag: {error}", err=True)
+            echo_error(f"shrag: {error}")
             return status
     if isinstance(error, OSError) and error.errno in MACHINE_ERRORS:
         what = error.filename or "A file"
-        echo(f"shrag: {what} cannot be used ({error.strerror}): {MACHINE_ERRORS[error.errno]}.", err=True)
+        echo_error(f"shrag: {what} cannot be used ({error.strerror}): {MACHINE_ERRORS[error.errno]}.")
         return 5
     if isinstance(error, OSError) and (error.filename is not None or isinstance(error, PermissionError)):
-        echo(f"shrag: {_path_problem(error)}", err=True)
+        echo_error(f"shrag: {_path_problem(error)}")
         return 2
-    if os.environ.get("SHRAG_TRACEBACK"):
-        raise error
     description = f"{type(error).__name__}: {error}"
-    echo(f"shrag: unexpected {description} (run it again with SHRAG_TRACEBACK=1 and report the traceback).", err=True)
+    if verbosity.get() is Verbosity.VERBOSE:
+        echo_error("".join(traceback.format_exception(error)), nl=False)
+        echo_error(f"shrag: unexpected {description} (report the traceback).")
+    else:
+        echo_error(f"shrag: unexpected {description} (run it again with `shrag -v` and report the traceback).")
     return 1
 
 

@@ -6,6 +6,8 @@ import sys
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from contextvars import ContextVar
+from enum import Enum
 
 import click
 from rich.console import Console
@@ -13,6 +15,18 @@ from rich.console import Console
 from shrag.corpora.text.terminal import escape_controls
 
 json_option = click.option("--json", "as_json", is_flag=True, help="Print one JSON object per line.")
+
+
+class Verbosity(Enum):
+    """What is printed on stderr."""
+
+    QUIET = "errors only"
+    NORMAL = "progress and messages"
+    VERBOSE = "where things are found, and tracebacks too"
+
+
+verbosity: ContextVar[Verbosity] = ContextVar("verbosity", default=Verbosity.NORMAL)
+"""Set for one command line by ``-q`` and ``-v``."""
 
 
 yes_option = click.option("--yes", is_flag=True, help="Delete without a question.")
@@ -25,19 +39,29 @@ def ask_before_deleting(what: str, *, yes: bool) -> None:
         click.Abort: The answer is no.
         click.UsageError: There is no terminal to ask on, and ``yes`` is false.
     """
-    echo(f"{what}.", err=True)
     if yes:
+        echo(f"{what}.", err=True)
         return
+    echo_error(f"{what}.")
     if not sys.stdin.isatty():
         raise click.UsageError("There is no terminal to ask on, and nothing was deleted: add --yes to delete.")
     if not click.confirm("Delete?", err=True):
-        echo("Nothing was deleted.", err=True)
+        echo_error("Nothing was deleted.")
         raise click.Abort
 
 
 def echo(text: object, *, err: bool = False, nl: bool = True) -> None:
-    """Print ``text``, on stderr if ``err``, with a newline if ``nl``; a terminal executes nothing of it."""
-    click.echo(escape_controls(str(text)), err=err, nl=nl)
+    """Print ``text``, on stderr if ``err``, with a newline if ``nl``; a terminal executes nothing of it.
+
+    With ``-q`` nothing is printed on stderr: errors are printed by :func:`echo_error`.
+    """
+    if not err or verbosity.get() is not Verbosity.QUIET:
+        click.echo(escape_controls(str(text)), err=err, nl=nl)
+
+
+def echo_error(text: object, *, nl: bool = True) -> None:
+    """Print ``text`` on stderr as :func:`echo` does, with ``-q`` too."""
+    click.echo(escape_controls(str(text)), err=True, nl=nl)
 
 
 def json_line(value: object) -> str:
@@ -62,7 +86,9 @@ def progress(total: int | None = None) -> Iterator[Callable[[str, int], None]]:
     ``total`` is the number of items, None where it is not known.
     """
     console = Console(stderr=True)
-    if console.is_terminal:
+    if verbosity.get() is Verbosity.QUIET:
+        yield lambda stage, done: None
+    elif console.is_terminal:
         yield from _live(console, total)
     else:
         yield from _plain(console, total)

@@ -1,8 +1,7 @@
-"""The folders under SHRAG_HOME, and the configuration file ``shrag.toml``."""
+"""The folders of the data folder, and the configuration file ``shrag.toml``."""
 
 from __future__ import annotations
 
-import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -11,12 +10,14 @@ from typing import Any
 import click
 from click_default_group import DefaultGroup
 
-CONFIG_FILE = "shrag.toml"
+from shrag.corpora.data_folder import CONFIG_FILE, home_of, read_toml
+from shrag.corpora.errors import ConfigurationRejected
+from shrag.corpora.near_names import did_you_mean
 
 
 @dataclass(frozen=True, slots=True)
 class Home:
-    """SHRAG_HOME, the folder of corpora, indexes, weights and results."""
+    """The data folder, of corpora, indexes, weights and results; ``path`` is absolute."""
 
     path: Path
 
@@ -45,24 +46,28 @@ class Home:
         return given if given.is_dir() else self.runs / given
 
 
-def read_config(path: Path, commands: Mapping[str, object]) -> dict[str, Any]:
-    """Read the configuration file; a missing one is empty.
+def read_config(path: Path | None, commands: Mapping[str, object]) -> dict[str, Any]:
+    """Return the contents of the configuration file ``path``, empty for None.
 
-    Top-level keys are options of ``shrag`` itself (``home``), tables are commands: ``[search]`` with ``k = 5`` means
-    ``shrag search -k 5``. ``[llm]`` is the language model of all commands (:mod:`shrag.cli.options.model`). The command
-    line and ``SHRAG_*`` variables take precedence. Raises ``click.UsageError`` for invalid TOML or an unknown key.
+    The top-level key ``home`` is the data folder, absolute in what is returned and given also where the file does not
+    have it. Tables are commands: ``[search]`` with ``k = 5`` means ``shrag search -k 5``. ``[llm]`` is the language
+    model of all commands (:mod:`shrag.cli.options.model`). The command line and ``SHRAG_*`` variables take precedence.
+    Raises ``click.UsageError`` for invalid TOML or an unknown key.
     """
-    if not path.is_file():
+    if path is None:
         return {}
     try:
-        config = tomllib.loads(path.read_text(encoding="utf-8"))
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-        raise click.UsageError(f"{path} is not TOML: {error}.") from None
+        config = read_toml(path)
+        home = home_of(path, config)
+    except ConfigurationRejected as error:
+        raise click.UsageError(str(error)) from None
     known = {"home", "llm", *commands}
     for key in config:
         if key not in known:
-            raise click.UsageError(f"{path} has the unknown key {key!r}: use {', '.join(sorted(known))}.")
-    return config
+            raise click.UsageError(
+                f"{path} has the unknown key {key!r}: use {', '.join(sorted(known))}.{did_you_mean(key, known)}"
+            )
+    return {**config, "home": str(home)}
 
 
 def check_options(section: Mapping[str, Any], command: click.Command, where: str) -> None:
@@ -74,4 +79,7 @@ def check_options(section: Mapping[str, Any], command: click.Command, where: str
         known |= {parameter.name for parameter in command.commands[command.default_cmd_name].params if parameter.name}
     for key in section:
         if key not in known:
-            raise click.UsageError(f"[{where}] in {CONFIG_FILE} has no option {key!r}: use {', '.join(sorted(known))}.")
+            raise click.UsageError(
+                f"[{where}] in {CONFIG_FILE} has no option {key!r}: use {', '.join(sorted(known))}."
+                f"{did_you_mean(key, known)}"
+            )

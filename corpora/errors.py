@@ -7,6 +7,10 @@ class CorpusError(Exception):
     """A source, a record or a stored corpus cannot be used; the message says what to do."""
 
 
+class ConfigurationRejected(Exception):
+    """A configuration file cannot be read, or has a wrong value; the message names both."""
+
+
 class RejectedLine(CorpusError):
     """An item of a source is no record; the message is the reason alone, without its position."""
 

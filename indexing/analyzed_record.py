@@ -12,6 +12,7 @@ import msgspec
 from shrag.corpora.records import Record
 from shrag.corpora.text.sentences import split_sentences
 from shrag.indexing.analysis.analyzer import Analyzer
+from shrag.indexing.filter_fields import write_record_fields
 from shrag.models.reranker import Passage
 
 
@@ -50,12 +51,14 @@ class PackedRecord(msgspec.Struct, frozen=True, array_like=True, tag=True):
         title: The terms of the title, joined by spaces.
         contents: A line with the terms of the title, and one for each sentence.
         raw: The record as JSON, on one line.
+        fields: What it is filtered and counted by (:mod:`shrag.indexing.filter_fields`).
     """
 
     docid: str
     title: str
     contents: str
     raw: str
+    fields: str
 
 
 def analyze_record(
@@ -75,7 +78,9 @@ def analyze_record(
 def pack_record(analyzed: AnalyzedRecord) -> PackedRecord:
     """Pack a record for Lucene."""
     contents = "\n".join([analyzed.title, *analyzed.sentences])
-    return PackedRecord(analyzed.record.docid, analyzed.title, contents, msgspec.json.encode(analyzed.record).decode())
+    record = analyzed.record
+    raw = msgspec.json.encode(record).decode()
+    return PackedRecord(record.docid, analyzed.title, contents, raw, write_record_fields(record))
 
 
 _decode_raw = msgspec.json.Decoder(Record).decode

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Literal, Protocol
 
@@ -24,6 +24,7 @@ from shrag.indexing.lexical.jvm import start_java
 from shrag.indexing.lexical.pyserini_searcher import PyseriniSearcher
 from shrag.indexing.lexical.schema import FOLDER
 from shrag.indexing.lexical.searcher import LuceneSearcher
+from shrag.indexing.record_filter import RecordFilter
 from shrag.indexing.search_engine import EngineName, SearchEngine
 from shrag.indexing.storage.checksums import Verify
 from shrag.indexing.storage.generations import (
@@ -140,6 +141,11 @@ class OpenIndex:
     dense: VectorIndex | None = None
     glossary: Glossary | None = None
     calibration: ConfidenceCalibration | None = None
+
+    def filtered(self, searcher: SearchEngine, record_filter: RecordFilter) -> OpenIndex:
+        """Return the index of which ``searcher`` and the vectors find the records that pass a filter."""
+        dense = self.dense.filtered(record_filter) if self.dense is not None else None
+        return replace(self, searcher=searcher, dense=dense)
 
     def close(self) -> None:
         """Close the files."""

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Literal, NamedTuple, Protocol
 
 from shrag.indexing.query import Query
+from shrag.indexing.record_filter import EVERY_RECORD, FacetCounts, RecordFilter
 
 EngineName = Literal["lucene", "pyserini"]
 """``lucene`` is the default; ``pyserini`` searches the same index by Pyserini's classes."""
@@ -39,8 +40,17 @@ class Statistics:
 class SearchEngine(Protocol):
     """Finds documents by terms. Safe to share between threads."""
 
-    def search(self, queries: Sequence[Query], k: int) -> list[list[Hit]]:
-        """Return at most ``k`` hits for each query, best first, ties by docid."""
+    def search(self, queries: Sequence[Query], k: int, record_filter: RecordFilter = EVERY_RECORD) -> list[list[Hit]]:
+        """Return for each query at most ``k`` hits that pass the filter, best first, ties by docid.
+
+        A filter does not change the scores.
+        """
+
+    def count_hits(self, queries: Sequence[Query], most: int) -> list[int]:
+        """Return the number of documents of the whole index that match each query, ``most`` at most."""
+
+    def count_facets(self, queries: Sequence[Query], record_filter: RecordFilter) -> FacetCounts:
+        """Return the counts over the documents that match any of the queries and pass the filter."""
 
     def statistics(self, terms: Sequence[str]) -> Statistics:
         """Return the statistics of the given terms; a term in no document has a document frequency of 0."""

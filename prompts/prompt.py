@@ -23,6 +23,7 @@ VARIABLES: Mapping[str, frozenset[str]] = {
     "answer": frozenset({"question", "records", "count", "estimate"}),
     "decompose": frozenset({"question", "most"}),
     "chain": frozenset({"question", "most"}),
+    "in_context": frozenset({"question", "turns"}),
     "rewrite": frozenset({"question", "records", "count"}),
     "span": frozenset({"question", "records", "count"}),
     "query": frozenset({"question"}),

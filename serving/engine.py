@@ -14,6 +14,7 @@ from typing import Any, Concatenate, ParamSpec, TypeVar
 from shrag.corpora.records import Record
 from shrag.indexing.errors import IndexDamaged
 from shrag.indexing.open_index import OpenIndex, open_index
+from shrag.indexing.record_filter import EVERY_RECORD, RecordFilter
 from shrag.indexing.search_engine import EngineName
 from shrag.indexing.storage.checksums import Verify
 from shrag.indexing.storage.manifest import manifest_digest
@@ -28,8 +29,10 @@ from shrag.serving.errors import Requirement, StrategyUnavailable
 from shrag.serving.event_run import EventRun, SingleFlight
 from shrag.serving.events import Event, KeywordOrder
 from shrag.serving.llm.request_model import RequestModel
-from shrag.serving.request import DEFAULT_K, DEFAULT_STRATEGY, Request, check_min_confidence, parse_request
+from shrag.serving.request import DEFAULT_K, DEFAULT_STRATEGY, Request, Turn, check_min_confidence, parse_request
 from shrag.serving.results import AskResult, SearchResult, ask_result, search_result
+from shrag.serving.retrieval.filtered_search import FilteredSearcher
+from shrag.serving.retrieval.follow_up import read_follow_up
 from shrag.serving.retrieval.rerankers import AUTO, check_reranker, open_lexical_reranker, open_reranker
 from shrag.serving.search_settings import PRODUCT, SearchSettings
 from shrag.serving.strategies.registry import STRATEGIES, find_strategy
@@ -121,6 +124,9 @@ class Engine:
         keyword_order: KeywordOrder | None = None,
         settings: SearchSettings = PRODUCT,
         choices: Sequence[str] = (),
+        record_filter: RecordFilter = EVERY_RECORD,
+        facets: bool = False,
+        history: Sequence[Turn] = (),
         cancellation: CancellationToken | None = None,
     ) -> SearchResult:
         """Find records for a question.
@@ -133,6 +139,9 @@ class Engine:
             keyword_order: What keywords are ranked by; overrides the settings.
             settings: Search settings, for experiments.
             choices: Answers to choose one from.
+            record_filter: The records that may be found.
+            facets: Whether to count all hits by year, language, journal, type and author.
+            history: The turns before a follow-up question, the oldest first.
             cancellation: Ends the search when it is cancelled.
 
         Raises:
@@ -145,7 +154,8 @@ class Engine:
         """
         request = parse_request(
             question, answered=False, k=k, strategy=strategy, every_record=every_record,
-            keyword_order=keyword_order, settings=settings, choices=choices,
+            keyword_order=keyword_order, settings=settings, choices=choices, record_filter=record_filter,
+            facets=facets, history=history,
         )  # fmt: skip
         events = self._take_all(request, cancellation)
         return search_result(self.name, self.manifest.generation, request, events)
@@ -161,6 +171,9 @@ class Engine:
         settings: SearchSettings = PRODUCT,
         choices: Sequence[str] = (),
         min_confidence: float | None = None,
+        record_filter: RecordFilter = EVERY_RECORD,
+        facets: bool = False,
+        history: Sequence[Turn] = (),
         cancellation: CancellationToken | None = None,
     ) -> AskResult:
         """Search as :meth:`search` does and answer from the best records, with one of the ``choices`` if there are any.
@@ -172,6 +185,7 @@ class Engine:
         request = parse_request(
             question, answered=True, k=k, strategy=strategy, every_record=every_record,
             keyword_order=keyword_order, settings=settings, choices=choices, min_confidence=min_confidence,
+            record_filter=record_filter, facets=facets, history=history,
         )  # fmt: skip
         events = self._take_all(request, cancellation)
         return ask_result(self.name, self.manifest.generation, request, events)
@@ -192,11 +206,15 @@ class Engine:
         settings: SearchSettings = PRODUCT,
         choices: Sequence[str] = (),
         min_confidence: float | None = None,
+        record_filter: RecordFilter = EVERY_RECORD,
+        facets: bool = False,
+        history: Sequence[Turn] = (),
     ) -> EventRun[Event]:
         """Return the events of :meth:`ask` as a run that has begun; each is made when it is taken."""
         request = parse_request(
             question, answered=True, k=k, strategy=strategy, keyword_order=keyword_order, settings=settings,
-            choices=choices, min_confidence=min_confidence,
+            choices=choices, min_confidence=min_confidence, record_filter=record_filter, facets=facets,
+            history=history,
         )  # fmt: skip
         run = self.run(request)
         run.start()
@@ -218,11 +236,14 @@ class Engine:
             request = request._replace(min_confidence=self._min_confidence)
         strategy = STRATEGIES.get(request.strategy) or find_strategy(request.strategy)
         resources = self.resources if request.settings.glossary else self.resources.without_glossary()
+        searcher = FilteredSearcher(resources.index.searcher, request.record_filter)
+        if request.record_filter or request.facets:
+            resources = replace(resources, index=resources.index.filtered(searcher, request.record_filter))
         cancel = _nothing
         if resources.model is not None:
             request_model = RequestModel(resources.model)
             resources, cancel = replace(resources, model=request_model), request_model.cancel
-        begin = partial(self._begin, strategy, request, resources)
+        begin = partial(self._begin, strategy, request, resources, searcher)
         if self.cache is None:
             return EventRun(SingleFlight(begin, cancel))
         model = self.resources.model
@@ -287,10 +308,15 @@ class Engine:
             cancellation.on_cancel(run.close)
         return run.take_all()
 
-    def _begin(self, strategy: Strategy, request: Request, resources: Resources) -> Generator[Event, None, None]:
+    def _begin(
+        self, strategy: Strategy, request: Request, resources: Resources, searcher: FilteredSearcher
+    ) -> Generator[Event, None, None]:
         with self.reading():
             events = strategy.run(request, resources)
-        return self._events(events)
+        if request.history:
+            events.close()
+            events = _read_in_context(strategy, request, resources)
+        return self._events(searcher.add_facets(events) if request.facets else events)
 
     def _events(self, events: Generator[Event, None, None]) -> Generator[Event, None, None]:
         with self.reading():
@@ -355,6 +381,16 @@ def open_engine(
     except BaseException:
         index.close()
         raise
+
+
+def _read_in_context(strategy: Strategy, request: Request, resources: Resources) -> Generator[Event, None, None]:
+    """Yield how a follow-up question is read, and the events of the question that is read."""
+    follow_up, events = read_follow_up(request.question, request.history, resources.index, resources.model)
+    yield from events
+    if follow_up is not None:
+        yield follow_up
+        request = request._replace(question=replace(request.question, text=follow_up.question))
+    yield from strategy.run(request, resources)
 
 
 def _nothing() -> None:

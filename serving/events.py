@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from shrag.corpora.records import Language, Record
+from shrag.indexing.record_filter import FacetCounts
 
 AnswerPart = Literal["title", "introduction", "body", "conclusion", "record", "related"]
 """The parts of an answer, in their order. An extractive answer has ``record``, sentences of the record that answers,
@@ -121,6 +122,20 @@ class Node:
     source: str = ""
     assessment: Assessment | None = None
     event: Literal["node"] = "node"
+
+
+@dataclass(frozen=True, slots=True)
+class FollowUp:
+    """How a question is read after the turns before it: ``question`` is searched for and answered instead.
+
+    ``added`` are the keywords of earlier questions that were added to it; a question that the language model ``model``
+    rewrote has none.
+    """
+
+    question: str
+    added: tuple[str, ...] = ()
+    model: str = ""
+    event: Literal["follow_up"] = "follow_up"
 
 
 @dataclass(frozen=True, slots=True)
@@ -250,6 +265,14 @@ class Ranking:
 
 
 @dataclass(frozen=True, slots=True)
+class Facets:
+    """The counts over all hits of the question; sent behind the ranking where the request wants them."""
+
+    counts: FacetCounts
+    event: Literal["facets"] = "facets"
+
+
+@dataclass(frozen=True, slots=True)
 class Sentence:
     """A sentence of the answer, the numbers of the records it cites, and why it is not supported by them, if so."""
 
@@ -344,5 +367,17 @@ class Timings:
 
 
 Event = (
-    Keywords | Queries | Hits | Ranking | AnswerSentence | Answer | ModelCall | Fallback | Node | Truncated | Timings
+    FollowUp
+    | Keywords
+    | Queries
+    | Hits
+    | Ranking
+    | Facets
+    | AnswerSentence
+    | Answer
+    | ModelCall
+    | Fallback
+    | Node
+    | Truncated
+    | Timings
 )

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Literal, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 from shrag.corpora.text.cleaning import plain_line
 from shrag.corpora.text.sentences import detect_language
+from shrag.indexing.record_filter import EVERY_RECORD, RecordFilter
 from shrag.serving.errors import QuestionError
 from shrag.serving.events import KeywordOrder
 from shrag.serving.search_settings import PRODUCT, SearchSettings
@@ -37,12 +38,21 @@ class Question:
     choices: tuple[str, ...] = ()
 
 
+class Turn(NamedTuple):
+    """A question asked before, and the answer to it, which may be left out."""
+
+    question: str
+    answer: str = ""
+
+
 class Request(NamedTuple):
     """A parsed request for at most ``k`` ranked records, and an answer from the best of them if ``answered``.
 
     Duplicate records of one paper are ranked as one unless ``every_record``. ``strategy`` is the name of a strategy or
     the stages of a pipeline. Where the confidence that a record answers is below ``min_confidence`` (None: the index's
-    own threshold), the answer is a refusal.
+    own threshold), the answer is a refusal. Only records that pass ``record_filter`` are found; with ``facets`` all
+    hits are counted by year, language, journal, type and author. ``history`` are the turns before a follow-up question,
+    the oldest first.
     """
 
     question: Question
@@ -52,6 +62,13 @@ class Request(NamedTuple):
     settings: SearchSettings = PRODUCT
     strategy: str = DEFAULT_STRATEGY
     min_confidence: float | None = None
+    record_filter: RecordFilter = EVERY_RECORD
+    facets: bool = False
+    history: tuple[Turn, ...] = ()
+
+
+MOST_TURNS = 50
+"""Turns before a question that are read."""
 
 
 def parse_request(
@@ -65,8 +82,11 @@ def parse_request(
     settings: SearchSettings = PRODUCT,
     choices: Sequence[str] = (),
     min_confidence: float | None = None,
+    record_filter: RecordFilter = EVERY_RECORD,
+    facets: bool = False,
+    history: Sequence[Turn] = (),
 ) -> Request:
-    """Parse a request; ``keyword_order`` overrides the settings.
+    """Parse a request; ``keyword_order`` overrides the settings. Turns without a question are left out.
 
     Raises:
         QuestionError: The question, its choices, ``k`` or ``min_confidence`` are not valid.
@@ -76,7 +96,28 @@ def parse_request(
         raise QuestionError("k_out_of_range", f"k must be from 1 to {LARGEST_K}, got {k}.")
     if keyword_order not in {None, settings.keyword_order}:
         settings = replace(settings, keyword_order=keyword_order)
-    return Request(parse_question(question, choices), k, answered, every_record, settings, strategy, min_confidence)
+    return Request(
+        parse_question(question, choices), k, answered, every_record, settings, strategy, min_confidence,
+        record_filter, facets, parse_history(history),
+    )  # fmt: skip
+
+
+def parse_filter(limits: Mapping[str, Any]) -> RecordFilter:
+    """Parse a filter of records; raises :class:`QuestionError` where it is not valid."""
+    try:
+        return RecordFilter.from_mapping(limits)
+    except ValueError as error:
+        raise QuestionError("filter_invalid", str(error)) from None
+
+
+def parse_history(turns: Sequence[Turn]) -> tuple[Turn, ...]:
+    """Return the last :data:`MOST_TURNS` turns as single lines, cut at :data:`LONGEST_QUESTION` characters."""
+    lines = [Turn(_turn_line(turn.question), _turn_line(turn.answer)) for turn in turns[-MOST_TURNS:]]
+    return tuple(turn for turn in lines if turn.question)
+
+
+def _turn_line(text: str) -> str:
+    return plain_line(text[:LONGEST_QUESTION])
 
 
 def check_min_confidence(value: float | None) -> None:

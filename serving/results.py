@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, assert_never
 import msgspec
 
 from shrag.corpora.records import Record
+from shrag.indexing.record_filter import EVERY_RECORD, FacetCounts, RecordFilter
 from shrag.serving.answer_cache import CachedAnswer
 from shrag.serving.answering.formats import answer_text
 from shrag.serving.errors import ClientDisconnected
@@ -16,7 +17,9 @@ from shrag.serving.events import (
     Answer,
     AnswerSentence,
     Event,
+    Facets,
     Fallback,
+    FollowUp,
     Hits,
     Keywords,
     ModelCall,
@@ -38,7 +41,9 @@ if TYPE_CHECKING:
 class SearchResult:
     """The events up to the ranking, and the timings; iterates over the ranked records, best first.
 
-    ``nodes`` are the questions of a plan in their final states, in the order in which they came up.
+    ``nodes`` are the questions of a plan in their final states, in the order in which they came up. ``facets`` are the
+    counts over all hits, None where the request wanted none. ``follow_up`` says how a follow-up question was read, None
+    where it was read as it stands.
     """
 
     question: Question
@@ -54,6 +59,9 @@ class SearchResult:
     fallbacks: tuple[Fallback, ...] = ()
     nodes: tuple[Node, ...] = ()
     truncated: tuple[Truncated, ...] = ()
+    record_filter: RecordFilter = EVERY_RECORD
+    facets: FacetCounts | None = None
+    follow_up: FollowUp | None = None
 
     def __iter__(self) -> Iterator[RankedRecord]:
         return iter(self.ranking.records)
@@ -124,10 +132,12 @@ class EventState:
     ``nodes`` are the questions of a plan by number, in their current states and the order in which they came up.
     """
 
+    follow_up: FollowUp | None = None
     keywords: Keywords | None = None
     queries: Queries | None = None
     hits: Hits | None = None
     ranking: Ranking | None = None
+    facets: Facets | None = None
     answer: Answer | None = None
     timings: Timings | None = None
     nodes: dict[int, Node] = field(default_factory=dict)
@@ -138,7 +148,7 @@ class EventState:
     def add(self, event: Event) -> None:
         """Add an event."""
         match event:
-            case Keywords() | Queries() | Hits() | Ranking() | Answer() | Timings():
+            case FollowUp() | Keywords() | Queries() | Hits() | Ranking() | Facets() | Answer() | Timings():
                 setattr(self, event.event, event)  # the field has the name of the tag
             case Node():
                 self.nodes[event.number] = event
@@ -207,4 +217,7 @@ def _search(index: str, generation: int, request: Request, state: EventState) ->
         fallbacks=state.fallbacks,
         nodes=tuple(state.nodes.values()),
         truncated=state.truncated,
+        record_filter=request.record_filter,
+        facets=state.facets.counts if state.facets is not None else None,
+        follow_up=state.follow_up,
     )

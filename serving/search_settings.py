@@ -7,6 +7,7 @@ from dataclasses import dataclass, fields, replace
 from functools import cache
 from typing import Any, Literal, get_args, get_type_hints
 
+from shrag.corpora.near_names import did_you_mean
 from shrag.serving.errors import SettingRejected
 from shrag.serving.events import KeywordOrder
 
@@ -108,7 +109,7 @@ class SearchSettings:
         kinds = _kinds()
         for key in mapping:
             if key not in kinds:
-                raise SettingRejected(f"There is no setting {key!r}: use {', '.join(kinds)}.")
+                raise SettingRejected(f"There is no setting {key!r}: use {', '.join(kinds)}.{did_you_mean(key, kinds)}")
         return cls(**{key: _read(kinds[key], value) for key, value in mapping.items()})
 
     def resolve(self, *, model_keywords: bool) -> SearchSettings:

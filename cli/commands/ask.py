@@ -6,9 +6,11 @@ from typing import get_args
 
 import click
 
+from shrag.cli.options.filter import facets_option, filter_options, print_facets
 from shrag.cli.options.search import SearchOptions, min_confidence_option, read_settings, search_options, set_option
 from shrag.cli.output import echo, print_json
 from shrag.cli.settings import Home
+from shrag.indexing.record_filter import RecordFilter
 from shrag.serving.answering.formats import (
     FALLBACKS,
     ISSUES,
@@ -17,14 +19,18 @@ from shrag.serving.answering.formats import (
     answer_text,
     choice_line,
     confidence_line,
+    follow_up_line,
 )
 from shrag.serving.events import Answer, Confidence
+from shrag.serving.request import Turn
 
 
 @click.command()
 @click.argument("name")
 @click.argument("question")
 @search_options
+@filter_options
+@facets_option
 @click.option(
     "--format",
     "form",
@@ -37,6 +43,13 @@ from shrag.serving.events import Answer, Confidence
     "--choice", "choices", multiple=True, metavar="TEXT", help="One choice of a multiple-choice question; repeatable."
 )
 @min_confidence_option
+@click.option(
+    "--after",
+    "earlier",
+    multiple=True,
+    metavar="QUESTION",
+    help="A question asked before, which a follow-up question is read after; repeatable, the oldest first.",
+)
 @set_option
 @click.option("--json", "as_json", is_flag=True, help="Print the events of answering, one JSON object per line.")
 @click.pass_obj
@@ -47,31 +60,38 @@ def command(
     form: AnswerFormat,
     choices: tuple[str, ...],
     min_confidence: float | None,
+    earlier: tuple[str, ...],
     settings: tuple[str, ...],
     as_json: bool,
     options: SearchOptions,
+    record_filter: RecordFilter,
+    facets: bool,
 ) -> None:
     """Answer QUESTION, Korean or English, from the records of the index NAME, with citations.
 
     Example: shrag ask demo "How long should a lecture video be?"
     """
-    ask_settings = read_settings(settings)
+    ask_settings, turns = read_settings(settings), [Turn(each) for each in earlier]
     engine = options.open_engine(home, name, question)
     strategy, order = options.strategy, options.keyword_order
     if as_json:
         for event in engine.events(
             question, strategy=strategy, keyword_order=order, settings=ask_settings, choices=choices,
-            min_confidence=min_confidence,
+            min_confidence=min_confidence, record_filter=record_filter, facets=facets, history=turns,
         ):  # fmt: skip
             print_json(event)
         return
     result = engine.ask(
         question, strategy=strategy, keyword_order=order, settings=ask_settings, choices=choices,
-        min_confidence=min_confidence,
+        min_confidence=min_confidence, record_filter=record_filter, facets=facets, history=turns,
     )  # fmt: skip
     causes = FALLBACKS[result.answer.language]
     for line in dict.fromkeys(f"{causes[each.cause]} ({each.message})" for each in result.search.fallbacks):
         echo(line, err=True)
+    if result.search.facets is not None:
+        print_facets(result.search.facets)
+    if result.search.follow_up is not None:
+        echo(follow_up_line(result.search.follow_up, result.answer.language), err=True)
     if choices:
         echo(choice_line(result.answer, result.search.question.choices) + "\n")
     if form == "cited":

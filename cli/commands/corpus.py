@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import sys
 from collections import Counter
 from collections.abc import Callable
+from contextlib import nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -129,7 +131,8 @@ def replace(home: Home, /, name: str, paths: tuple[Path, ...], yes: bool, **opti
     def confirm(deletion: Deletion) -> None:
         ask_before_deleting(f"This deletes {_deleted(deletion.records, deletion.titles)} of corpus {name}", yes=yes)
 
-    _add(home, name, paths, replace=True, confirm=confirm, **options)
+    may_ask = not yes and sys.stdin.isatty()
+    _add(home, name, paths, replace=True, confirm=confirm, may_ask=may_ask, **options)
 
 
 @command.command()
@@ -183,6 +186,7 @@ def _add(
     max_memory: int,
     replace: bool = False,
     confirm: Callable[[Deletion], None] = lambda deletion: None,
+    may_ask: bool = False,
 ) -> None:
     from shrag.corpora.ingest.add import add_corpus
     from shrag.corpora.ingest.parser import ParserLimits
@@ -206,7 +210,9 @@ def _add(
         if guesses[guess] == 1:
             _print_guess(path, guess)
 
-    with progress() as report:
+    # A bar would be drawn over the question.
+    shown = nullcontext(lambda stage, done: None) if may_ask else progress()
+    with shown as report:
         manifest, changes, stored = add_corpus(
             home.corpora,
             name,

@@ -8,7 +8,6 @@ import shutil
 import sys
 from collections.abc import Iterator
 from contextlib import closing
-from importlib.metadata import PackageNotFoundError, version
 from importlib.util import find_spec
 from pathlib import Path
 from tempfile import TemporaryFile
@@ -19,11 +18,13 @@ import click
 from shrag.cli.options.model import llm_settings
 from shrag.cli.output import echo, json_option
 from shrag.cli.settings import Home
+from shrag.cli.versions import package_version
 from shrag.corpora.errors import CorpusError
 from shrag.indexing.errors import IndexingError, IndexMissing
 from shrag.models.chat.settings import LlmSettings
 from shrag.models.errors import ModelError, WeightsMissing
 
+_OLDEST_PYTHON, _NEWEST_PYTHON = (3, 11), (3, 13)
 _DISK_LOW = 2 * 2**30
 _MEMORY_LOW = 2 * 2**30
 
@@ -39,17 +40,16 @@ class DoctorFinding(NamedTuple):
 
 def check_parts() -> Iterator[DoctorFinding]:
     """Check Python, Java with Lucene, and Kiwi by using them."""
-    enough = sys.version_info >= (3, 11)
+    tested = _OLDEST_PYTHON <= sys.version_info[:2] <= _NEWEST_PYTHON
     yield DoctorFinding(
         "Python",
-        "ok" if enough else "fail",
-        platform.python_version() + ("" if enough else ": 3.11 or newer is needed"),
-        0 if enough else 6,
+        "ok" if tested else "note",
+        platform.python_version() + ("" if tested else ": SHRAG is tested with 3.11, 3.12 and 3.13"),
     )
     for what, use in (("Java and Lucene", _use_lucene), ("Kiwi", _use_kiwi)):
         try:
             yield DoctorFinding(what, "ok", use())
-        except IndexingError as error:
+        except (IndexingError, OSError) as error:
             yield DoctorFinding(what, "fail", str(error), 6)
 
 
@@ -181,25 +181,16 @@ def _check_weights(weights: Path) -> Iterator[DoctorFinding]:
 
 
 def _use_lucene() -> str:
-    from shrag.indexing.lexical.jvm import java_class, lucene_class, lucene_jar
+    from shrag.indexing.maintenance.self_test import check_java_and_lucene
 
-    lucene_version = lucene_class("util.Version").LATEST.toString()
-    java_version = java_class("java.lang.System").getProperty("java.version")
-    return f"Java {java_version}, Lucene {lucene_version} ({lucene_jar().name})"
+    return check_java_and_lucene()
 
 
 def _use_kiwi() -> str:
     from shrag.indexing.analysis.korean_english import KoreanEnglishAnalyzer
 
     (terms,) = KoreanEnglishAnalyzer().terms(["형태소를 분석한다"])
-    return f"kiwipiepy {_version('kiwipiepy')}, 형태소를 분석한다 → {' '.join(terms)}"
-
-
-def _version(package: str) -> str:
-    try:
-        return version(package)
-    except PackageNotFoundError:
-        return "unknown"
+    return f"kiwipiepy {package_version('kiwipiepy')}, 형태소를 분석한다 → {' '.join(terms)}"
 
 
 def _available_memory() -> int | None:

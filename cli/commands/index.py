@@ -11,7 +11,7 @@ from typing import Any
 import click
 from click_default_group import DefaultGroup
 
-from shrag.cli.output import ask_before_deleting, echo, json_option, progress, yes_option
+from shrag.cli.output import ask_before_deleting, echo, echo_error, json_option, progress, yes_option
 from shrag.cli.settings import Home
 
 _KEEP = 2
@@ -92,6 +92,7 @@ def build(
     """
     if dictionary and no_dictionary:
         raise click.UsageError("--dictionary and --no-dictionary contradict each other: give one of them.")
+    from shrag.corpora.ingest.demonstration import DEMO, add_demonstration, is_added
     from shrag.corpora.store.open_corpus import open_corpus
     from shrag.indexing.analysis.user_dictionary import EMPTY_DICTIONARY, read_dictionary
     from shrag.indexing.build.builder import build_index
@@ -112,6 +113,9 @@ def build(
         words = read_dictionary(dictionary)
         echo(f"dictionary {dictionary}: {len(words.words):,} words", err=True)
     corrections = read_corrections(glossary) if glossary else None
+    if name == DEMO and not is_added(home.corpora):
+        add_demonstration(home.corpora)
+        echo(f"added the demonstration corpus to {home.corpora}", err=True)
     total = open_corpus(home.corpora, name)[0].records
     started = time.monotonic()
     with progress(total) as report:
@@ -172,10 +176,9 @@ def verify(ctx: click.Context, name: str, generation: int | None, as_json: bool)
     elif not found.problems:
         echo(f"index {name}: generation {found.generation} is intact")
     if found.problems:
-        echo(
+        echo_error(
             f"shrag: generation {found.generation} of index {name} is damaged: build it again with "
-            f"`shrag index {name} --force`, or choose another with `shrag index rollback {name}`.",
-            err=True,
+            f"`shrag index {name} --force`, or choose another with `shrag index rollback {name}`."
         )
         ctx.exit(4)
 

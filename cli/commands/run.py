@@ -7,9 +7,11 @@ from pathlib import Path
 
 import click
 
+from shrag.cli.options.filter import filter_options
 from shrag.cli.options.search import SearchOptions, read_settings, search_options, set_option
 from shrag.cli.output import echo, progress
 from shrag.cli.settings import Home
+from shrag.indexing.record_filter import RecordFilter
 from shrag.serving.request import LARGEST_K
 
 
@@ -32,6 +34,7 @@ from shrag.serving.request import LARGEST_K
 @click.option("--answers", is_flag=True, help="Answer the questions too; the answers are among the outcomes.")
 @click.option("-k", type=click.IntRange(1, LARGEST_K), default=100, show_default=True, help="Most records per topic.")
 @search_options
+@filter_options
 @set_option
 @click.pass_obj
 def command(
@@ -44,6 +47,7 @@ def command(
     k: int,
     settings: tuple[str, ...],
     options: SearchOptions,
+    record_filter: RecordFilter,
 ) -> None:
     """Search the index NAME for every topic and write the ranking as a TREC run.
 
@@ -69,6 +73,7 @@ def command(
             strategy=options.strategy,
             keyword_order=options.keyword_order,
             settings=search_settings,
+            record_filter=record_filter,
             outcomes=outcomes,
             answered=answers,
             report=report,

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import click
 
+from shrag.cli.options.filter import facets_option, filter_options, print_facets
 from shrag.cli.options.search import SearchOptions, read_settings, search_options, set_option
 from shrag.cli.output import echo, json_option, print_json
 from shrag.cli.settings import Home
+from shrag.indexing.record_filter import RecordFilter
 from shrag.serving.answering.formats import REASONS
 from shrag.serving.events import Ranking
 from shrag.serving.request import DEFAULT_K, LARGEST_K
@@ -19,6 +21,8 @@ from shrag.serving.request import DEFAULT_K, LARGEST_K
     "-k", type=click.IntRange(1, LARGEST_K), default=DEFAULT_K, show_default=True, help="Most records to return."
 )
 @search_options
+@filter_options
+@facets_option
 @set_option
 @json_option
 @click.pass_obj
@@ -30,18 +34,26 @@ def command(
     settings: tuple[str, ...],
     as_json: bool,
     options: SearchOptions,
+    record_filter: RecordFilter,
+    facets: bool,
 ) -> None:
     """Find records in the index NAME for QUESTION, Korean or English.
 
-    Example: shrag search demo "그래핀 전자파 차폐" -k 3
+    Example: shrag search demo "그래핀 전자파 차폐" -k 3 --year 2015- --language ko
     """
     search_settings = read_settings(settings)
     result = options.open_engine(home, name, question).search(
-        question, k=k, strategy=options.strategy, keyword_order=options.keyword_order, settings=search_settings
-    )
+        question, k=k, strategy=options.strategy, keyword_order=options.keyword_order, settings=search_settings,
+        record_filter=record_filter, facets=facets,
+    )  # fmt: skip
     if as_json:
         print_json_records(result.ranking)
-    elif result.ranking.reason:
+        if result.facets is not None:
+            print_json(result.facets)
+        return
+    if result.facets is not None:
+        print_facets(result.facets)
+    if result.ranking.reason:
         echo(REASONS[result.question.language][result.ranking.reason], err=True)
     else:
         print_records(result.ranking)

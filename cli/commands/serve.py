@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import Callable
 from functools import partial
 
 import click
 
+from shrag.cli.options.general import print_folders, server_general_options
 from shrag.cli.options.server import ServerOptions, read_api_key, server_options
 from shrag.cli.output import echo
 from shrag.cli.settings import Home
@@ -35,9 +37,10 @@ from shrag.cli.settings import Home
     help="With --workers, kill one that is not ready after so long.",
 )
 @click.option("--log-questions", is_flag=True, help="Write the text of questions to the log.")
-@click.pass_obj
+@server_general_options
+@click.pass_context
 def command(
-    home: Home,
+    ctx: click.Context,
     name: str,
     host: str,
     port: int,
@@ -54,6 +57,8 @@ def command(
 
     Example: shrag-serve sci --port 8080
     """
+    home: Home = ctx.obj
+    print_folders(ctx)
     from shrag.cli.options.model import llm_settings, running_language_model
     from shrag.serving.engine import Engine
     from shrag.serving.http.access import access_for_host
@@ -121,7 +126,12 @@ def command(
 
 
 def main() -> None:
-    """Run ``shrag-serve``, which is ``shrag serve``."""
+    """Run ``shrag-serve``, which is ``shrag serve``, or print its completion for a shell, as click does."""
+    program, variable = "shrag-serve", "_SHRAG_SERVE_COMPLETE"
+    if instruction := os.environ.get(variable):
+        from click.shell_completion import shell_complete
+
+        sys.exit(shell_complete(command, {}, program, variable, instruction))
     from shrag.cli.main import main as shrag
 
     sys.argv.insert(1, "serve")

@@ -11,8 +11,10 @@ import click
 import msgspec
 
 from shrag.cli.output import echo
-from shrag.cli.settings import CONFIG_FILE, Home
+from shrag.cli.settings import Home
+from shrag.corpora.data_folder import CONFIG_FILE
 from shrag.corpora.files import check_name
+from shrag.corpora.near_names import did_you_mean
 from shrag.models.chat.settings import LlmSettings
 from shrag.models.errors import GpuMissing
 
@@ -49,7 +51,9 @@ def read_llm_settings(table: Mapping[str, Any], environment: Mapping[str, str]) 
         *((key, _PREFIX + "*") for key in given),
     ]:
         if key not in known:
-            raise click.UsageError(f"{where} has no option {key!r}: use {', '.join(sorted(known))}.")
+            raise click.UsageError(
+                f"{where} has no option {key!r}: use {', '.join(sorted(known))}.{did_you_mean(key, known)}"
+            )
     try:
         return msgspec.convert({**table, **given}, LlmSettings, strict=False)
     except msgspec.ValidationError as error:

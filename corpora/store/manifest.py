@@ -8,6 +8,7 @@ import msgspec
 
 from shrag.corpora.errors import CorpusError, UnaccountedLines
 from shrag.corpora.files import write_atomically
+from shrag.corpora.near_names import did_you_mean
 
 FORMAT_VERSION = 3
 """Increased when the stored files of a corpus change."""
@@ -114,9 +115,10 @@ def _read_file(folder: Path) -> _ManifestFile:
     try:
         data = path.read_bytes()
     except FileNotFoundError:
+        others = (each.parent.name for each in folder.parent.glob(f"*/{MANIFEST_FILE}"))
         raise CorpusError(
-            f"There is no corpus {folder.name!r} ({path} is missing): add it with "
-            f"`shrag corpus add {folder.name} PATH...`."
+            f"There is no corpus {folder.name!r} ({path.absolute()} is missing): add it with "
+            f"`shrag corpus add {folder.name} PATH...`.{did_you_mean(folder.name, others)}"
         ) from None
     try:
         found = msgspec.json.decode(data, type=_AnyVersion).format_version

@@ -22,6 +22,7 @@ from shrag.evaluation.questions.reference_answers import Reference
 from shrag.indexing.build.builder import build_index
 from shrag.indexing.build.job import BuildOptions
 from shrag.indexing.open_index import OpenIndex, open_index
+from shrag.indexing.record_filter import RecordFilter
 from shrag.indexing.storage.vector_card import canonical_encoder, weights_folder
 from shrag.models.language_model import LanguageModel
 from shrag.serving.engine import Engine
@@ -85,15 +86,18 @@ def ask_topic(
         given = {**given, "paper": reference.paper}
     settings, strategy = SearchSettings.from_mapping(given), condition.strategy
     choices = reference.choices if reference is not None else ()
+    record_filter = RecordFilter.from_mapping(condition.filter)
     try:
         if condition.answers:
             result = engine.ask(
-                topic.text, k=k, strategy=strategy, every_record=True, settings=settings, choices=choices
-            )
+                topic.text, k=k, strategy=strategy, every_record=True, settings=settings, choices=choices,
+                record_filter=record_filter,
+            )  # fmt: skip
             return record_answer(topic.qid, result, judged)
         search = engine.search(
-            topic.text, k=k, strategy=strategy, every_record=True, settings=settings, choices=choices
-        )
+            topic.text, k=k, strategy=strategy, every_record=True, settings=settings, choices=choices,
+            record_filter=record_filter,
+        )  # fmt: skip
         return record_search(topic.qid, search, judged)
     except QuestionError as error:
         return record_error(topic.qid, str(error), judged)

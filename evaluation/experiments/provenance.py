@@ -18,6 +18,7 @@ import shrag.indexing
 import shrag.models
 import shrag.prompts
 import shrag.serving
+from shrag.indexing.lexical.jvm import LUCENE_VERSION
 
 RESULT_PACKAGES = (shrag.corpora, shrag.models, shrag.prompts, shrag.indexing, shrag.serving, shrag.evaluation)
 """The packages whose files affect a result; commands and tests do not."""
@@ -76,8 +77,8 @@ def read_code_version() -> CodeVersion:
 
 
 def package_versions() -> dict[str, str]:
-    """Return the version of Python and of each package of :data:`VERSIONED_PACKAGES` that is installed."""
-    versions = {"python": platform.python_version()}
+    """Return the versions of Python and Lucene and of each package of :data:`VERSIONED_PACKAGES` that is installed."""
+    versions = {"python": platform.python_version(), "lucene": LUCENE_VERSION}
     for package in VERSIONED_PACKAGES:
         try:
             versions[package] = version(package)

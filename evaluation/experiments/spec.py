@@ -111,6 +111,7 @@ class Condition(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         name: The condition's name; files are named after it.
         label: The name shown in reports; ``name`` where empty.
         strategy: A strategy or a pipeline.
+        filter: Which records may be found, as :meth:`~shrag.indexing.record_filter.RecordFilter.from_mapping` reads it.
         peer: The name of another system (:mod:`shrag.evaluation.peers.base`) to ask instead.
         encoder: Ask the set's index with vectors by this encoder; empty for the set's own.
         model: None uses the configured language model if there is one, true needs it, false uses none; text is the name
@@ -127,6 +128,7 @@ class Condition(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     label: str = ""
     strategy: str = "shrag"
     settings: dict[str, object] = {}
+    filter: dict[str, object] = {}
     peer: str = ""
     reranker: str = "auto"
     encoder: str = ""

@@ -12,6 +12,7 @@ from typing import Any
 import msgspec
 
 from shrag.corpora.files import is_name
+from shrag.corpora.near_names import did_you_mean
 from shrag.evaluation.errors import EvaluationError, ExperimentRejected
 from shrag.evaluation.experiments.spec import Condition, Experiment, JudgedSet, LanguageModelSource, setting_text
 from shrag.evaluation.judging.figures import JUDGE_FIGURES
@@ -20,7 +21,7 @@ from shrag.evaluation.peers.base import find_peer
 from shrag.evaluation.questions.figures import ANSWER_FIGURES, PROCESS_FIGURES
 from shrag.evaluation.questions.tree_figures import TREE_FIGURES
 from shrag.serving.errors import ServingError
-from shrag.serving.request import LARGEST_K
+from shrag.serving.request import LARGEST_K, parse_filter
 from shrag.serving.search_settings import SearchSettings
 from shrag.serving.strategies.registry import find_strategy
 
@@ -45,6 +46,7 @@ def find_experiment(given: str) -> Path:
     except KeyError:
         raise ExperimentRejected(
             f"There is no experiment {given!r}: give a TOML file or one of {', '.join(built_in_experiments())}."
+            f"{did_you_mean(given, built_in_experiments())}"
         ) from None
 
 
@@ -82,6 +84,7 @@ def check_experiment(path: Path, experiment: Experiment) -> None:
                 find_peer(condition.peer)
             find_strategy(condition.strategy)
             SearchSettings.from_mapping(condition.settings)
+            parse_filter(condition.filter)
     except (EvaluationError, ServingError) as error:
         raise ExperimentRejected(f"{path}: {error}") from None
 
@@ -264,10 +267,11 @@ def _bad_names(experiment: Experiment) -> Iterator[str]:
 def _condition_problems(condition: Condition) -> Iterator[str]:
     if condition.k is not None and not 1 <= condition.k <= LARGEST_K:
         yield f"k of the condition {condition.name} is {condition.k} but must be from 1 to {LARGEST_K}"
-    if condition.peer and (condition.settings or condition.answers or condition.model or condition.encoder):
+    own = (condition.settings, condition.filter, condition.answers, condition.model, condition.encoder)
+    if condition.peer and any(own):
         yield (
-            f"the condition {condition.name} is the peer {condition.peer}: leave out settings, answers, model and "
-            "encoder"
+            f"the condition {condition.name} is the peer {condition.peer}: leave out settings, filter, answers, model "
+            "and encoder"
         )
 
 

@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 
 from shrag.indexing.bm25 import Bm25
-from shrag.indexing.lexical.jvm import JavaClass, java_class, java_errors, lucene_class
+from shrag.indexing.lexical.jvm import JavaClass, add_anserini, java_class, java_errors, lucene_class
 from shrag.indexing.lexical.schema import similarity
 from shrag.indexing.search_engine import Hit
 
@@ -37,6 +37,7 @@ class AnseriniPeer:
         if not contents:
             yield lambda question, k: []
             return
+        add_anserini()
         with tempfile.TemporaryDirectory(prefix="shrag-peer-") as folder, java_errors(f"ranking by {self.name}"):
             directory = lucene_class("store.FSDirectory").open(java_class("java.nio.file.Paths").get(folder))
             analyser = self._analyser()

@@ -76,5 +76,5 @@ def _import_library() -> Any:  # noqa: ANN401
     try:
         import bm25s
     except ImportError as error:
-        raise DependencyMissing(f"bm25s is not installed ({error}): run `pip install shrag[peers]`.") from error
+        raise DependencyMissing(f"bm25s is not installed ({error}): run `pip install 'shrag[peers]'`.") from error
     return bm25s

@@ -15,6 +15,7 @@ from shrag.corpora.records import Topic
 from shrag.evaluation.errors import EvaluationError
 from shrag.evaluation.measures.trec_run import open_run, write_topic
 from shrag.evaluation.questions.outcome import QuestionOutcome, QuestionRecord, record_answer, record_search
+from shrag.indexing.record_filter import EVERY_RECORD, RecordFilter
 from shrag.indexing.search_engine import Hit
 from shrag.serving.engine import Engine
 from shrag.serving.errors import QuestionError
@@ -47,6 +48,7 @@ def write_run(
     strategy: str,
     keyword_order: KeywordOrder | None = None,
     settings: SearchSettings = PRODUCT,
+    record_filter: RecordFilter = EVERY_RECORD,
     outcomes: Path | None = None,
     answered: bool = False,
     report: Callable[[str, int], None] = lambda stage, done: None,
@@ -65,6 +67,7 @@ def write_run(
         strategy: A strategy's name, or the stages of a pipeline.
         keyword_order: What keywords are ranked by.
         settings: Search settings.
+        record_filter: The records that may be found.
         outcomes: A file for the outcome of each topic: JSON Lines of
             :class:`~shrag.evaluation.questions.outcome.QuestionOutcome` without judgements.
         answered: Whether to answer too, not only search; the answers are in the outcomes.
@@ -78,7 +81,7 @@ def write_run(
         with open_run(draft) as stream:
             for done, topic in enumerate(topics, 1):
                 try:
-                    outcome, result = _ask(engine, topic, answered, k, strategy, keyword_order, settings)
+                    outcome, result = _ask(engine, topic, answered, k, strategy, keyword_order, settings, record_filter)
                 except QuestionError as error:
                     raise EvaluationError(f"Topic {topic.qid} cannot be asked: {error}") from None
                 asked += msgspec.json.encode(outcome) + b"\n"
@@ -106,15 +109,18 @@ def _ask(
     strategy: str,
     keyword_order: KeywordOrder | None,
     settings: SearchSettings,
+    record_filter: RecordFilter,
 ) -> tuple[QuestionOutcome, SearchResult]:
     if answered:
         answer = engine.ask(
-            topic.text, k=k, strategy=strategy, every_record=True, keyword_order=keyword_order, settings=settings
-        )
+            topic.text, k=k, strategy=strategy, every_record=True, keyword_order=keyword_order, settings=settings,
+            record_filter=record_filter,
+        )  # fmt: skip
         return record_answer(topic.qid, answer, {}).outcome, answer.search
     found = engine.search(
-        topic.text, k=k, strategy=strategy, every_record=True, keyword_order=keyword_order, settings=settings
-    )
+        topic.text, k=k, strategy=strategy, every_record=True, keyword_order=keyword_order, settings=settings,
+        record_filter=record_filter,
+    )  # fmt: skip
     return record_search(topic.qid, found, {}).outcome, found
 
 

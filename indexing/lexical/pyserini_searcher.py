@@ -20,13 +20,24 @@ from types import ModuleType
 from typing import Any, NamedTuple, TypeVar
 
 import msgspec
+import numpy as np
+from numpy.typing import NDArray
 
 from shrag.indexing.analyzed_record import AnalyzedRecord, decode_record
 from shrag.indexing.bm25 import Bm25
 from shrag.indexing.errors import DependencyMissing, IndexDamaged, IndexingError
-from shrag.indexing.lexical.jvm import HEAP, MOST_CLAUSES, is_java_running, java_home, lucene_jar
+from shrag.indexing.filter_fields import YEAR
+from shrag.indexing.lexical.jvm import HEAP, MOST_CLAUSES, anserini_jar, is_java_running, java_home
 from shrag.indexing.lexical.schema import CONTENTS, TITLE
 from shrag.indexing.query import And, Boost, DisjunctionMax, Not, Or, Query, Term
+from shrag.indexing.record_filter import (
+    EVERY_RECORD,
+    NO_FACETS,
+    VALUE_FIELDS,
+    FacetCounts,
+    RecordFilter,
+    count_records,
+)
 from shrag.indexing.search_engine import FieldStatistics, Hit, Statistics
 
 _T = TypeVar("_T")
@@ -58,13 +69,31 @@ class PyseriniSearcher:
         self._call(self._searcher.object.close)
         self._call(self._reader.close)
 
-    def search(self, queries: Sequence[Query], k: int) -> list[list[Hit]]:
+    def search(self, queries: Sequence[Query], k: int, record_filter: RecordFilter = EVERY_RECORD) -> list[list[Hit]]:
         """See :class:`~shrag.indexing.search_engine.SearchEngine`."""
         if k < 1:
             raise ValueError(f"k must be at least 1, got {k}.")
         if not self._documents:
             return [[] for _ in queries]
-        return self._call(lambda: self._search(queries, min(k, self._documents)))
+        return self._call(lambda: self._search(queries, min(k, self._documents), record_filter))
+
+    def count_hits(self, queries: Sequence[Query], most: int) -> list[int]:
+        """See :class:`~shrag.indexing.search_engine.SearchEngine`."""
+        return [len(found) for found in self.search(queries, most)]
+
+    def count_facets(self, queries: Sequence[Query], record_filter: RecordFilter) -> FacetCounts:
+        """See :class:`~shrag.indexing.search_engine.SearchEngine`; reads each record that matches."""
+        if not queries or not self._documents:
+            return NO_FACETS
+        (hits,) = self.search([Or(tuple(queries))], self._documents)
+        found = self.fetch([hit.docid for hit in hits])
+        return count_records((each.record for each in found if each is not None), record_filter)
+
+    def passing(self, record_filter: RecordFilter) -> NDArray[np.int64]:
+        """See :class:`~shrag.indexing.vectors.store.StoredDocuments`; reads each record."""
+        numbers = range(self._documents)
+        passing = (record_filter.passes(each.record) for each in self.documents(numbers))
+        return np.flatnonzero(np.fromiter(passing, dtype=bool, count=self._documents))
 
     def statistics(self, terms: Sequence[str]) -> Statistics:
         """See :class:`~shrag.indexing.search_engine.SearchEngine`."""
@@ -130,8 +159,8 @@ class PyseriniSearcher:
         data = reader.getIndexCommit().getUserData()
         return {str(key): str(data.get(key)) for key in data.keySet().toArray()}
 
-    def _search(self, queries: Sequence[Query], k: int) -> list[list[Hit]]:
-        found = [self._searcher.search(self._build(query), k) for query in queries]
+    def _search(self, queries: Sequence[Query], k: int, record_filter: RecordFilter) -> list[list[Hit]]:
+        found = [self._searcher.search(self._filtered(self._build(query), record_filter), k) for query in queries]
         hits = [[Hit(str(hit.docid), float(hit.score)) for hit in each] for each in found]
         return [sorted(each, key=lambda hit: (-hit.score, hit.docid)) for each in hits]
 
@@ -161,6 +190,22 @@ class PyseriniSearcher:
         while postings is not None and len(found) < most and postings.nextDoc() != postings.NO_MORE_DOCS:
             found.append(int(postings.freq()))
         return found
+
+    def _filtered(self, query: _JavaObject, record_filter: RecordFilter) -> _JavaObject:
+        """Return Lucene's query of the documents that match ``query`` and pass the filter, scored by ``query``."""
+        if not record_filter:
+            return query
+        builder = self._pyserini.builder
+        occur = {name: builder.JBooleanClauseOccur[name].value for name in ("should", "must", "filter")}
+        clauses = [(query, occur["must"])]
+        if record_filter.years is not None:
+            year = self._pyserini.autoclass("org.apache.lucene.document.IntField")
+            clauses.append((year.newRangeQuery(YEAR, *record_filter.years), occur["filter"]))
+        for name in VALUE_FIELDS:
+            if keys := record_filter.keys(name):
+                terms = ((builder.JTermQuery(builder.JTerm(name, key)), occur["should"]) for key in keys)
+                clauses.append((self._combine(terms), occur["filter"]))
+        return self._combine(clauses)
 
     def _build(self, query: Query) -> _JavaObject:
         """Return Lucene's query for a tree."""
@@ -230,7 +275,7 @@ def _pyserini() -> _Pyserini:
             "This process has started Java for the engine lucene, which Pyserini cannot share: use the engine pyserini "
             "in a process of its own."
         )
-    jar, home = lucene_jar(), java_home()
+    jar, home = anserini_jar(), java_home()
     try:
         import jnius_config
 
@@ -246,7 +291,7 @@ def _pyserini() -> _Pyserini:
     except ImportError as error:
         raise DependencyMissing(
             f"The engine pyserini needs Pyserini with what it declares ({error}): "
-            "`pip install -c constraints.txt shrag[pyserini]`, or use the engine lucene."
+            "`pip install 'shrag[pyserini]'`, or use the engine lucene."
         ) from error
     jnius.autoclass("org.apache.lucene.search.IndexSearcher").setMaxClauseCount(MOST_CLAUSES)
     return _Pyserini(lucene, builder, jnius.autoclass, jnius.cast, jnius.JavaException)

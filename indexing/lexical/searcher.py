@@ -18,11 +18,14 @@ from itertools import accumulate, islice, pairwise
 from pathlib import Path
 
 import msgspec
+import numpy as np
 from cachetools import LRUCache
+from numpy.typing import NDArray
 
 from shrag.indexing.analyzed_record import AnalyzedRecord, decode_record
 from shrag.indexing.bm25 import Bm25
 from shrag.indexing.errors import IndexDamaged, IndexingError
+from shrag.indexing.filter_fields import read_facets, write_filter
 from shrag.indexing.lexical.jvm import (
     java_class,
     java_errors,
@@ -34,6 +37,7 @@ from shrag.indexing.lexical.jvm import (
 )
 from shrag.indexing.lexical.schema import CONTENTS, DOCID, RAW, TITLE, similarity
 from shrag.indexing.query import And, Boost, DisjunctionMax, Not, Or, Query, Term
+from shrag.indexing.record_filter import EVERY_RECORD, FACET_VALUES, NO_FACETS, FacetCounts, RecordFilter
 from shrag.indexing.search_engine import FieldStatistics, Hit, Statistics
 
 SEPARATOR = "\0"
@@ -111,14 +115,15 @@ class LuceneSearcher:
         self._reader.close()
         self._directory.close()
 
-    def search(self, queries: Sequence[Query], k: int) -> list[list[Hit]]:
+    def search(self, queries: Sequence[Query], k: int, record_filter: RecordFilter = EVERY_RECORD) -> list[list[Hit]]:
         """See :class:`~shrag.indexing.search_engine.SearchEngine`."""
         if k < 1:
             raise ValueError(f"k must be at least 1, got {k}.")
         if not self._documents or not queries:
             return [[] for _ in queries]
         with self._java_errors():
-            data = memoryview(bytes(memoryview(self._java.search(write_queries(queries), min(k, self._documents)))))
+            written, most = write_queries(queries), min(k, self._documents)
+            data = memoryview(bytes(memoryview(self._java.search(written, most, write_filter(record_filter)))))
             numbers, scores = data.cast("i").tolist(), data.cast("f").tolist()
             found: list[list[tuple[int, float]]] = []
             start = 0
@@ -131,6 +136,24 @@ class LuceneSearcher:
             sorted((Hit(docids[number], score) for number, score in hits), key=lambda hit: (-hit.score, hit.docid))
             for hits in found
         ]
+
+    def count_hits(self, queries: Sequence[Query], most: int) -> list[int]:
+        """See :class:`~shrag.indexing.search_engine.SearchEngine`."""
+        return [len(found) for found in self.search(queries, most)]
+
+    def count_facets(self, queries: Sequence[Query], record_filter: RecordFilter) -> FacetCounts:
+        """See :class:`~shrag.indexing.search_engine.SearchEngine`."""
+        if not self._documents or not queries:
+            return NO_FACETS
+        with self._java_errors():
+            written = self._java.facets(write_queries(queries), write_filter(record_filter), FACET_VALUES)
+            return read_facets(str(written))
+
+    def passing(self, record_filter: RecordFilter) -> NDArray[np.int64]:
+        """See :class:`~shrag.indexing.vectors.store.StoredDocuments`."""
+        with self._java_errors():
+            bits = np.frombuffer(bytes(memoryview(self._java.passing(write_filter(record_filter)))), dtype=np.uint8)
+        return np.flatnonzero(np.unpackbits(bits, bitorder="little"))
 
     def statistics(self, terms: Sequence[str]) -> Statistics:
         """See :class:`~shrag.indexing.search_engine.SearchEngine`."""

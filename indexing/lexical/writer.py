@@ -7,7 +7,7 @@ from pathlib import Path
 
 from shrag.indexing.analyzed_record import PackedRecord
 from shrag.indexing.bm25 import Bm25
-from shrag.indexing.lexical.jvm import JavaClass, java_class, java_errors, lucene_class
+from shrag.indexing.lexical.jvm import JavaClass, java_class, java_errors, lucene_class, project_class
 from shrag.indexing.lexical.schema import CONTENTS, DOCID, RAW, TITLE, similarity
 
 _BUFFER_MB = 256.0
@@ -26,6 +26,7 @@ class LuceneIndexWriter:
         self._doing = f"writing {folder}"
         self._bytes = lucene_class("util.BytesRef")
         self._term = lucene_class("index.Term")
+        self._set_fields = project_class("FilterFields").set
         with java_errors(self._doing):
             # Records are analyzed already: Lucene splits their terms at spaces.
             config = lucene_class("index.IndexWriterConfig")(lucene_class("analysis.core.WhitespaceAnalyzer")())
@@ -65,6 +66,7 @@ class LuceneIndexWriter:
                 self._title.setStringValue(packed.title)
                 self._contents.setStringValue(packed.contents)
                 self._raw.setStringValue(packed.raw)
+                self._set_fields(self._document, packed.fields)
                 self._writer.addDocument(self._document)
 
     def delete(self, docid: str) -> None:

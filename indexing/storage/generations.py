@@ -15,6 +15,7 @@ from contextlib import suppress
 from pathlib import Path
 
 from shrag.corpora.files import sync_file, write_atomically
+from shrag.corpora.near_names import did_you_mean
 from shrag.indexing.errors import IndexDamaged, IndexMissing
 from shrag.indexing.storage.checksums import MANIFEST_CHECKSUM_FILE, MANIFEST_FILE, file_damage, find_damage
 from shrag.indexing.storage.manifest import IndexManifest, decode_manifest, encode_manifest
@@ -166,7 +167,8 @@ def read_current(index: Path) -> tuple[int, str]:
         others = sorted(path.parent.name for path in index.parent.glob(f"*/{CURRENT_FILE}"))
         known = f" (there is {', '.join(others)})" if others else ""
         raise IndexMissing(
-            f"There is no index {index.name!r} under {index.parent}{known}: build it with `shrag index {index.name}`."
+            f"There is no index {index.name!r} under {index.parent.absolute()}{known}: build it with "
+            f"`shrag index {index.name}`.{did_you_mean(index.name, others)}"
         ) from None
     except OSError as error:
         raise IndexDamaged(f"{pointer} cannot be read ({error.strerror}): {recovery_hint(index)}.") from None

@@ -14,7 +14,7 @@ from shrag.indexing.errors import IndexDamaged, IndexMismatch
 from shrag.indexing.storage.checksums import FileChecksum
 from shrag.indexing.storage.vector_card import VectorCard
 
-FORMAT_VERSION = 5
+FORMAT_VERSION = 6
 """Increased when the stored files, or the terms of a text, change."""
 
 

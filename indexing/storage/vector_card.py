@@ -7,6 +7,7 @@ from pathlib import Path
 import msgspec
 
 from shrag.corpora.files import write_atomically
+from shrag.corpora.near_names import did_you_mean
 from shrag.indexing.errors import IndexMismatch, UnknownEncoder
 from shrag.models.encoders.catalog import read_catalog
 from shrag.models.encoders.choice import SETTINGS_FORMAT, LsaOptions, canonical_choice, choose_encoder
@@ -100,7 +101,10 @@ def canonical_encoder(choice: str) -> str:
     known = choice if choice in {NO_ENCODER, AUTO, LSA} else canonical_choice(choice)
     if known is None:
         names = [LSA, *(card.short or card.name for card in read_catalog().encoders), NO_ENCODER]
-        raise UnknownEncoder(f"There is no encoder {choice!r}: use one of {', '.join(names)}, or a folder's path.")
+        raise UnknownEncoder(
+            f"There is no encoder {choice!r}: use one of {', '.join(names)}, or a folder's path."
+            f"{did_you_mean(choice, names)}"
+        )
     return known
 
 

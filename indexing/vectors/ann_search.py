@@ -7,6 +7,7 @@ the best ``k``, given the scan's rounding. :class:`IvfSearch` is approximate.
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -14,14 +15,24 @@ from numpy.typing import NDArray
 
 from shrag.indexing.search_engine import Hit
 from shrag.indexing.storage.vector_card import FaissCard
-from shrag.indexing.vectors.exact_search import MARGIN, BlockSearch, DocidsOf, VectorSearch, check_queries, rank_rows
+from shrag.indexing.vectors.exact_search import (
+    MARGIN,
+    BlockSearch,
+    DocidsOf,
+    Rows,
+    VectorSearch,
+    check_queries,
+    rank_rows,
+)
 from shrag.indexing.vectors.faiss_index import (
     GPU_MAX_BYTES,
     FaissIndex,
+    GpuIndex,
     count_gpus,
     has_faiss,
     move_to_gpu,
     read_index,
+    search_rows,
 )
 from shrag.indexing.vectors.store import Float16Vectors
 from shrag.models.encoder import Vectors
@@ -59,28 +70,38 @@ _DEPTH_FACTOR = 4
 
 
 class RescoredSearch:
-    """Implements :class:`~shrag.indexing.vectors.exact_search.VectorSearch` by rescoring the candidates of a scan.
+    """Exact search by rescoring the candidates of a scan.
 
     Args:
         docids: Row numbers → document identifiers.
-        scan: Search over all vectors with approximate scores.
+        scan: Search over all vectors, or over ``rows``, with approximate scores.
         margin: Largest difference of the scan's scores from the exact ones.
         max_depth: The scan's largest depth, None for no limit.
+        rows: The rows that the scan is over, None for all.
     """
 
     def __init__(
-        self, vectors: Float16Vectors, docids: DocidsOf, scan: Scan, *, margin: float, max_depth: int | None = None
+        self,
+        vectors: Float16Vectors,
+        docids: DocidsOf,
+        scan: Scan,
+        *,
+        margin: float,
+        max_depth: int | None = None,
+        rows: Rows | None = None,
     ) -> None:
         self._vectors = vectors
         self._docids = docids
         self._scan = scan
         self._margin = margin
-        self._max_depth = min(len(vectors), max_depth or len(vectors))
+        self._rows = rows
+        self._count = len(vectors) if rows is None else len(rows)
+        self._max_depth = min(self._count, max_depth or self._count)
 
     def search(self, queries: Vectors, k: int) -> list[list[Hit]]:
         """See :class:`~shrag.indexing.vectors.exact_search.VectorSearch`."""
         check_queries(queries, self._vectors.shape[1], k)
-        if not len(queries) or not len(self._vectors):
+        if not len(queries) or not self._count:
             return [[] for _ in queries]
         depth = min(k + _EXTRA_ROWS, self._max_depth)
         scores, rows = self._scan(np.ascontiguousarray(queries), depth)
@@ -90,7 +111,7 @@ class RescoredSearch:
         while not self._is_complete(k, scores):
             depth = min(len(scores) * _DEPTH_FACTOR, self._max_depth)
             if depth <= len(scores):
-                (hits,) = BlockSearch(self._vectors, self._docids).search(query, k)
+                (hits,) = BlockSearch(self._vectors, self._docids).search(query, k, self._rows)
                 return hits
             deeper = self._scan(query, depth)
             scores, rows = deeper[0][0], deeper[1][0]
@@ -98,7 +119,7 @@ class RescoredSearch:
 
     def _is_complete(self, k: int, scores: NDArray[np.float32]) -> bool:
         """Return whether no row outside the candidates can be among the best ``k`` or tie with one of them."""
-        if len(scores) == len(self._vectors):
+        if len(scores) == self._count:
             return True
         # Rows that score 0 or less are no hits in any case.
         floor = max(float(scores[k - 1]) - 2 * self._margin, -self._margin) if k <= len(scores) else -self._margin
@@ -111,15 +132,39 @@ GPU_MARGIN = 1e-3
 _GPU_MAX_DEPTH = 2_048
 
 
-class FlatSearch(RescoredSearch):
-    """Exact search with a flat FAISS index in half precision, as large in memory as the vector file."""
+def _is_compared(rows: Rows, moved: GpuIndex | None) -> bool:
+    """Return whether the vectors of ``rows`` are compared with a query one by one.
+
+    It is as fast for few rows; and an index on a GPU cannot leave rows out.
+    """
+    return moved is not None or len(rows) < FAISS_MIN_ROWS
+
+
+class FlatSearch:
+    """Exact search with a flat FAISS index in half precision, as large in memory as the vector file.
+
+    Implements :class:`~shrag.indexing.vectors.exact_search.VectorSearch`.
+    """
 
     def __init__(self, vectors: Float16Vectors, docids: DocidsOf, index: FaissIndex, *, on_gpu: bool = False) -> None:
-        if on_gpu:
-            self._moved = move_to_gpu(index)
-            super().__init__(vectors, docids, self._moved.index.search, margin=GPU_MARGIN, max_depth=_GPU_MAX_DEPTH)
+        self._vectors = vectors
+        self._docids = docids
+        self._index = index
+        self._moved = move_to_gpu(index) if on_gpu else None
+        if self._moved:
+            scan, margin, max_depth = self._moved.index.search, GPU_MARGIN, _GPU_MAX_DEPTH
+            self._all = RescoredSearch(vectors, docids, scan, margin=margin, max_depth=max_depth)
         else:
-            super().__init__(vectors, docids, index.search, margin=MARGIN)
+            self._all = RescoredSearch(vectors, docids, index.search, margin=MARGIN)
+
+    def search(self, queries: Vectors, k: int, rows: Rows | None = None) -> list[list[Hit]]:
+        """See :class:`~shrag.indexing.vectors.exact_search.VectorSearch`."""
+        if rows is None:
+            return self._all.search(queries, k)
+        if _is_compared(rows, self._moved):
+            return BlockSearch(self._vectors, self._docids).search(queries, k, rows)
+        scan = partial(search_rows, self._index, rows)
+        return RescoredSearch(self._vectors, self._docids, scan, margin=MARGIN, rows=rows).search(queries, k)
 
 
 MIN_RESCORED = 200
@@ -142,14 +187,17 @@ class IvfSearch:
         self._index = self._moved.index if self._moved else index
         self._max_depth = min(len(vectors), _GPU_MAX_DEPTH if on_gpu else len(vectors))
 
-    def search(self, queries: Vectors, k: int) -> list[list[Hit]]:
+    def search(self, queries: Vectors, k: int, rows: Rows | None = None) -> list[list[Hit]]:
         """Return at most ``k`` hits for each query, best first, ties by docid; scores are exact cosines."""
         check_queries(queries, self._vectors.shape[1], k)
         if not len(queries) or not len(self._vectors):
             return [[] for _ in queries]
+        if rows is not None and _is_compared(rows, self._moved):
+            return BlockSearch(self._vectors, self._docids).search(queries, k, rows)
         depth = min(max(k * _RESCORED_PER_HIT, MIN_RESCORED), self._max_depth)
-        _, rows = self._index.search(np.ascontiguousarray(queries), depth)
+        scan: Scan = self._index.search if rows is None else partial(search_rows, self._index, rows)
+        _, found = scan(np.ascontiguousarray(queries), depth)
         return [
             rank_rows(self._vectors, query, np.sort(near[near >= 0]), self._docids, k)
-            for query, near in zip(queries, rows, strict=True)
+            for query, near in zip(queries, found, strict=True)
         ]

@@ -16,6 +16,9 @@ from shrag.models.encoder import Vectors
 DocidsOf = Callable[[Sequence[int]], list[str]]
 """Row numbers → document identifiers."""
 
+Rows = NDArray[np.int64]
+"""Row numbers, rising."""
+
 MARGIN = 1e-5
 """Largest difference of a single-precision inner product from the exact one."""
 
@@ -26,10 +29,11 @@ _DECIMALS = 6
 class VectorSearch(Protocol):
     """Exact nearest-neighbour search. Implementations are thread-safe."""
 
-    def search(self, queries: Vectors, k: int) -> list[list[Hit]]:
+    def search(self, queries: Vectors, k: int, rows: Rows | None = None) -> list[list[Hit]]:
         """Return the at most ``k`` hits of each query (a row of ``queries``), best first, ties by docid.
 
-        A score is the cosine to six decimals; documents that score 0 or less are no hits.
+        A score is the cosine to six decimals; documents that score 0 or less are no hits. Where ``rows`` are given,
+        rising numbers of documents, only these may be hits.
         """
 
 
@@ -40,16 +44,17 @@ class BlockSearch:
         self._vectors = vectors
         self._docids = docids
 
-    def search(self, queries: Vectors, k: int) -> list[list[Hit]]:
+    def search(self, queries: Vectors, k: int, rows: Rows | None = None) -> list[list[Hit]]:
         """See :class:`VectorSearch`."""
         check_queries(queries, self._vectors.shape[1], k)
         candidates = [_TopRows(k) for _ in queries]
-        for start in range(0, len(self._vectors), _BLOCK_ROWS):
-            block = self._vectors[start : start + _BLOCK_ROWS].astype(np.float32)
+        for start in range(0, len(self._vectors) if rows is None else len(rows), _BLOCK_ROWS):
+            part = slice(start, start + _BLOCK_ROWS)
+            block = self._vectors[part if rows is None else rows[part]].astype(np.float32)
             for top, scores in zip(candidates, queries @ block.T, strict=True):
                 top.add(start, scores)
         return [
-            rank_rows(self._vectors, query, top.rows, self._docids, k)
+            rank_rows(self._vectors, query, top.rows if rows is None else rows[top.rows], self._docids, k)
             for query, top in zip(queries, candidates, strict=True)
         ]
 

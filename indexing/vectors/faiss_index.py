@@ -67,7 +67,7 @@ def load_faiss() -> Faiss:
         import faiss
     except ImportError as error:
         raise DependencyMissing(
-            f"FAISS is not installed ({error}): `pip install -c constraints.txt shrag[cpu]`, or shrag[gpu]."
+            f"FAISS is not installed ({error}): `pip install 'shrag[cpu]'`, or shrag[gpu]."
         ) from error
     return faiss
 
@@ -115,6 +115,25 @@ def read_index(path: Path, shape: tuple[int, ...]) -> FaissIndex:
             "index again."
         )
     return index
+
+
+def search_rows(
+    index: Any,  # noqa: ANN401
+    rows: NDArray[np.int64],
+    queries: Vectors,
+    k: int,
+) -> tuple[NDArray[np.float32], NDArray[np.int64]]:
+    """Search an index on a CPU as ``index.search`` does, for the given rows alone."""
+    faiss = load_faiss()
+    mask = np.zeros(index.ntotal, dtype=bool)
+    mask[rows] = True
+    selector = faiss.IDSelectorBitmap(np.packbits(mask, bitorder="little"))
+    if hasattr(index, "nprobe"):
+        parameters = faiss.SearchParametersIVF(sel=selector, nprobe=index.nprobe)
+    else:
+        parameters = faiss.SearchParameters(sel=selector)
+    found: tuple[NDArray[np.float32], NDArray[np.int64]] = index.search(queries, k, params=parameters)
+    return found
 
 
 @dataclass(frozen=True, slots=True)

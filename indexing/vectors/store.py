@@ -23,6 +23,7 @@ from numpy.typing import NDArray
 
 from shrag.indexing.analyzed_record import AnalyzedRecord, to_passage
 from shrag.indexing.errors import IndexDamaged, IndexingError
+from shrag.indexing.record_filter import RecordFilter
 from shrag.indexing.storage.vector_card import FILE, VectorCard
 from shrag.models.encoder import Encoder, Vectors
 from shrag.models.reranker import Passage
@@ -69,6 +70,9 @@ class StoredDocuments(Protocol):
 
     def documents(self, numbers: Iterable[int]) -> Iterator[AnalyzedRecord]:
         """Yield each document as it was indexed."""
+
+    def passing(self, record_filter: RecordFilter) -> NDArray[np.int64]:
+        """Return the numbers of the documents that pass a filter, rising."""
 
 
 ReusableRows = Callable[[Sequence[Passage]], dict[int, NDArray[np.float16]]]

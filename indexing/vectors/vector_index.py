@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import threading
 from collections.abc import Sequence
 from contextlib import suppress
@@ -10,6 +11,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from shrag.indexing.analysis.analyzer import Analyzer
 from shrag.indexing.errors import IndexDamaged
+from shrag.indexing.record_filter import EVERY_RECORD, RecordFilter
 from shrag.indexing.search_engine import Hit
 from shrag.indexing.storage.vector_card import FAISS_FILE, VectorCard
 from shrag.models.reranker import Passage
@@ -50,9 +52,8 @@ class VectorIndex:
         self._analyzer = analyzer
         self._documents = documents
         self._weights = weights
-        self._opening = threading.Lock()
-        self._opened: _OpenedVectors | None = None
-        self._sizes: dict[Path, int] = {}
+        self._files = _OpenFiles()
+        self._filter = EVERY_RECORD
 
     @property
     def encoder(self) -> Encoder:
@@ -69,12 +70,19 @@ class VectorIndex:
 
     def search(self, question_vector: Vectors, k: int) -> list[Hit]:
         """Return the at most ``k`` documents of largest cosine, best first; those of 0 and less are left out."""
-        (hits,) = self._open().search.search(question_vector, k)
+        rows = self._documents.passing(self._filter) if self._filter else None
+        (hits,) = self._open().search.search(question_vector, k, rows)
         return hits
+
+    def filtered(self, record_filter: RecordFilter) -> VectorIndex:
+        """Return the same vectors, opened once for both, of which :meth:`search` finds those that pass the filter."""
+        filtered = copy.copy(self)
+        filtered._filter = record_filter
+        return filtered
 
     def _check_sizes(self) -> None:
         """Raise :class:`IndexDamaged` for a file that was truncated: reading its mapped memory ends the process."""
-        for path, size in self._sizes.items():
+        for path, size in self._files.sizes.items():
             with suppress(FileNotFoundError):  # removed with its generation, but still mapped
                 if path.stat().st_size != size:
                     raise IndexDamaged(f"{path} has {path.stat().st_size} bytes instead of {size}.")
@@ -91,12 +99,13 @@ class VectorIndex:
         return [0.0 if row is None else values[row] for row in rows]
 
     def _open(self) -> _OpenedVectors:
-        with self._opening:
-            if self._opened is None:
-                self._opened = self._open_files()
-                self._sizes = {path: path.stat().st_size for path in self._folder.rglob("*") if path.is_file()}
+        files = self._files
+        with files.lock:
+            if files.opened is None:
+                files.opened = self._open_files()
+                files.sizes = {path: path.stat().st_size for path in self._folder.rglob("*") if path.is_file()}
             self._check_sizes()
-            return self._opened
+            return files.opened
 
     def _open_files(self) -> _OpenedVectors:
         from shrag.indexing.vectors.ann_search import choose_search
@@ -114,6 +123,15 @@ class _OpenedVectors(NamedTuple):
     vectors: Float16Vectors
     search: VectorSearch
     products: InnerProducts
+
+
+class _OpenFiles:
+    """The opened encoder and vectors, None until they are needed, and the sizes of their files."""
+
+    def __init__(self) -> None:
+        self.lock = threading.Lock()
+        self.opened: _OpenedVectors | None = None
+        self.sizes: dict[Path, int] = {}
 
 
 def _products(encoder: Encoder) -> InnerProducts:

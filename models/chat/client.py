@@ -11,7 +11,6 @@ from collections.abc import Mapping, Sequence
 from typing import Any, TypeVar
 
 import msgspec
-import openai
 
 from shrag.models.chat.endpoint import EndpointHealth, Timeouts, parse_address
 from shrag.models.chat.endpoint_probe import RETRY_STATUSES, error_for_status, probe, to_one_line, vllm_version
@@ -27,8 +26,13 @@ from shrag.models.chat.stream import (
     incomplete_answer,
 )
 from shrag.models.decoding import convert
-from shrag.models.errors import ModelError, ModelUnavailable
+from shrag.models.errors import ModelError, ModelUnavailable, PackageMissing
 from shrag.models.language_model import Completion, Message
+
+try:
+    import openai
+except ImportError as error:
+    raise PackageMissing(f"A language model needs openai ({error}): run `pip install 'shrag[llm]'`.") from error
 
 _FIRST_BACKOFF = 0.25
 _MAX_BACKOFF = 5.0

@@ -9,10 +9,13 @@ import socket
 import time
 from collections.abc import Iterator
 
-import httpx2
-
 from shrag.models.chat.endpoint import Address, Timeouts
-from shrag.models.errors import ModelUnavailable
+from shrag.models.errors import ModelUnavailable, PackageMissing
+
+try:
+    import httpx2
+except ImportError as error:
+    raise PackageMissing(f"A language model needs httpx2 ({error}): run `pip install 'shrag[llm]'`.") from error
 
 HTTP_ERRORS = (httpx2.HTTPError, httpx2.StreamError)
 """Errors of the client that ``openai`` does not catch."""

@@ -14,6 +14,7 @@ from array import array
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from functools import cached_property
+from importlib.util import find_spec
 from itertools import chain
 from pathlib import Path
 from typing import Any
@@ -24,6 +25,7 @@ from numpy.typing import NDArray
 
 from shrag.models.encoder import Vectors
 from shrag.models.encoders.choice import LsaOptions
+from shrag.models.errors import PackageMissing
 from shrag.models.reranker import Passage
 
 VOCABULARY_FILE = "vocabulary.json"
@@ -94,6 +96,14 @@ class LsaEncoder:
                 if length > 0:
                     vectors[row] = total / length
         return vectors
+
+
+def check_lsa_packages() -> None:
+    """Raise ``PackageMissing`` unless the packages that :func:`fit_lsa` needs are installed."""
+    if missing := [package for package in ("sklearn", "threadpoolctl") if find_spec(package) is None]:
+        raise PackageMissing(
+            f"The encoder lsa needs {' and '.join(missing)}, not installed here: run `pip install 'shrag[lsa]'`."
+        )
 
 
 def load_lsa(folder: Path, terms: TermsFunction, settings: str) -> LsaEncoder:
@@ -167,6 +177,7 @@ class _TermCounts:
 
 def _right_singular_vectors(matrix: Any, options: LsaOptions) -> NDArray[np.float32]:  # noqa: ANN401  (scipy has no types)
     """Return the leading right singular vectors as columns: ``float32[terms, dimension]``."""
+    check_lsa_packages()
     dimension = min(options.dimension, *matrix.shape)
     if dimension == 0:
         return np.zeros((matrix.shape[1], 0), dtype=np.float32)

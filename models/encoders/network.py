@@ -217,8 +217,7 @@ def _import_libraries() -> _Libraries:
         from transformers import AutoModel, AutoModelForSequenceClassification
     except ImportError as error:
         raise PackageMissing(
-            f"Encoders and re-rankers need torch and sentence-transformers ({error}): "
-            "`pip install -c constraints.txt 'shrag[models]'`."
+            f"Encoders and re-rankers need torch and sentence-transformers ({error}): `pip install 'shrag[models]'`."
         ) from error
     classes = {"feature-extraction": AutoModel, "sequence-classification": AutoModelForSequenceClassification}
     return _Libraries(torch, Transformer, PoolingModule, classes)

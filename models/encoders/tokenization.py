@@ -22,9 +22,7 @@ class Tokeniser:
         try:
             from tokenizers import Tokenizer
         except ImportError as error:
-            raise PackageMissing(
-                f"tokenizers is not installed ({error}): `pip install -c constraints.txt 'shrag[models]'`."
-            ) from error
+            raise PackageMissing(f"tokenizers is not installed ({error}): `pip install 'shrag[models]'`.") from error
         self.path = path
         self.max_tokens = max_tokens
         try:

@@ -11,6 +11,7 @@ from dataclasses import dataclass, replace
 import msgspec
 
 from shrag.corpora.records import Record
+from shrag.indexing.record_filter import FacetCounts
 from shrag.serving.agents.connector import ConnectorResult, cut_to_json, results_of
 from shrag.serving.answering.formats import ISSUES, REASONS, answer_label, answer_text
 from shrag.serving.events import AnswerPart, Confidence, EmptyReason, NearestRecord, RankedRecord, SentenceIssue
@@ -51,6 +52,7 @@ class SearchReply:
 
     ``results`` are the same records for clients that go on with fetch; ``cached`` says that they were found for an
     earlier question like this one. ``confidence`` says how likely the best record answers, null where it is not known.
+    ``facets`` are counts over all hits, null unless they were asked for.
     """
 
     index: str
@@ -62,6 +64,7 @@ class SearchReply:
     message: str
     records: tuple[SearchHit, ...]
     confidence: Confidence | None
+    facets: FacetCounts | None
     results: tuple[ConnectorResult, ...]
     cached: bool
 
@@ -170,6 +173,7 @@ def search_reply(result: SearchResult, named: str = "") -> SearchReply:
         message=REASONS[language][reason] if reason else "",
         records=tuple(_search_hit(ranked) for ranked in result.ranking.records),
         confidence=result.ranking.confidence,
+        facets=result.facets,
         results=results_of([ranked.record for ranked in result.ranking.records], named),
         cached=result.timings.cached,
     )

@@ -55,7 +55,7 @@ _INSTRUCTIONS = (
 def check_installed() -> None:
     """Raise :class:`DependencyMissing` where the protocol's SDK is not installed."""
     if find_spec("mcp") is None:
-        raise DependencyMissing("The MCP SDK is not installed: `pip install -c constraints.txt shrag[mcp]`.")
+        raise DependencyMissing("The MCP SDK is not installed: `pip install 'shrag[mcp]'`.")
 
 
 def serve_stdio(indexes: ServedIndexes, limits: ServerLimits | None = None) -> None:

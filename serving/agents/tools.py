@@ -27,6 +27,7 @@ from shrag.serving.agents.results import (
     indexes_text,
     search_reply,
 )
+from shrag.serving.api.schemas import FilterLimits
 from shrag.serving.api.service import find_record
 from shrag.serving.concurrency import CancellationToken
 from shrag.serving.errors import ClientDisconnected, QuestionError
@@ -56,16 +57,17 @@ _Offset = Annotated[
 ]
 
 
-class SearchArguments(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
+class SearchArguments(FilterLimits, frozen=True, forbid_unknown_fields=True, kw_only=True):
     """Arguments of ``search``."""
 
     query: _Question
     index: _Index = None
     k: _K = DEFAULT_K
     strategy: _Strategy = DEFAULT_STRATEGY
+    facets: Annotated[bool, Meta(description="Count all hits by year, language, journal, type and author.")] = False
 
 
-class AskArguments(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
+class AskArguments(FilterLimits, frozen=True, forbid_unknown_fields=True, kw_only=True):
     """Arguments of ``ask``."""
 
     question: _Question
@@ -169,7 +171,10 @@ def search(indexes: ServedIndexes, arguments: SearchArguments, _: CancellationTo
     if not 1 <= arguments.k <= MOST_K:
         raise QuestionError("k_out_of_range", f"k must be from 1 to {MOST_K}, got {arguments.k}.")
     with indexes.use(arguments.index or "") as engine:
-        result = engine.search(arguments.query, k=arguments.k, strategy=arguments.strategy)
+        result = engine.search(
+            arguments.query, k=arguments.k, strategy=arguments.strategy, record_filter=arguments.record_filter(),
+            facets=arguments.facets,
+        )  # fmt: skip
     reply = search_reply(result, _index_in_uri(indexes, arguments.index))
     return ToolResult(reply, results_text(reply.results, reply.message))
 
@@ -182,7 +187,10 @@ def ask(indexes: ServedIndexes, arguments: AskArguments, cancellation: Cancellat
     """
     with indexes.use(arguments.index or "") as engine:
         try:
-            result = engine.ask(arguments.question, strategy=arguments.strategy, cancellation=cancellation)
+            result = engine.ask(
+                arguments.question, strategy=arguments.strategy, record_filter=arguments.record_filter(),
+                cancellation=cancellation,
+            )  # fmt: skip
         except ClientDisconnected as error:
             raise QuestionError("cancelled", str(error)) from None
     reply = ask_reply(result)

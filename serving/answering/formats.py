@@ -19,11 +19,17 @@ from shrag.serving.events import (
     Confidence,
     ConfidenceLevel,
     EmptyReason,
+    FollowUp,
     Section,
     Sentence,
     SentenceIssue,
 )
 from shrag.serving.request import AnswerLanguage
+
+_FOLLOW_UPS: Mapping[AnswerLanguage, str] = {
+    "ko": "앞의 질문에 이어 다음과 같이 읽었습니다: {question}",
+    "en": "Read after the questions before it as: {question}",
+}
 
 HEADINGS: Mapping[AnswerLanguage, Mapping[AnswerPart, str]] = {
     "ko": {
@@ -183,6 +189,11 @@ AnswerFormat = Literal["cited", "scienceon", "plain"]
 
 # The form does not allow "-", which would look like the dash of a list.
 _SCIENCEON_CHARACTERS = str.maketrans({"*": "", "-": "\N{NON-BREAKING HYPHEN}"})
+
+
+def follow_up_line(follow_up: FollowUp, language: AnswerLanguage) -> str:
+    """Return the sentence that says how a follow-up question was read."""
+    return _FOLLOW_UPS[language].format(question=follow_up.question)
 
 
 def answer_text(answer: Answer, form: AnswerFormat = "cited") -> str:

@@ -12,6 +12,7 @@ from shrag.serving.api.schemas import (
     AskRequest,
     AskResponse,
     DocumentQuery,
+    FilterLimits,
     Health,
     IndexList,
     Liveness,
@@ -43,7 +44,8 @@ async def search(request: Request, body: QuestionRequest) -> bytes:
 async def search_by_query(request: Request, query: SearchQuery) -> bytes:
     """Find records for a question in the query string."""
     service: Service = request.app.state.service
-    body = QuestionRequest(query.q, query.k, query.strategy, query.keyword_order)
+    limits = FilterLimits(**{name: getattr(query, name) for name in FilterLimits.__struct_fields__})
+    body = QuestionRequest(query.q, query.k, query.strategy, query.keyword_order, filter=limits, facets=query.facets)
     return await service.search(body, request)
 
 

@@ -7,12 +7,15 @@ from typing import Annotated, Literal
 
 from msgspec import Meta, Struct
 
+from shrag.corpora.records import Language
+from shrag.indexing.record_filter import LATEST_YEAR, LONGEST_VALUE, MOST_VALUES, FacetCounts, RecordFilter
 from shrag.serving.answering.formats import AnswerFormat
 from shrag.serving.events import (
     Citation,
     Confidence,
     EmptyReason,
     Fallback,
+    FollowUp,
     Keyword,
     KeywordOrder,
     ModelCall,
@@ -23,9 +26,48 @@ from shrag.serving.events import (
     Section,
     Truncated,
 )
-from shrag.serving.request import DEFAULT_K, DEFAULT_STRATEGY, LARGEST_K, AnswerLanguage
+from shrag.serving.request import (
+    DEFAULT_K,
+    DEFAULT_STRATEGY,
+    LARGEST_K,
+    MOST_TURNS,
+    AnswerLanguage,
+    parse_filter,
+)
 
 _K = Annotated[int, Meta(ge=1, le=LARGEST_K, description="Records at most.")]
+
+
+_YEAR = Annotated[int, Meta(ge=0, le=LATEST_YEAR)]
+_VALUES = Annotated[list[Annotated[str, Meta(min_length=1, max_length=LONGEST_VALUE)]], Meta(max_length=MOST_VALUES)]
+
+
+class FilterLimits(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
+    """Which records may be found: of several values of a field a record needs one, of several fields all.
+
+    Values are whole names, in any letter case.
+    """
+
+    year_from: Annotated[_YEAR | None, Meta(description="The first year, included.")] = None
+    year_to: Annotated[_YEAR | None, Meta(description="The last year, included.")] = None
+    language: Annotated[list[Language], Meta(description="The records' languages.")] = []
+    journal: Annotated[_VALUES, Meta(description="Names of journals.")] = []
+    type: Annotated[_VALUES, Meta(description="Types of records, as article-journal.")] = []
+    author: Annotated[_VALUES, Meta(description="Whole names of authors, as the records have them.")] = []
+
+    def record_filter(self) -> RecordFilter:
+        """Return the filter; raises :class:`~shrag.serving.errors.QuestionError` where it is not valid."""
+        return parse_filter({name: getattr(self, name) for name in FilterLimits.__struct_fields__})
+
+
+_FACETS = Annotated[bool, Meta(description="Count all hits by year, language, journal, type and author.")]
+
+
+class EarlierTurn(Struct, frozen=True, forbid_unknown_fields=True):
+    """A question asked before, and the answer to it, which a language model reads where there is one."""
+
+    question: str
+    answer: str = ""
 
 
 class QuestionRequest(Struct, frozen=True, forbid_unknown_fields=True):
@@ -40,6 +82,12 @@ class QuestionRequest(Struct, frozen=True, forbid_unknown_fields=True):
         dict[str, str | int | bool],
         Meta(description="Settings of the search, of plans and of the answer, by name: docs/search-settings.md."),
     ] = {}
+    filter: Annotated[FilterLimits, Meta(description="Which records may be found.")] = FilterLimits()
+    facets: _FACETS = False
+    history: Annotated[
+        list[EarlierTurn],
+        Meta(max_length=MOST_TURNS, description="The turns before a follow-up question, the oldest first."),
+    ] = []
 
 
 class AskRequest(QuestionRequest, frozen=True, forbid_unknown_fields=True):
@@ -53,13 +101,14 @@ class AskRequest(QuestionRequest, frozen=True, forbid_unknown_fields=True):
     ] = None
 
 
-class SearchQuery(Struct, frozen=True):
-    """The query string of ``GET /v1/search``."""
+class SearchQuery(FilterLimits, frozen=True, kw_only=True):
+    """The query string of ``GET /v1/search``; a list's parameter may be repeated."""
 
     q: Annotated[str, Meta(description="The question.")]
     k: _K = DEFAULT_K
     strategy: str = DEFAULT_STRATEGY
     keyword_order: KeywordOrder = "tfidf"
+    facets: _FACETS = False
 
 
 class DocumentQuery(Struct, frozen=True):
@@ -73,11 +122,13 @@ class SearchResponse:
     """The records found, and how.
 
     ``reason`` and its sentence ``message`` are empty where there are records. ``confidence`` says how likely the best
-    record answers, null where it is not known.
+    record answers, null where it is not known. ``filter`` is that of the request; ``facets`` are counts over all hits,
+    null unless they were asked for.
 
     ``nodes`` are the final states of the questions of a plan, ``truncated`` the budgets that it exhausted; both are
-    empty without a plan. ``cached`` says that the same question was searched for before in this generation of the
-    index. ``seconds`` and ``model_calls`` are of this request alone.
+    empty without a plan. ``follow_up`` says how a follow-up question was read, null where it was read as it stands.
+    ``cached`` says that the same question was searched for before in this generation of the index. ``seconds`` and
+    ``model_calls`` are of this request alone.
     """
 
     question: str
@@ -99,11 +150,14 @@ class SearchResponse:
     reranker_is_model: bool
     records: tuple[RankedRecord, ...]
     confidence: Confidence | None
+    filter: RecordFilter
+    facets: FacetCounts | None
     keyword_order: KeywordOrder
     keyword_model: str
     fallbacks: tuple[Fallback, ...]
     nodes: tuple[Node, ...]
     truncated: tuple[Truncated, ...]
+    follow_up: FollowUp | None
     # The fields of this request alone are last: shrag.serving.api.encoding relies on it.
     model_calls: tuple[ModelCall, ...]
     seconds: dict[str, float]

@@ -20,7 +20,7 @@ from shrag.serving.errors import DocumentMissing, ServiceUnavailable
 from shrag.serving.event_run import EventRun
 from shrag.serving.events import Event, KeywordOrder
 from shrag.serving.http.logging import add_log_fields
-from shrag.serving.request import Request, parse_request
+from shrag.serving.request import Request, Turn, parse_request
 from shrag.serving.results import ask_result, search_result
 from shrag.serving.runtime.admission import AdmissionControl, AdmissionQueue, Deadline, ServerLimits
 from shrag.serving.runtime.event_feed import EventFeed, open_feed
@@ -133,6 +133,8 @@ class Service(AdmissionControl):
         request = parse_request(
             body.question, answered=answered, k=body.k, strategy=body.strategy, keyword_order=_keyword_order(body),
             settings=SearchSettings.from_mapping(body.settings), choices=body.choices, min_confidence=min_confidence,
+            record_filter=body.filter.record_filter(), facets=body.facets,
+            history=[Turn(turn.question, turn.answer) for turn in body.history],
         )  # fmt: skip
         self.refuse_when_draining()
         lease = self.index.use()

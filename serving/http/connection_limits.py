@@ -14,6 +14,8 @@ import sys
 import termios
 from typing import Any
 
+from shrag.serving.http.request_line import escape_request_line
+
 RECEIVE_SECONDS = 10.0
 """From a connection's start, or from the first byte of a later request, to the last byte of the request."""
 
@@ -78,6 +80,7 @@ class Deadlines(asyncio.Protocol):
     _receiving: asyncio.TimerHandle | None = None
     _unread: asyncio.TimerHandle | None = None
     _half_here = False
+    _line_goes_on = False
     _head_is_here = False
     _head_bytes = 0
     _unparsed = 0
@@ -97,6 +100,8 @@ class Deadlines(asyncio.Protocol):
 
     def data_received(self, data: bytes) -> None:
         """See :class:`asyncio.Protocol`."""
+        if self._line_goes_on or not self._half_here:
+            data, self._line_goes_on = escape_request_line(data)
         self._unparsed += len(data)
         super().data_received(data)
         if self._unparsed > LARGEST_HEAD:

@@ -36,7 +36,8 @@ class Operation:
     Attributes:
         body: The schema of the JSON body, None where none is read.
         strict: Whether the body's values must have the very types of the schema, as 1 for an integer and not "1".
-        query: The schema of the query string, None where none is read. Other parameters than its fields are ignored.
+        query: The schema of the query string, None where none is read. Other parameters than its fields are refused.
+        query_names: The parameters that the handler reads itself, beside ``query``.
         returns: The schema of the response, None where it is not JSON.
         events: Names of the server-sent events that may be sent instead; empty for events without a name, None where
             none are sent.
@@ -47,6 +48,7 @@ class Operation:
     body: type[msgspec.Struct] | None = None
     strict: bool = True
     query: type[msgspec.Struct] | None = None
+    query_names: tuple[str, ...] = ()
     returns: type | None = None
     events: tuple[str, ...] | None = None
     problems: tuple[int, ...] = ()
@@ -64,11 +66,14 @@ class Endpoint:
         self.handler = handler
         self.operation = operation
         self._body = _BodyReader(operation.body, strict=operation.strict) if operation.body is not None else None
+        read = [name for name, _ in _parameters(operation.query)] if operation.query is not None else []
+        self._known = dict.fromkeys((*read, *operation.query_names))
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Serve a request."""
         request = _Request(scope, receive)
         try:
+            self._refuse_unknown(request.query_params)
             if self._body is not None:
                 result = await self.handler(request, await self._body.read(request))
             elif self.operation.query is not None:
@@ -82,6 +87,13 @@ class Endpoint:
             content = result if isinstance(result, bytes) else msgspec.json.encode(result)
             result = Response(content, media_type="application/json")
         await result(scope, receive, send)
+
+    def _refuse_unknown(self, parameters: QueryParams) -> None:
+        """Raise :class:`HTTPProblem` for a parameter that is not read: a misspelt filter must not seem to work."""
+        for name in parameters:
+            if name not in self._known:
+                known = f"use {', '.join(self._known)}" if self._known else "this address has none"
+                raise _invalid(f"query.{name[:100]}: there is no such parameter, {known}.")
 
 
 class _Request(Request):
@@ -163,7 +175,11 @@ def read_query(parameters: QueryParams, schema: type[msgspec.Struct]) -> Any:  #
 def _parameters(schema: type[msgspec.Struct]) -> tuple[tuple[str, bool], ...]:
     """Return the name of each field, and whether it is a list."""
     fields = msgspec.structs.fields(schema)
-    return tuple((each.name, isinstance(inspect.type_info(each.type), inspect.ListType)) for each in fields)
+    return tuple((each.name, _is_list(inspect.type_info(each.type))) for each in fields)
+
+
+def _is_list(kind: inspect.Type) -> bool:
+    return _is_list(kind.type) if isinstance(kind, inspect.Metadata) else isinstance(kind, inspect.ListType)
 
 
 def _invalid(detail: str) -> HTTPProblem:

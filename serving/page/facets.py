@@ -1,4 +1,4 @@
-"""Facets of the records found: counts by language, kind and journal, a histogram of years."""
+"""RecordFacets of the records found: counts by language, kind and journal, a histogram of years."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ class YearBar:
 
 
 @dataclass(frozen=True, slots=True)
-class Facets:
+class RecordFacets:
     """Values and counts over the records found. ``undated`` is the number of records without a year."""
 
     languages: list[tuple[str, int]]
@@ -49,11 +49,11 @@ class Facets:
     undated: int
 
 
-def facets_of(records: Sequence[Record]) -> Facets:
+def facets_of(records: Sequence[Record]) -> RecordFacets:
     """Return the facets of ``records``, the most frequent value first; kinds in their own order."""
     kinds = Counter(map(kind_of, records))
     years = [record.year for record in records if record.year is not None]
-    return Facets(
+    return RecordFacets(
         Counter[str](record.language for record in records).most_common(),
         [(kind, kinds[kind]) for kind in RECORD_KINDS if kinds[kind]],
         Counter(shorten(record.journal, LONGEST_NAME) for record in records if record.journal).most_common(),

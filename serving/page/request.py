@@ -17,6 +17,9 @@ InterfaceLanguage = Literal["ko", "en"]
 SIZES = (DEFAULT_K, 20, 50)
 """Numbers of records a page can show; another number is read as the first."""
 
+PARAMETERS = ("q", "ui", "k", "strategy", "lang", "kind", "journal", "from", "to")
+"""The parameters of a page."""
+
 _LONGEST_YEAR = 4
 
 _LONGEST_IN_RECORD_URL = 200

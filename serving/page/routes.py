@@ -23,7 +23,7 @@ from shrag.serving.http.sse import SSEResponse, stream_events
 from shrag.serving.page.citation_export import REFERENCE_FILES, ReferenceFormat, write_references
 from shrag.serving.page.record import render_record, render_text
 from shrag.serving.page.rendering import render_page, render_problem
-from shrag.serving.page.request import PageRequest, parse_page_request
+from shrag.serving.page.request import PARAMETERS, PageRequest, parse_page_request
 from shrag.serving.page.stream import page_events
 from shrag.serving.request import parse_request
 from shrag.serving.runtime.admission import AdmissionQueue
@@ -47,7 +47,7 @@ class ReferencesQuery(Struct, frozen=True):
     format: ReferenceFormat = "bibtex"
 
 
-@Operation()
+@Operation(query_names=PARAMETERS)
 async def page(request: Request) -> HTMLResponse:
     """Return the page, with the answer where there is a question."""
     service: Service = request.app.state.service
@@ -64,7 +64,7 @@ async def page(request: Request) -> HTMLResponse:
     )
 
 
-@Operation()
+@Operation(query_names=PARAMETERS)
 async def stream(request: Request) -> SSEResponse:
     """Return server-sent events with the fragments of the page, as its question is answered."""
     service: Service = request.app.state.service
@@ -92,7 +92,7 @@ async def references(request: Request, query: ReferencesQuery) -> Response:
     return Response(text, media_type=f"{file.media_type}; charset=utf-8", headers=headers)
 
 
-@Operation(query=RecordQuery)
+@Operation(query=RecordQuery, query_names=PARAMETERS)
 async def record(request: Request, query: RecordQuery) -> HTMLResponse:
     """Return the page of a record."""
     page_request = _page_request(request)
@@ -101,7 +101,7 @@ async def record(request: Request, query: RecordQuery) -> HTMLResponse:
     )
 
 
-@Operation(query=DocumentQuery)
+@Operation(query=DocumentQuery, query_names=PARAMETERS)
 async def record_text(request: Request, query: DocumentQuery) -> HTMLResponse:
     """Return the first part of a record's text as a fragment for the list of records."""
     service: Service = request.app.state.service

@@ -15,7 +15,9 @@ from shrag.serving.events import (
     AnswerSentence,
     Citation,
     Event,
+    Facets,
     Fallback,
+    FollowUp,
     Hits,
     Keywords,
     ModelCall,
@@ -104,7 +106,7 @@ class PageStream:
                 if self._state.nodes:
                     yield self._tree()
                 yield from (self._records(), self._trace(), Complete(self._texts["progress_complete"]))
-            case Queries() | ModelCall():
+            case FollowUp() | Queries() | Facets() | ModelCall():
                 pass  # the next fragment of the trace shows it
             case _:
                 assert_never(event)

@@ -136,11 +136,9 @@ def _names(
     if not rarer:
         return
     queries = [And(tuple(any_of(content_terms(segment)) for segment in segments[n : n + 2])) for n in rarer]
-    hits = engine.search(queries, _MOST_DOCUMENTS)
+    both = engine.count_hits(queries, _MOST_DOCUMENTS)
     together = {
-        position
-        for (position, having), found in zip(rarer.items(), hits, strict=True)
-        if len(found) >= _TOGETHER * having
+        position for (position, having), found in zip(rarer.items(), both, strict=True) if found >= _TOGETHER * having
     }
     for position in sorted(together):
         if position - 1 not in together:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from shrag.corpora.near_names import did_you_mean
 from shrag.indexing.lexical.reranker import LexicalReranker
 from shrag.indexing.open_index import OpenIndex
 from shrag.indexing.storage.vector_card import LSA
@@ -84,7 +85,10 @@ def check_reranker(choice: str, threshold: float | None = None) -> None:
         and find_reranker_card(choice) is None
     ):
         names = [AUTO, LEXICAL, VECTORS, ENCODER, CROSS_ENCODER, *(card.name for card in read_catalog().rerankers)]
-        raise UnknownReranker(f"There is no re-ranker {choice!r}: use one of {', '.join(names)}, or a folder's path.")
+        raise UnknownReranker(
+            f"There is no re-ranker {choice!r}: use one of {', '.join(names)}, or a folder's path."
+            f"{did_you_mean(choice, names)}"
+        )
     if threshold is not None and (by_encoder or choice in {AUTO, LEXICAL, VECTORS}):
         raise UnknownReranker(
             f"The scores of the re-ranker {choice} have no fixed scale, so that a least score of {threshold:g} means "

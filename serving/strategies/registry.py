@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 
+from shrag.corpora.near_names import did_you_mean
 from shrag.serving.errors import UnknownStrategy
 from shrag.serving.strategies.bm25 import Bm25Strategy
 from shrag.serving.strategies.decomposition.strategies import DECOMPOSITION
@@ -53,5 +54,5 @@ def find_strategy(name: str) -> Strategy:
     shown = name if len(name) <= LONGEST_LINE else f"{name[:LONGEST_LINE]}…"
     raise UnknownStrategy(
         f"There is no strategy {shown!r}: use one of {', '.join(STRATEGIES)}, or compose stages, as in "
-        "'retrieve(15) > rerank(5)'."
+        f"'retrieve(15) > rerank(5)'.{did_you_mean(name, STRATEGIES)}"
     )

@@ -10,6 +10,8 @@ from pathlib import Path
 
 import pytest
 
+from shrag.indexing.lexical.jvm import lucene_jar
+
 pytestmark = pytest.mark.process
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -36,4 +38,6 @@ def test_the_wheel_holds_every_file_of_every_room(tmp_path: Path) -> None:
     packed = {name for name in zipfile.ZipFile(wheel).namelist() if ".dist-info/" not in name}
     wanted = {f"shrag/{name}" for name in files if name.partition("/")[0] in ROOMS}
     wanted |= {name for name in files if name.startswith("shrag/")}
+    lucene = "shrag/indexing/lexical/java/lucene"
+    wanted |= {f"{lucene}/{name}" for name in ("LICENSE", "NOTICE", lucene_jar().name)}
     assert packed == wanted

@@ -253,3 +253,30 @@ def test_settings_reach_the_search_and_the_run(
     assert run(["run", "demo", *topics, "--output", str(files[1])]) == 0
     lines = [len(file.read_text(encoding="utf-8").splitlines()) for file in files]
     assert lines[0] < lines[1]
+
+
+@pytest.mark.slow
+def test_filters_reach_the_search_the_answer_and_the_run(
+    demo_home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("SHRAG_HOME", str(demo_home))
+
+    def years(*arguments: str) -> set[int]:
+        assert run(["search", "demo", "그래핀 전자파 차폐", "-k", "100", "--json", *arguments]) == 0
+        return {json.loads(line)["record"]["year"] for line in capsys.readouterr().out.splitlines()}
+
+    assert years("--year", "2022") == {2022}
+    assert min(years("--year", "2022-")) == 2022
+    assert max(years("--year", "-2022")) == 2022
+    assert years("--year", "2022 - 2023", "--language", "ko", "--language", "en") == {2022, 2023}
+    assert run(["ask", "demo", "그래핀 전자파 차폐", "--journal", "No such journal", "--facets"]) == 0
+    out = capsys.readouterr().out
+    assert out.startswith("0 hits\njournal:\n")
+    topics = ["--topics", str(DEMO / "topics.tsv")]
+    assert run(["run", "demo", *topics, "--output", str(tmp_path / "ko.run"), "--language", "ko"]) == 0
+    assert run(["run", "demo", *topics, "--output", str(tmp_path / "all.run")]) == 0
+    lines = [len((tmp_path / name).read_text(encoding="utf-8").splitlines()) for name in ("ko.run", "all.run")]
+    assert 0 < lines[0] < lines[1]
+    for wrong in ("x", "2020-2010", "20155", "2015 2016", "-"):
+        assert run(["search", "demo", "x", "--year", wrong]) == 2
+    assert "--year - is no range of years: write 2015, 2015-2020, 2015- or -2020." in capsys.readouterr().err

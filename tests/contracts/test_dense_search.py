@@ -108,3 +108,18 @@ def test_k_below_one_and_a_question_of_another_dimension_are_refused(
         search.search(_questions(1), 0)
     with pytest.raises(ValueError, match=r"vectors of 16 numbers, got \(1, 3\)"):
         search.search(np.zeros((1, 3), dtype=np.float32), 1)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("share", [0.01, 0.1, 0.6])
+def test_of_some_rows_the_hits_are_those_of_all_with_the_others_taken_out(
+    open_search: Open, vectors: Float16Vectors, share: float
+) -> None:
+    rows = np.flatnonzero(np.random.default_rng(3).random(len(vectors)) < share)
+    there = set(docids(rows.tolist()))
+    questions, search = _questions(3), open_search(vectors)
+    everything = search.search(questions, len(vectors))
+    for k in (1, 10, 30_000):
+        by_hand = [[hit for hit in hits if hit.docid in there][:k] for hits in everything]
+        assert search.search(questions, k, rows) == by_hand
+    assert search.search(questions, 5, rows[:0]) == [[], [], []]

@@ -30,6 +30,14 @@ from shrag.indexing.lexical.pyserini_searcher import PyseriniSearcher
 from shrag.indexing.lexical.searcher import LuceneSearcher
 from shrag.indexing.lexical.writer import LuceneIndexWriter
 from shrag.indexing.query import And, Boost, DisjunctionMax, Not, Or, Query, Term, any_of
+from shrag.indexing.record_filter import (
+    EVERY_RECORD,
+    VALUE_FIELDS,
+    FacetCounts,
+    RecordFilter,
+    count_records,
+    value_key,
+)
 from shrag.indexing.search_engine import FieldStatistics, Hit, SearchEngine, Statistics
 from shrag.serving.engine import Engine
 from tests.indexing.bm25_score import bm25_score
@@ -50,16 +58,24 @@ class MemoryEngine:
         self._records = {found.record.docid: found for found in records}
         self._parameters = parameters
 
-    def search(self, queries: Sequence[Query], k: int) -> list[list[Hit]]:
+    def search(self, queries: Sequence[Query], k: int, record_filter: RecordFilter = EVERY_RECORD) -> list[list[Hit]]:
         if k < 1:
             raise ValueError(f"k must be at least 1, got {k}.")
+        passing = {docid for docid, found in self._records.items() if record_filter.passes(found.record)}
         return [
             sorted(
-                (Hit(docid, score) for docid, score in self._score(query).items()),
+                (Hit(docid, score) for docid, score in self._score(query).items() if docid in passing),
                 key=lambda hit: (-hit.score, hit.docid),
             )[:k]
             for query in queries
         ]
+
+    def count_hits(self, queries: Sequence[Query], most: int) -> list[int]:
+        return [min(most, len(self._score(query))) for query in queries]
+
+    def count_facets(self, queries: Sequence[Query], record_filter: RecordFilter) -> FacetCounts:
+        found = {docid for query in queries for docid in self._score(query)}
+        return count_records((self._records[docid].record for docid in found), record_filter)
 
     def statistics(self, terms: Sequence[str]) -> Statistics:
         contents = [found.contents_terms for found in self._records.values()]
@@ -373,3 +389,85 @@ def test_the_best_of_several_ways_scores_and_a_weight_multiplies(engine: EngineA
         {docid: score / 2 for docid, score in alone[0].items()}, rel=1e-5, abs=_rounding(engine)
     )
     assert nothing == []
+
+
+JOURNALS = ("Journal of A", "journal of a", "학술지 나", "")
+AUTHORS = ("김민수", "Kim, Minsu", "KIM, MINSU", "Lee", "Ñandú")
+
+
+@pytest.fixture(scope="module", params=["lucene", PYSERINI])
+def catalogued(
+    request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
+) -> tuple[SearchEngine, MemoryEngine]:
+    """Return an engine and the memory engine over the same 120 records, some without year, journal, type or author."""
+    chance = random.Random(7)
+    records = []
+    for number in range(120):
+        record = Record(
+            f"d{number:03}",
+            chance.choice(WORDS),
+            "-",
+            chance.choice(("ko", "en", "und")),
+            complete=True,
+            journal=chance.choice(JOURNALS),
+            year=chance.choice((None, 1999, 2010, 2011, 2024)),
+            type=chance.choice(("", "thesis", "article-journal")),
+            authors=tuple(chance.sample(AUTHORS, chance.randrange(4))),
+        )
+        records.append(AnalyzedRecord(record, record.title, (" ".join(chance.choices(WORDS, k=5)),)))
+    lucene = ENGINES[request.param](records, Bm25(), tmp_path_factory.mktemp("catalogued") / "index")
+    return lucene, MemoryEngine(records, Bm25())
+
+
+YEARS = st.sampled_from((None, 0, 1999, 2010, 2011, 2012, 2024, 9999))
+
+
+def _rising(years: tuple[int | None, int | None]) -> tuple[int | None, int | None]:
+    first, last = years
+    return (last, first) if first is not None and last is not None and first > last else years
+
+
+FILTERS: st.SearchStrategy[RecordFilter] = st.builds(
+    lambda years, **values: RecordFilter(*years, **values),
+    st.tuples(YEARS, YEARS).map(_rising),
+    language=st.lists(st.sampled_from(("ko", "en", "und")), max_size=2).map(tuple),
+    journal=st.lists(st.sampled_from(("JOURNAL  of A", "학술지 나", "no such journal")), max_size=2).map(tuple),
+    type=st.lists(st.sampled_from(("thesis", "Article-Journal")), max_size=2).map(tuple),
+    author=st.lists(st.sampled_from(("kim, minsu", "김민수", "ÑANDÚ", "Kim")), max_size=2).map(tuple),
+)
+
+
+@given(TREES, FILTERS, st.integers(1, 120))
+@settings(max_examples=200, deadline=None)
+def test_a_filter_finds_what_is_left_of_all_hits_with_the_same_scores(
+    catalogued: tuple[SearchEngine, MemoryEngine], query: Query, record_filter: RecordFilter, k: int
+) -> None:
+    engine, memory = catalogued
+    (everything,) = engine.search([query], 120)
+    found = memory.fetch([hit.docid for hit in everything])
+    by_hand = [hit for hit, each in zip(everything, found, strict=True) if each and record_filter.passes(each.record)]
+    assert engine.search([query], k, record_filter) == [by_hand[:k]]
+
+
+@given(st.lists(TREES, max_size=3), FILTERS)
+@settings(max_examples=100, deadline=None)
+def test_facets_count_the_hits_of_any_query_by_each_field(
+    catalogued: tuple[SearchEngine, MemoryEngine], queries: list[Query], record_filter: RecordFilter
+) -> None:
+    engine, memory = catalogued
+    assert _folded(engine.count_facets(queries, record_filter)) == _folded(memory.count_facets(queries, record_filter))
+
+
+def _folded(counts: FacetCounts) -> dict[str, object]:
+    """Return the counts by key: of two spellings of a value, any may be shown."""
+    folded: dict[str, object] = {"total": counts.total, "undated": counts.undated, "year": counts.year}
+    for name in VALUE_FIELDS:
+        folded[name] = [(value_key(each.value), each.count) for each in counts.values(name)]
+    return folded
+
+
+def test_hits_are_counted_over_the_whole_index(catalogued: tuple[SearchEngine, MemoryEngine]) -> None:
+    engine, memory = catalogued
+    queries: list[Query] = [Term("a"), And((Term("a"), Term("b"))), Term("missing")]
+    assert engine.count_hits(queries, 30) == memory.count_hits(queries, 30)
+    assert engine.count_hits(queries, 30)[::2] == [30, 0]

@@ -16,6 +16,7 @@ import pytest
 from msgspec import structs
 
 from shrag.corpora.records import Record
+from shrag.indexing.record_filter import FacetCounts, FacetValue
 from shrag.models.errors import ModelUnavailable
 from shrag.serving.answer_cache import AnswerCache, AnswerKey, CachedAnswer, memory_size, pack_events, unpack_events
 from shrag.serving.engine import Engine
@@ -28,7 +29,9 @@ from shrag.serving.events import (
     Citation,
     Confidence,
     Event,
+    Facets,
     Fallback,
+    FollowUp,
     Hits,
     Keyword,
     Keywords,
@@ -180,7 +183,7 @@ def test_what_is_kept_stays_below_its_bound_and_the_oldest_goes_first() -> None:
 
 
 def test_what_an_answer_was_encoded_as_is_kept_beside_it_and_counts() -> None:
-    cache = AnswerCache(most_bytes=6_000)
+    cache = AnswerCache(most_bytes=6_500)
     _ask(cache, _key(1), _said("a"), END)
     kept = _find(cache, _key(1))
     assert kept is not None
@@ -191,7 +194,7 @@ def test_what_an_answer_was_encoded_as_is_kept_beside_it_and_counts() -> None:
     kept.cache_encoding("search", b"y" * 1_000)
     assert kept.encoded("search") == b"x" * 1_000
     assert 1_000 < cache.counters.bytes - before < 1_200
-    kept.cache_encoding("plain", b"z" * 6_000)  # more than may be kept at all
+    kept.cache_encoding("plain", b"z" * 6_500)  # more than may be kept at all
     assert kept.encoded("plain") is None
     _ask(cache, _key(2), _said("b" * 4_000), END)
     assert (cache.counters.answers, cache.counters.evicted) == (1, 1)
@@ -399,11 +402,13 @@ EVERY: tuple[Event, ...] = (
     Node(0, None, "question", "q?", assessment=Assessment(7, 80, 0.5, valid=True)),
     Node(1, 0, "bridging", "r?", "answered", (0,), "r", ("D-1",), "span", "D-1"),
     Truncated("calls", 48.0),
+    FollowUp("q? film", ("film",), "m"),
     Keywords((Keyword("film", ("film",), 1.5, ("막",)),), ("zz",), "model", "m"),
     Queries((("a", "b"), ())),
     Hits(((ScoredDoc("D-1", 2.0), ScoredDoc("D-2", 1e-300)), ()), ("D-1",), ("D-2",), (ScoredDoc("D-1", -1.0),), "lsa"),
     Ranking((RankedRecord(1, 1, -math.inf, RECORD, ("D-9",)), RankedRecord(2, 2, 1 / 3, RECORD)), "r", True),
     Ranking((), "r", False, "", Confidence(0.1, "low", ("막",), 0.2)),
+    Facets(FacetCounts(2, 1, (FacetValue("2015", 1),), (FacetValue("ko", 2),), (), (), (FacetValue("김민수", 2),))),
     AnswerSentence("body", SENTENCE),
     AnswerSentence("related", SENTENCE, Citation(2, "D-2", "film")),
     Answer("extractive", "en", (), (), "nothing_fits", nearest=(NearestRecord("D-1", "film"),), uncovered=("막",)),

@@ -9,6 +9,7 @@ from starlette.testclient import TestClient
 
 from shrag.corpora.ingest.add import add_corpus
 from shrag.indexing.build.builder import build_index
+from shrag.serving.answer_cache import AnswerCache
 from shrag.serving.app import create_app
 from shrag.serving.engine import Engine, open_engine
 
@@ -114,6 +115,58 @@ def test_a_line_of_stages_is_a_strategy(client: TestClient) -> None:
     found = client.post("/v1/search", json={"question": "salt marsh blue carbon", "strategy": line}).json()
     assert (found["strategy"], len(found["records"]), len(found["queries"])) == (line, 3, 3)
     assert list(found["seconds"]) == ["keywords", "augment", "retrieve", "rrf", "rerank"]
+
+
+def test_a_filter_is_applied_shown_and_counted_alike_by_body_and_by_query_string(client: TestClient) -> None:
+    limits = {"year_from": 2022, "year_to": 2024, "language": ["ko", "und"]}
+    asked = {"question": QUESTION, "filter": limits, "facets": True, "k": 30}
+    found = client.post("/v1/search", json=asked).json()
+    assert found["filter"] == {**limits, "journal": [], "type": [], "author": []}
+    records = [ranked["record"] for ranked in found["records"]]
+    assert records
+    assert all(2022 <= record["year"] <= 2024 and record["language"] != "en" for record in records)
+    assert found["facets"]["total"] >= len(records)
+    assert {each["value"] for each in found["facets"]["language"]} >= {"ko", "en"}
+    query = "year_from=2022&year_to=2024&language=ko&language=und&facets=true&k=30"
+    by_query = client.get(f"/v1/search?q={QUESTION}&{query}").json()
+    assert [by_query[name] for name in ("records", "facets", "filter")] == [
+        found[name] for name in ("records", "facets", "filter")
+    ]
+    answered = client.post("/v1/ask", json={"question": QUESTION, "filter": limits}).json()
+    assert answered["search"]["filter"] == found["filter"]
+    assert answered["search"]["facets"] is None
+    streamed = client.post("/v1/ask", json={**asked, "stream": True}).text
+    assert streamed.index("event: ranking") < streamed.index("event: facets") < streamed.index("event: answer")
+
+
+def test_answers_with_other_filters_or_facets_are_cached_apart(demo_home: Path) -> None:
+    engine = open_engine(demo_home / "indexes", "demo", cache=AnswerCache())
+    with TestClient(create_app(engine), base_url="http://127.0.0.1") as cached:
+        asked: list[dict[str, object]] = [
+            {}, {"facets": True}, {"filter": {"language": ["en"]}}, {"filter": {"language": ["ko"]}, "facets": True},
+        ]  # fmt: skip
+        first = [cached.post("/v1/search", json={"question": QUESTION, **each}).json() for each in asked]
+        again = [cached.post("/v1/search", json={"question": QUESTION, **each}).json() for each in asked]
+    assert [each["cached"] for each in first] == [False] * 4
+    assert [each["cached"] for each in again] == [True] * 4
+    for name in ("records", "facets", "filter"):
+        assert [each[name] for each in first] == [each[name] for each in again]
+    assert len({str(each["records"]) + str(each["facets"]) for each in first}) == 4
+
+
+@pytest.mark.parametrize(
+    ("limits", "detail"),
+    [
+        ({"year": 2020}, "body.filter.year: there is no such field, use year_from, year_to, language, journal, type"),
+        ({"language": ["kr"]}, 'body.filter.language.0: expected one of "en", "ko", "und", got "kr".'),
+        ({"author": "Kim"}, 'body.filter.author: expected a list of at most 50 items, got "Kim".'),
+        ({"author": [" "]}, "A value of the filter's author is empty: write it, or leave it out."),
+    ],
+)
+def test_a_filter_that_cannot_be_read_is_a_problem(client: TestClient, limits: dict[str, object], detail: str) -> None:
+    refused = client.post("/v1/search", json={"question": QUESTION, "filter": limits})
+    assert refused.status_code == 422
+    assert refused.json()["detail"].startswith(detail)
 
 
 def test_settings_reach_the_search_and_wrong_ones_are_problems_that_name_the_rule(client: TestClient) -> None:

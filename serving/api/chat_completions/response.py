@@ -17,6 +17,7 @@ from shrag.serving.answering.formats import (
     ISSUES,
     answer_label,
     answer_text,
+    follow_up_line,
     quotation_lines,
     uncovered_line,
 )
@@ -42,6 +43,7 @@ from shrag.serving.events import (
     Confidence,
     Event,
     Fallback,
+    FollowUp,
     ModelCall,
     Ranking,
     Sentence,
@@ -148,6 +150,21 @@ class ChatCompletion:
         return Usage(self._prompt_tokens, self._completion_tokens, self._prompt_tokens + self._completion_tokens)
 
 
+def plain_completion(model: str, text: str) -> ChatResponse:
+    """Return a completion of a given text, for which nothing was searched and no model asked."""
+    choice = Choice(0, AnswerMessage("assistant", text, ()), "stop")
+    completion_id = f"chatcmpl-{request_id() or uuid.uuid4().hex}"
+    return ChatResponse(completion_id, "chat.completion", int(time.time()), model, (choice,), Usage(0, 0, 0))
+
+
+async def stream_plain(completion: ChatResponse) -> AsyncGenerator[bytes, None]:
+    """Yield a completion as a stream of one chunk, and ``[DONE]``."""
+    delta = Delta(role="assistant", content=completion.choices[0].message.content)
+    choices = (ChunkChoice(0, delta, "stop"),)
+    yield _data(ChatChunk(completion.id, "chat.completion.chunk", completion.created, completion.model, choices))
+    yield _DONE
+
+
 def _data(value: object) -> bytes:
     return b"data: " + msgspec.json.encode(value) + b"\n\n"
 
@@ -186,6 +203,8 @@ class AnswerText:
             self._sentence(event)
         elif isinstance(event, Fallback) and event.stage == "answer":
             self._fallback(event)
+        elif isinstance(event, FollowUp):
+            self._add(f"> {escape_markdown(follow_up_line(event, self._language))}")
         elif isinstance(event, Answer):
             self._end(event)
         return "".join(self._text[before:])

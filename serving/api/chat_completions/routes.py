@@ -1,4 +1,7 @@
-"""OpenAI's API: every index × strategy is a model, the last message of the user is the question."""
+"""OpenAI's API: every index × strategy is a model, the last message of the user is the question.
+
+The messages before it are the turns that a follow-up question is read after.
+"""
 
 from __future__ import annotations
 
@@ -8,27 +11,35 @@ from urllib.parse import urlencode
 
 from starlette.requests import Request
 
-from shrag.serving.api.chat_completions.response import ChatCompletion
+from shrag.serving.api.chat_completions.client_tasks import task_reply
+from shrag.serving.api.chat_completions.response import ChatCompletion, plain_completion, stream_plain
 from shrag.serving.api.chat_completions.schemas import (
     ChatRequest,
     ChatResponse,
     ModelEntry,
     ModelList,
+    ModelsQuery,
     ShragFields,
     message_text,
 )
-from shrag.serving.api.schemas import AskRequest
+from shrag.serving.api.schemas import AskRequest, EarlierTurn
 from shrag.serving.api.service import Service
 from shrag.serving.http.endpoint import Operation
 from shrag.serving.http.logging import request_id
 from shrag.serving.http.problems import HTTPProblem
 from shrag.serving.http.sse import SSEResponse
+from shrag.serving.request import DEFAULT_STRATEGY, MOST_TURNS
 
 
-@Operation(returns=ModelList, tag="openai")
-async def models(request: Request) -> ModelList:
-    """Return the models: every index with every strategy that it can be asked by."""
-    return ModelList(_models(request.app.state.service))
+@Operation(query=ModelsQuery, returns=ModelList, tag="openai")
+async def models(request: Request, query: ModelsQuery) -> ModelList:
+    """Return the models: the index with the default strategy; with ``all`` each that it can be asked by, a model each.
+
+    Any of them answers under its name, whether listed or not.
+    """
+    entries = _models(request.app.state.service)
+    default = tuple(entry for entry in entries if entry.id.partition("/")[2] == DEFAULT_STRATEGY)
+    return ModelList(entries if query.all else default)
 
 
 @Operation(returns=ModelEntry, problems=(404,), tag="openai")
@@ -45,10 +56,15 @@ async def chat(request: Request, body: ChatRequest) -> ChatResponse | SSERespons
     service: Service = request.app.state.service
     strategy = _find_model(service, body.model).id.partition("/")[2]
     deadline = service.deadline(request.is_disconnected)
-    parsed, feed = await service.events(AskRequest(question=_last_question(body), strategy=strategy), deadline)
+    turns = _turns(body)
+    reply = task_reply(turns[-1].question)
+    if reply is not None:
+        return _reply_to_task(reply, body)
+    question = AskRequest(question=turns[-1].question, strategy=strategy, history=turns[:-1][-MOST_TURNS:])
+    parsed, feed = await service.events(question, deadline)
     fields = ShragFields(service.index.name, feed.generation, strategy, feed.cached, request_id(), ())
     language = parsed.question.language
-    completion = ChatCompletion(body.model, language, fields, lambda docid: _document_url(request, docid))
+    completion = ChatCompletion(body.model, language, fields, lambda docid: _record_url(request, docid))
     if body.stream:
         usage = body.stream_options is not None and body.stream_options.include_usage
         streamed = feed.events(deadline.without_disconnect(), service.observe)
@@ -76,22 +92,30 @@ def _find_model(service: Service, name: str) -> ModelEntry:
     raise HTTPProblem(404, "model_not_found", f"There is no model {name[:100]!r}: use one of {names}.")
 
 
-def _last_question(body: ChatRequest) -> str:
-    """Return the text of the user's last message."""
+def _turns(body: ChatRequest) -> list[EarlierTurn]:
+    """Return the user's messages, each with the assistant's message behind it; the last one is the question."""
     if body.n is not None and body.n != 1:
         raise HTTPProblem(400, "one_answer_only", f"n is {body.n}, but a question has one answer: leave it out.")
-    texts = []
+    turns: list[EarlierTurn] = []
     for position, message in enumerate(body.messages):
         try:
             text = message_text(message)
         except ValueError as error:
             raise HTTPProblem(400, "text_only", f"messages.{position}: {error}.") from None
         if message.role == "user":
-            texts.append(text)
-    if not texts:
+            turns.append(EarlierTurn(text))
+        elif message.role == "assistant" and turns:
+            turns[-1] = EarlierTurn(turns[-1].question, text)
+    if not turns:
         raise HTTPProblem(400, "no_user_message", "No message is of the user: the last one of them is the question.")
-    return texts[-1]
+    return turns
 
 
-def _document_url(request: Request, docid: str) -> str:
-    return f"{request.base_url}v1/documents?{urlencode({'docid': docid})}"
+def _reply_to_task(reply: str, body: ChatRequest) -> ChatResponse | SSEResponse:
+    """Return the reply to a task of the client itself, for which nothing is searched."""
+    completion = plain_completion(body.model, reply)
+    return SSEResponse(stream_plain(completion), lambda: None) if body.stream else completion
+
+
+def _record_url(request: Request, docid: str) -> str:
+    return f"{request.base_url}record?{urlencode({'docid': docid})}"

@@ -36,8 +36,16 @@ class ChatMessage(Struct, frozen=True):
     content: str | list[ContentPart] | None = None
 
 
+class ModelsQuery(Struct, frozen=True):
+    """The query string of ``GET /v1/models``."""
+
+    all: Annotated[bool, Meta(description="Every strategy as a model, not the default one alone.")] = False
+
+
 class ChatRequest(Struct, frozen=True):
     """The body of ``POST /v1/chat/completions``. The last message of the user is the question.
+
+    The messages before it are the turns that a follow-up question is read after.
 
     Unknown fields are ignored, and so are those of sampling (``temperature``, ``seed``, ``max_tokens``, …).
     """
@@ -120,7 +128,7 @@ class ChatResponse:
     model: str
     choices: tuple[Choice, ...]
     usage: Usage
-    shrag: ShragFields
+    shrag: ShragFields | msgspec.UnsetType = msgspec.UNSET
 
 
 class Delta(msgspec.Struct, omit_defaults=True):

@@ -144,7 +144,7 @@ def test_missing_matplotlib_is_a_missing_dependency_before_anything_is_asked(
     monkeypatch.setitem(sys.modules, "matplotlib", None)
     monkeypatch.setitem(sys.modules, "matplotlib.figure", None)
     assert run(["experiment", "demo", "--output", "results"]) == 6
-    assert "pip install shrag[evaluation]" in capsys.readouterr().err
+    assert "pip install 'shrag[plots]'" in capsys.readouterr().err
     assert not Path("results").exists()
     assert home.is_dir()
 

@@ -65,7 +65,9 @@ def test_supergpqa_has_its_own_letters_and_columns(tmp_path: Path) -> None:
     assert read_topics(path) == [("u1", "Which metal is yellow?")]
     assert read_references(path) == {"u1": Reference("u1", choices=tuple(OPTIONS), choice="E")}
     assert read_question_table(path, "discipline", "difficulty")["u1"]["difficulty"] == "hard"
-    with pytest.raises(ExperimentRejected, match="has no column 'level' but discipline, field, subfield, difficulty"):
+    with pytest.raises(
+        ExperimentRejected, match="has no column 'level' but qid, discipline, field, subfield, difficulty"
+    ):
         read_question_table(path, "level")
 
 

@@ -145,7 +145,7 @@ def test_every_experiment_that_comes_with_shrag_can_be_read(name: str) -> None:
         *[
             (
                 ('name = "or"', f'name = "or"\npeer = "x"\n{key}'),
-                "is the peer x: leave out settings, answers, model and",
+                "is the peer x: leave out settings, filter, answers, model",
             )
             for key in ("answers = true", "model = true", 'encoder = "lsa"', "settings = {ands = 1}")
         ],

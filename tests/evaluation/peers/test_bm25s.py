@@ -32,7 +32,7 @@ def test_words_are_stemmed_and_morphemes_found_by_the_peers_that_say_so() -> Non
 
 def test_where_the_library_is_not_installed_that_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "bm25s", None)
-    with pytest.raises(DependencyMissing, match=r"^bm25s is not installed .*: run `pip install shrag\[peers\]`\.$"):
+    with pytest.raises(DependencyMissing, match=r"^bm25s is not installed .*: run `pip install 'shrag\[peers\]'`\.$"):
         Bm25sPeer("bm25s").open([("a", "salt")]).__enter__()
 
 

@@ -117,7 +117,7 @@ def test_a_missing_font_is_said_with_the_way_out(monkeypatch: pytest.MonkeyPatch
     monkeypatch.setattr(plots, "distribution", find)
     with pytest.raises(
         PlotLibraryMissing,
-        match=r"^koreanize-matplotlib, which .* is not installed: run `pip install shrag\[evaluation\]`",
+        match=r"^koreanize-matplotlib, which .* is not installed: run `pip install 'shrag\[plots\]'`",
     ):
         check_plots()
 
@@ -154,7 +154,7 @@ def test_bars_of_several_series_stand_side_by_side_around_their_label() -> None:
 def test_a_missing_matplotlib_is_said_with_the_way_out(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "matplotlib", None)
     monkeypatch.setitem(sys.modules, "matplotlib.figure", None)
-    with pytest.raises(PlotLibraryMissing, match=r"pip install shrag\[evaluation\]`, or use --no-plots"):
+    with pytest.raises(PlotLibraryMissing, match=r"pip install 'shrag\[plots\]'`, or use --no-plots"):
         check_plots()
 
 

@@ -239,7 +239,7 @@ def test_an_index_of_another_format_is_not_verified_but_named(home: Path) -> Non
     index = home / "indexes" / "demo"
     path = index / "gen-000001" / MANIFEST_FILE
     with _damaged(index):
-        path.write_text(path.read_text().replace('"format_version": 4', '"format_version": 1', 1))
+        path.write_text(path.read_text().replace('"format_version": 6', '"format_version": 1', 1))
         path.with_name(MANIFEST_CHECKSUM_FILE).unlink()
         with pytest.raises(IndexMismatch, match="in format 1, this is SHRAG"):
             verify_index(home / "indexes", "demo", generation=1)

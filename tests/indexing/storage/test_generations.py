@@ -45,7 +45,7 @@ def test_an_index_of_another_analyser_or_format_is_refused_with_what_to_do(home:
         ({"analyzer": "kiwipiepy 0.1"}, r"analyzed by \[kiwipiepy 0.1\].*build it again with `shrag index demo`"),
         (
             {"format_version": 99},
-            r"Index demo was built by SHRAG 0.1.0 in format 99, this is SHRAG .* reads format 5: build",
+            r"Index demo was built by SHRAG 0.1.0 in format 99, this is SHRAG .* reads format 6: build",
         ),
     ]
     for change, problem in changes:

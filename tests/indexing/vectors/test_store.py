@@ -8,10 +8,12 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from numpy.typing import NDArray
 
 from shrag.corpora.records import Record
 from shrag.indexing.analyzed_record import AnalyzedRecord
 from shrag.indexing.errors import IndexDamaged, IndexingError
+from shrag.indexing.record_filter import RecordFilter
 from shrag.indexing.storage.vector_card import FILE, VectorCard
 from shrag.indexing.vectors.store import STAGE_FILE, open_vectors, read_ahead, write_vectors
 from shrag.models.encoder import Vectors
@@ -71,6 +73,9 @@ class Documents:
 
     def numbers(self, docids: Sequence[str]) -> list[int | None]:
         return [int(docid[1:]) for docid in docids]
+
+    def passing(self, record_filter: RecordFilter) -> NDArray[np.int64]:
+        raise NotImplementedError
 
     def documents(self, numbers: Iterable[int]) -> Iterator[AnalyzedRecord]:
         for number in numbers:

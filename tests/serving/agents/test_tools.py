@@ -11,6 +11,7 @@ import jsonschema
 import msgspec
 import pytest
 
+from shrag.indexing.record_filter import RecordFilter
 from shrag.models.language_model import Completion, LanguageModel, Message
 from shrag.serving.agents.results import AskReply, DocumentReply, IndexesReply, SearchReply
 from shrag.serving.agents.tools import TOOLS, _index_in_uri
@@ -89,6 +90,18 @@ def test_search_finds_what_the_engine_finds(served: ServedIndexes, demo: Engine)
     assert baseline.strategy == "bm25"
 
 
+def test_filters_and_counts_are_arguments(served: ServedIndexes, demo: Engine) -> None:
+    reply: SearchReply = _call(served, "search", query=QUESTION, year_from=2022, language=["en"], facets=True)
+    found = demo.search(QUESTION, record_filter=RecordFilter(year_from=2022, language=("en",)), facets=True)
+    assert [record.docid for record in reply.records] == [ranked.record.docid for ranked in found.ranking.records]
+    assert reply.records
+    assert reply.facets == found.facets
+    answer: AskReply = _call(served, "ask", question=QUESTION, author=["nobody"])
+    assert (answer.reason, answer.citations) == ("nothing_found", ())
+    with pytest.raises(QuestionError, match=r"years end before they begin \(2022 to 2020\)"):
+        _call(served, "search", query=QUESTION, year_from=2022, year_to=2020)
+
+
 def test_a_reply_says_whether_it_was_made_for_an_earlier_question(demo_home: Path, demo: Engine) -> None:
     cache = AnswerCache()
     served = ServedIndexes(demo_home / "indexes", ["demo"], lambda *_: _Lent(demo.open_index, cache=cache))
@@ -139,7 +152,12 @@ def test_list_indexes_gives_those_served(served: ServedIndexes) -> None:
         ("search", {"query": "x", "k": "5"}, QuestionError, "Expected `int`, got `str` - at `\\$.k`"),
         ("search", {"query": "x", "index": "nope"}, UnknownIndex, "There is no index 'nope' here: use one of demo."),
         ("search", {"query": "x", "strategy": "toq"}, UnknownStrategy, "There is no strategy 'toq'"),
-        ("search", {}, QuestionError, "missing required field `query`.*its arguments are query, index, k, strategy"),
+        (
+            "search",
+            {},
+            QuestionError,
+            "missing required field `query`.*its arguments are year_from, .* query, index, k",
+        ),
         ("search", {"qeury": "x"}, QuestionError, "unknown field `qeury`"),
         ("search", {"query": ["x"]}, QuestionError, "Expected `str`, got `array`"),
         ("ask", {"question": ""}, QuestionError, "The question is empty"),

@@ -29,7 +29,7 @@ QUESTION = "재택근무를 많이 할수록 일과 가정 사이의 갈등이 �
 JSON = "application/json"
 K = "body.k: expected an integer from 1 to 1000, got "
 ORDER = 'body.keyword_order: expected one of "entropy", "model", "tfidf", got '
-SEARCH_FIELDS = "question, k, strategy, keyword_order, choices, settings"
+SEARCH_FIELDS = "question, k, strategy, keyword_order, choices, settings, filter, facets, history"
 
 
 @pytest.fixture(scope="module")
@@ -170,13 +170,40 @@ def test_a_query_string_is_read_by_the_same_rules(client: TestClient) -> None:
         ("q=a&k=x", 'query.k: expected an integer from 1 to 1000, got "x".'),
         ("q=a&k=", 'query.k: expected an integer from 1 to 1000, got "".'),
         ("q=a&k=0", 'query.k: expected an integer from 1 to 1000, got "0".'),
+        (
+            "q=a&jurnal=x",
+            "query.jurnal: there is no such parameter, use year_from, year_to, language, journal, type, author, q, k, "
+            "strategy, keyword_order, facets.",
+        ),
+        ("q=a&language=kr", 'query.language.0: expected one of "en", "ko", "und", got "kr".'),
+        ("q=a&year_from=2020&year_to=x", 'query.year_to: expected an integer from 0 to 9999 or null, got "x".'),
+        (
+            "q=a&year_from=2020&year_to=2010",
+            "The filter's years end before they begin (2020 to 2010): exchange the two.",
+        ),
         ("q=a&keyword_order=x", 'query.keyword_order: expected one of "entropy", "model", "tfidf", got "x".'),
     ]:
         refused = client.get(f"/v1/search?{query}")
         assert (refused.status_code, refused.json()["detail"]) == (422, detail)
-    for query in ("q=film&k=2", "q=a&q=film&k=1&k=2", "q=film&k=2&unknown=1"):
+    for query in ("q=film&k=2", "q=a&q=film&k=1&k=2"):
         found = client.get(f"/v1/search?{query}").json()
         assert (found["question"], len(found["records"])) == ("film", 2)
+
+
+@pytest.mark.parametrize("path", ["/v1/indexes", "/health/live", "/metrics", "/openapi.json", "/docs"])
+def test_an_address_without_parameters_refuses_every_one(client: TestClient, path: str) -> None:
+    refused = client.get(f"{path}?x=1")
+    assert refused.status_code == 422
+    assert "query.x: there is no such parameter, this address has none." in refused.text
+    assert client.get(path).status_code == 200
+    assert client.get("/v1/models?x=1").status_code == 400  # as OpenAI's API says it
+
+
+@pytest.mark.parametrize("path", ["/?", "/stream?q=film&", "/record?docid=DEMO-MAT-001&", "/references?docid=a&"])
+def test_the_page_refuses_a_parameter_that_it_does_not_read(client: TestClient, path: str) -> None:
+    refused = client.get(f"{path}yaer=2020")
+    assert refused.status_code == 422
+    assert "there is no such parameter, use " in refused.text
 
 
 def test_a_list_of_a_query_string_has_every_value() -> None:
@@ -248,7 +275,8 @@ def test_whether_the_client_has_left_is_listened_for_once_and_no_longer_than_the
     async def serve() -> int:
         nonlocal gone
         gone = asyncio.Event()
-        await Operation()(handler)({"type": "http", "method": "GET", "headers": []}, receive, send)
+        scope = {"type": "http", "method": "GET", "headers": [], "query_string": b""}
+        await Operation()(handler)(scope, receive, send)
         await asyncio.sleep(0)
         return len(asyncio.all_tasks())
 

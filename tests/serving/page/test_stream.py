@@ -5,6 +5,7 @@ from typing import get_args
 import pytest
 
 from shrag.corpora.records import Record
+from shrag.indexing.record_filter import NO_FACETS
 from shrag.models.errors import ModelUnavailable
 from shrag.serving.engine import Engine
 from shrag.serving.errors import QuestionError
@@ -13,7 +14,9 @@ from shrag.serving.events import (
     Answer,
     AnswerSentence,
     Event,
+    Facets,
     Fallback,
+    FollowUp,
     Hits,
     Keywords,
     ModelCall,
@@ -164,10 +167,12 @@ def test_an_answer_from_memory_is_not_said_to_be_checked(demo: Engine) -> None:
 
 _RECORD = Record("A#1", "t", "x", "en", complete=True)
 _DRAWN: dict[Event, list[str]] = {
+    FollowUp("q film", ("film",)): [],  # drawn with the answer
     Keywords((), ()): ["trace", "progress"],
     Queries((("a",),)): [],  # drawn with the hits
     Hits(((ScoredDoc("A", 1.0),),), ("A",), ()): ["trace", "progress"],
     Ranking((RankedRecord(1, 1, 1.0, _RECORD),), "r", reranker_is_model=False): ["trace", "records", "progress"],
+    Facets(NO_FACETS): [],  # drawn with the records
     AnswerSentence("body", Sentence("s", (1,))): ["draft"],
     Answer("extractive", "en", (), ()): ["answer"],
     ModelCall("evaluate", "m", 1, 2, 0.1, 0.1): [],  # drawn with the whole trace

@@ -49,6 +49,7 @@ public final class IndexSearch {
   private final String raw;
   private final Sort order;
   private final List<LeafReaderContext> leaves;
+  private final FacetCounter facets;
   private final ConcurrentHashMap<String, KnownTerm> known = new ConcurrentHashMap<>();
 
   /** A term as the dictionary has it: what matches and scores it, and how many documents have it, by field. */
@@ -65,17 +66,21 @@ public final class IndexSearch {
     this.raw = raw;
     this.order = new Sort(SortField.FIELD_SCORE, new SortField(docid, SortField.Type.STRING_VAL));
     this.leaves = searcher.getIndexReader().leaves();
+    this.facets = new FacetCounter(searcher);
   }
 
   /**
-   * Runs queries, written as shrag.indexing.lexical.schema has them, side by side.
+   * Runs queries, written as shrag.indexing.lexical.searcher has them, side by side, over the documents that pass a
+   * filter, written as shrag.indexing.filter_fields has it; an empty one passes all. It scores nothing.
    *
    * @return for each query how many hits it has, at most k, then each hit's place and the bits of its score, best first
    */
-  public byte[] search(String queries, int k) throws IOException {
-    List<Query> read = new ArrayList<>();
-    for (Iterator<String> parts = split(queries).iterator(); parts.hasNext(); ) {
-      read.add(read(parts.next(), parts));
+  public byte[] search(String queries, int k, String filter) throws IOException {
+    List<Query> read = read(queries);
+    if (!filter.isEmpty()) {
+      Query passing = FilterFields.query(split(filter));
+      read.replaceAll(
+          query -> new BooleanQuery.Builder().add(query, Occur.MUST).add(passing, Occur.FILTER).build());
     }
     ScoreDoc[][] found = new ScoreDoc[read.size()][];
     if (found.length == 1) {
@@ -105,6 +110,26 @@ public final class IndexSearch {
       }
     }
     return out.array();
+  }
+
+  /** Returns a bit for each place, from the lowest of the first byte on: whether the document passes the filter. */
+  public byte[] passing(String filter) throws IOException {
+    long[] bits = facets.matching(FilterFields.query(split(filter))).getBits();
+    ByteBuffer out = ByteBuffer.allocate(8 * bits.length).order(ByteOrder.LITTLE_ENDIAN);
+    for (long word : bits) {
+      out.putLong(word);
+    }
+    return out.array();
+  }
+
+  /**
+   * Counts the documents that match any of the queries and pass the filter, by the values of each field, those that occur
+   * most, at most so many. The values of a field that the filter limits are counted without that limit.
+   */
+  public String facets(String queries, String filter, int most) throws IOException {
+    BooleanQuery.Builder any = new BooleanQuery.Builder();
+    read(queries).forEach(query -> any.add(query, Occur.SHOULD));
+    return String.join("\0", facets.count(any.build(), filter.isEmpty() ? List.of() : split(filter), most));
   }
 
   /** Returns how many documents have each term in their contents, then how many in their title, for one after another. */
@@ -179,6 +204,14 @@ public final class IndexSearch {
     TopFieldCollector collector = TopFieldCollector.create(order, k, null, k);
     searcher.search(query, collector);
     return collector.topDocs().scoreDocs;
+  }
+
+  private List<Query> read(String queries) throws IOException {
+    List<Query> read = new ArrayList<>();
+    for (Iterator<String> parts = split(queries).iterator(); parts.hasNext(); ) {
+      read.add(read(parts.next(), parts));
+    }
+    return read;
   }
 
   private Query read(String part, Iterator<String> parts) throws IOException {
@@ -263,7 +296,7 @@ public final class IndexSearch {
     return TermStates.build(searcher, new Term(field, term), true);
   }
 
-  private static List<String> split(String joined) {
+  static List<String> split(String joined) {
     List<String> parts = new ArrayList<>();
     int start = 0;
     for (int end = joined.indexOf('\0'); end >= 0; end = joined.indexOf('\0', start)) {

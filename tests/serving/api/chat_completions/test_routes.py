@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
+from html import escape
 from typing import Any, cast
 
+import httpx2
 import openai
 import pytest
 
@@ -35,8 +37,9 @@ def _create(client: openai.OpenAI, **options: Any) -> Any:  # noqa: ANN401
     return cast("Any", client.chat.completions).create(**options)
 
 
-def test_every_strategy_of_the_index_is_a_model(client: openai.OpenAI) -> None:
-    assert [model.id for model in client.models.list()] == [
+def test_the_default_strategy_is_the_only_model_listed_unless_all_are_asked_for(client: openai.OpenAI) -> None:
+    assert [model.id for model in client.models.list()] == ["demo/shrag"]
+    assert [model.id for model in client.models.list(extra_query={"all": "true"})] == [
         *("demo/shrag", "demo/bm25", "demo/hybrid", "demo/decompose", "demo/chain", "demo/tree", "demo/raise"),
         *(f"demo/pipeline-{number}" for number in range(1, 9)),
     ]
@@ -61,7 +64,9 @@ def test_a_question_is_answered_with_its_sources_as_annotations_and_as_a_list(
         cited = annotation.url_citation
         mark = text[cited.start_index : cited.end_index]
         assert f"- {mark} {cited.title}" in text
-        assert cast("Any", client.get(cited.url, cast_to=object))["title"] == cited.title
+        page = httpx2.get(cited.url, headers={"accept": "text/html"})
+        assert page.status_code == 200
+        assert escape(cited.title) in page.text
     assert choice.message.annotations
     assert answer.usage.total_tokens == 0
     assert answer.shrag["hits"][0]["rank"] == 1
@@ -111,6 +116,46 @@ def test_unknown_fields_are_ignored_and_the_last_message_of_the_user_is_the_ques
     )
     plain = _create(client, model="demo/shrag", messages=ASKED)
     assert answer.choices[0].message.content == plain.choices[0].message.content
+
+
+def test_a_follow_up_question_is_read_after_the_turns_before_it_and_the_text_says_how(client: openai.OpenAI) -> None:
+    messages = [
+        {"role": "user", "content": "How much does milk yield fall in dairy cows under heat stress?"},
+        {"role": "assistant", "content": "By 14.9%."},
+        {"role": "user", "content": "And what about their conception rate?"},
+    ]
+    answer = _create(client, model="demo/shrag", messages=messages)
+    text = answer.choices[0].message.content
+    assert text.startswith(
+        "> Read after the questions before it as: And what about their conception rate? milk yield fall dairy cows "
+        "heat stress\n\n## "
+    )
+    assert answer.shrag["hits"][0]["docid"] == "DEMO-AGR-008"
+    mark = answer.choices[0].message.annotations[0].url_citation
+    assert text[mark.start_index : mark.end_index] == "[1]"
+    stream = _create(client, model="demo/shrag", messages=messages, stream=True)
+    assert "".join(chunk.choices[0].delta.content or "" for chunk in stream) == text
+
+
+TASK = """### Task:
+Generate a concise title summarizing the chat history.
+### Output:
+JSON format: { "title": "your concise title here" }
+### Chat History:
+<chat_history>
+USER: 재택근무를 많이 할수록 갈등이 커지는가?
+ASSISTANT: 그렇다.
+</chat_history>"""
+
+
+def test_a_task_of_the_client_itself_gets_its_plainest_reply_and_nothing_is_searched(client: openai.OpenAI) -> None:
+    messages = [{"role": "user", "content": TASK}]
+    answer = _create(client, model="demo/shrag", messages=messages)
+    assert json.loads(answer.choices[0].message.content) == {"title": "재택근무를 많이 할수록 갈등이 커지는가"}
+    assert not hasattr(answer, "shrag")
+    (chunk,) = _create(client, model="demo/shrag", messages=messages, stream=True)
+    assert chunk.choices[0].delta.content == answer.choices[0].message.content
+    assert chunk.choices[0].finish_reason == "stop"
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,75 @@
+"""Options of the commands that search: which records may be found."""
+
+from __future__ import annotations
+
+import functools
+import re
+from collections.abc import Callable
+from typing import Any, get_args
+
+import click
+
+from shrag.cli.output import echo
+from shrag.corpora.records import Language
+from shrag.indexing.record_filter import VALUE_FIELDS, FacetCounts, RecordFilter
+
+_YEARS = re.compile(r"(?P<first>\d{1,4})?(?P<dash>\s*[-–]\s*)?(?P<last>\d{1,4})?", re.ASCII)
+
+_OPTIONS = (
+    click.option("--year", metavar="YEARS", help="Only records of these years: 2015, 2015-2020, 2015- or -2020."),
+    click.option(
+        "--language", type=click.Choice(get_args(Language)), multiple=True, help="Only records in it; repeatable."
+    ),
+    click.option("--journal", multiple=True, metavar="NAME", help="Only records of this journal; repeatable."),
+    click.option("--type", multiple=True, metavar="TYPE", help="Only records of this type; repeatable."),
+    click.option(
+        "--author", multiple=True, metavar="NAME", help="Only records by this author, the whole name; repeatable."
+    ),
+)
+
+
+def filter_options(command: Callable[..., Any]) -> Callable[..., Any]:
+    """Add the options of a filter to a command, which gets their values as one ``record_filter: RecordFilter``."""
+
+    @functools.wraps(command)
+    def wrapped(*args: Any, **kwargs: Any) -> Any:  # noqa: ANN401 - any command's parameters
+        first, last = _read_years(kwargs.pop("year"))
+        values = {name: tuple(kwargs.pop(name)) for name in VALUE_FIELDS}
+        try:
+            record_filter = RecordFilter(first, last, **values)
+        except ValueError as error:
+            raise click.UsageError(str(error)) from None
+        return command(*args, record_filter=record_filter, **kwargs)
+
+    return functools.reduce(lambda decorated, option: option(decorated), reversed(_OPTIONS), wrapped)
+
+
+facets_option = click.option(
+    "--facets", is_flag=True, help="Also print how many hits there are by year, language, journal, type and author."
+)
+
+
+def print_facets(counts: FacetCounts) -> None:
+    """Print the counts over all hits, a line for each value."""
+    echo(f"{counts.total:,} hits")
+    undated = f", {counts.undated:,} without a year" if counts.undated else ""
+    for name, values in (("year", counts.year), *((field, counts.values(field)) for field in VALUE_FIELDS)):
+        if values:
+            echo(f"{name}{undated if name == 'year' else ''}:")
+            for each in values:
+                echo(f"{each.count:>9,}  {each.value}")
+
+
+def _read_years(given: str | None) -> tuple[int | None, int | None]:
+    """Return the first and the last year of a range; one year alone is both."""
+    if given is None:
+        return None, None
+    match = _YEARS.fullmatch(given.strip())
+    if (
+        match is None
+        or not (match["first"] or match["last"])
+        or (match["first"] and match["last"] and not match["dash"])
+    ):
+        raise click.UsageError(f"--year {given} is no range of years: write 2015, 2015-2020, 2015- or -2020.")
+    first, last = (int(match[name]) if match[name] else None for name in ("first", "last"))
+    return (first, last) if match["dash"] else (first, first)

@@ -1,0 +1,22 @@
+"""The demonstration corpus that comes with SHRAG."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import shrag.corpora
+from shrag.corpora.ingest.add import AdditionResult, add_corpus
+
+DEMO = "demo"
+"""Name of the demonstration corpus."""
+
+
+def add_demonstration(corpora: Path) -> AdditionResult:
+    """Add the demonstration corpus, 235 records of the project's own writing, to the folder of all corpora."""
+    records = Path(shrag.corpora.__path__[0], "demo", "records.jsonl")
+    return add_corpus(corpora, DEMO, "scienceon", [records])
+
+
+def is_added(corpora: Path) -> bool:
+    """Return whether there is a corpus of the demonstration's name."""
+    return (corpora / DEMO).exists()

@@ -1,0 +1,49 @@
+"""Completion of ``shrag`` and ``shrag-serve`` in shells, by click."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+
+import pytest
+
+pytestmark = pytest.mark.process
+
+_PROGRAMS = {
+    "shrag": ("from shrag.cli.main import main; main()", "_SHRAG_COMPLETE"),
+    "shrag-serve": ("from shrag.cli.commands.serve import main; main()", "_SHRAG_SERVE_COMPLETE"),
+}
+
+
+def _complete(program: str, instruction: str, **variables: str) -> str:
+    code, variable = _PROGRAMS[program]
+    done = subprocess.run(
+        [sys.executable, "-c", code],
+        capture_output=True, text=True, env={**os.environ, variable: instruction, **variables}, check=True,
+    )  # fmt: skip
+    return done.stdout
+
+
+@pytest.mark.parametrize("program", _PROGRAMS)
+@pytest.mark.parametrize("shell", ["zsh", "fish"])
+def test_the_script_for_a_shell_names_the_program(program: str, shell: str) -> None:
+    script = _complete(program, f"{shell}_source")
+    assert f"{_PROGRAMS[program][1]}={shell}_complete" in script
+    assert f" {program}" in script
+
+
+@pytest.mark.parametrize(
+    ("program", "words", "offered"),
+    [
+        ("shrag", "shrag se", ["search", "serve"]),
+        ("shrag", "shrag index ro", ["rollback"]),
+        ("shrag", "shrag search --ver", ["--verify"]),
+        ("shrag-serve", "shrag-serve --wor", ["--workers"]),
+        ("shrag-serve", "shrag-serve --verify qu", ["quick"]),
+    ],
+)
+def test_words_are_completed(program: str, words: str, offered: list[str]) -> None:
+    place = str(len(words.split()) - 1)
+    lines = _complete(program, "bash_complete", COMP_WORDS=words, COMP_CWORD=place).splitlines()
+    assert lines == [f"plain,{word}" for word in offered]
