@@ -56,7 +56,7 @@ test-wheel: $(VENV)/.dev $(LUCENE) ## build the wheel, install it into an empty 
 test-pyserini: .venv-pyserini/.done ## run the tests that use Pyserini's own classes (2.5 GB of packages)
 	.venv-pyserini/bin/python -m pytest -m pyserini tests/contracts/test_search_engine.py tests/indexing/lexical/test_pyserini_searcher.py
 
-test-clients: .venv-clients/.done ## run the tests that ask by LangChain and LlamaIndex (0.6 GB of packages)
+test-clients: .venv-clients/.done .venv-open-webui/.done ## run the tests that ask by LangChain, LlamaIndex and Open WebUI (3.5 GB of packages)
 	.venv-clients/bin/python -m pytest -m clients tests/clients
 
 mutants: $(VENV)/.dev ## try 300 small mistakes in the source and list those that no test finds, for hours (MUTANTS="--count 30")
@@ -112,7 +112,7 @@ $(VENV)/.lean: pyproject.toml constraints.txt
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "SHRAG needs Python 3.11 or newer, this is " + sys.version)'
 	@echo "Setting up $(VENV): about 400 MB of packages, a minute or two."
 	@$(PYTHON) -m venv $(VENV)
-	@$(PIP) install --quiet --constraint constraints.txt --editable '.[llm,lsa]'
+	@$(PIP) install --quiet --constraint constraints.txt --editable '.[llm,lsa,evaluation]'
 	@touch $@
 
 # So that commands in a checkout find its var too, whatever the working folder in it.
@@ -169,7 +169,13 @@ setup-vllm: .venv-vllm-gpu/.done ## install vLLM for NVIDIA GPUs, for `[llm] com
 .venv-clients/.done: requirements/clients.txt pyproject.toml constraints.txt
 	@echo "Setting up .venv-clients: 0.6 GB of packages, a minute."
 	@$(MAKE) --no-print-directory VENV=.venv-clients .venv-clients/.lean
-	@.venv-clients/bin/python -m pip --disable-pip-version-check install --quiet --constraint constraints.txt --requirement $< hypothesis pytest pytest-xdist
+	@.venv-clients/bin/python -m pip --disable-pip-version-check install --quiet --constraint constraints.txt --requirement $< httpx2 hypothesis pytest pytest-xdist
+	@touch $@
+
+.venv-open-webui/.done: requirements/open-webui.txt
+	@echo "Setting up .venv-open-webui: 2.9 GB of packages, some minutes."
+	@$(PYTHON) -m venv .venv-open-webui
+	@.venv-open-webui/bin/python -m pip --disable-pip-version-check install --quiet --requirement $<
 	@touch $@
 
 # An environment of its own: FAISS for a GPU and FAISS for processors, which tests use, overwrite each other.

@@ -31,6 +31,7 @@ from shrag.serving.events import (
     Truncated,
 )
 from shrag.serving.notebook import answer_html, ranking_html
+from shrag.serving.references.formats import ReferenceFormat, write_references
 from shrag.serving.request import Question, Request
 
 if TYPE_CHECKING:
@@ -90,6 +91,10 @@ class SearchResult:
 
         rows = [{"rank": each.rank, "score": each.score, **_to_dict(each.record)} for each in self]
         return pd.DataFrame(rows, columns=["rank", "score", *Record.__dataclass_fields__])
+
+    def references(self, form: ReferenceFormat) -> str:
+        """Return the references of the records as the text of a file: ``bibtex``, ``ris``, ``csl`` or ``csv``."""
+        return write_references([each.record for each in self], form)
 
     def _repr_html_(self) -> str:
         """Return the records as a table, for notebooks."""

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import get_args
+
 import click
 
 from shrag.cli.options.filter import facets_option, filter_options, print_facets
@@ -11,6 +13,7 @@ from shrag.cli.settings import Home
 from shrag.indexing.record_filter import RecordFilter
 from shrag.serving.answering.formats import REASONS
 from shrag.serving.events import Ranking
+from shrag.serving.references.formats import ReferenceFormat
 from shrag.serving.request import DEFAULT_K, LARGEST_K
 
 
@@ -24,6 +27,12 @@ from shrag.serving.request import DEFAULT_K, LARGEST_K
 @filter_options
 @facets_option
 @set_option
+@click.option(
+    "--export",
+    "form",
+    type=click.Choice(get_args(ReferenceFormat)),
+    help="Print the records as references: BibTeX, RIS, CSL-JSON or CSV.",
+)
 @json_option
 @click.pass_obj
 def command(
@@ -32,6 +41,7 @@ def command(
     question: str,
     k: int,
     settings: tuple[str, ...],
+    form: ReferenceFormat | None,
     as_json: bool,
     options: SearchOptions,
     record_filter: RecordFilter,
@@ -46,6 +56,9 @@ def command(
         question, k=k, strategy=options.strategy, keyword_order=options.keyword_order, settings=search_settings,
         record_filter=record_filter, facets=facets,
     )  # fmt: skip
+    if form is not None:
+        echo(result.references(form).rstrip("\n"))
+        return
     if as_json:
         print_json_records(result.ranking)
         if result.facets is not None:

@@ -14,12 +14,16 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, Literal, TypeAlias
 
-import ir_measures
-from ir_measures import measures, providers
-
 from shrag.corpora.records import Qrel
 from shrag.evaluation.errors import EvaluationError
 from shrag.evaluation.measures.trec_run import trec_ranking
+from shrag.indexing.errors import DependencyMissing
+
+try:
+    import ir_measures
+    from ir_measures import measures, providers
+except ImportError as error:
+    raise DependencyMissing(f"Measures need ir-measures ({error}): run `pip install 'shrag[evaluation]'`.") from error
 
 Level = Literal["document", "article"]
 

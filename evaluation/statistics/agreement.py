@@ -15,6 +15,7 @@ import numpy as np
 from shrag.evaluation.errors import EvaluationError
 from shrag.evaluation.statistics.annotations import Annotations
 from shrag.evaluation.statistics.intervals import Interval, check_level, item_interval
+from shrag.evaluation.statistics.scipy_stats import load_stats
 
 
 class Correlation(NamedTuple):
@@ -52,7 +53,7 @@ def kendall(a: Sequence[float], b: Sequence[float], *, level: float = 0.95) -> C
 def _correlate(
     name: str, a: Sequence[float], b: Sequence[float], level: float, variance: Callable[[int, float], float]
 ) -> Correlation | None:
-    from scipy import stats
+    stats = load_stats()
 
     check_level(level)
     x, y = np.asarray(a, dtype=np.float64), np.asarray(b, dtype=np.float64)

@@ -11,6 +11,7 @@ import numpy.typing as npt
 from shrag.evaluation.errors import EvaluationError
 from shrag.evaluation.measures.judge_run import TopicScores, means
 from shrag.evaluation.statistics.intervals import Interval, bootstrap_interval, mean_interval
+from shrag.evaluation.statistics.scipy_stats import load_stats
 
 _BLOCK = 2**20
 """Signs drawn at once: memory stays small with thousands of topics."""
@@ -31,7 +32,7 @@ def paired_randomisation(a: Sequence[float], b: Sequence[float], *, seed: int = 
 
     Raises :class:`EvaluationError` where the lengths differ, a value is not finite, or ``samples`` is less than 1.
     """
-    from scipy import stats
+    stats = load_stats()
 
     if len(a) != len(b):
         raise EvaluationError(f"A paired test needs as many values on each side, got {len(a)} and {len(b)}.")

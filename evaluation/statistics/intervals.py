@@ -9,6 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from shrag.evaluation.errors import EvaluationError
+from shrag.evaluation.statistics.scipy_stats import load_stats
 
 _BLOCK = 2**20
 """Numbers drawn at once: memory stays small with thousands of topics."""
@@ -43,7 +44,7 @@ def bootstrap_interval(
 
     Raises :class:`EvaluationError` for no value, one that is not finite, and ``samples`` or ``level`` out of range.
     """
-    from scipy import stats
+    stats = load_stats()
 
     given = np.sort(_checked(values))
     check_level(level)
@@ -122,7 +123,7 @@ def wilson_interval(successes: int, trials: int, *, level: float = 0.95) -> Inte
     Brown, Cai and DasGupta (Interval Estimation for a Binomial Proportion, 2001) recommend it for few trials. Raises
     :class:`EvaluationError` where there is no trial, or ``successes`` is not between 0 and ``trials``.
     """
-    from scipy import stats
+    stats = load_stats()
 
     if not 0 <= successes <= trials or trials < 1:
         raise EvaluationError(f"{successes} of {trials} is no share: count successes among one trial or more.")

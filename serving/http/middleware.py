@@ -140,8 +140,10 @@ class RequestGuardMiddleware:
         headers: _Headers = dict(reversed(scope["headers"]))  # of a header sent twice, the first one counts
         if sum(name == b"host" for name, _ in scope["headers"]) > 1:  # RFC 9112, 3.2
             return PlainTextResponse("A request has one Host header: send one.\n", status_code=400)
-        if _host_of(headers.get(b"host", b"").decode("latin-1")) not in self._hosts:
-            return PlainTextResponse("This server does not go by that host name.\n", status_code=400)
+        host = _host_of(headers.get(b"host", b"").decode("latin-1"))
+        if host not in self._hosts:
+            hint = f" {host}: start it with --allow-host {host}, or ask under its own name." if host else " given."
+            return PlainTextResponse(f"This server does not answer under the host name{hint}\n", status_code=400)
         problem = _check_size(scope) or self._check_origin(scope, headers) or _check_body(headers)
         return problem_response(scope["path"], problem) if problem is not None else None
 

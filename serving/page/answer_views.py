@@ -11,7 +11,6 @@ from shrag.corpora.records import Record
 from shrag.indexing.analysis.analyzer import Analyzer
 from shrag.serving.answering.formats import CONFIDENCE_LEVELS, FALLBACKS, HEADINGS, ISSUES, REASONS, answer_text
 from shrag.serving.events import Answer, AnswerPart, Citation, RankedRecord, Section, Sentence
-from shrag.serving.page.citation_export import reference_line
 from shrag.serving.page.request import PageRequest
 from shrag.serving.page.snippets import (
     LONGEST_NAME,
@@ -23,6 +22,7 @@ from shrag.serving.page.snippets import (
 )
 from shrag.serving.page.state import PageState, answer_language
 from shrag.serving.page.views import SHOWN_AUTHORS
+from shrag.serving.references.fields import reference_line
 from shrag.serving.request import AnswerLanguage
 
 _SHOWN_UNCOVERED = 8

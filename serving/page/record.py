@@ -14,6 +14,7 @@ from shrag.serving.page.rendering import render, render_full_page
 from shrag.serving.page.request import PageRequest
 from shrag.serving.page.snippets import LONGEST_NAME, LONGEST_TITLE, PART, join_names, mark_matches, shorten
 from shrag.serving.page.state import content_terms
+from shrag.serving.references.highwire import highwire_tags
 from shrag.serving.request import parse_question
 
 _SHOWN_AUTHORS = 100
@@ -72,6 +73,7 @@ def _record_view(engine: Engine, request: PageRequest, record: Record, part: int
         "type": shorten(record.type, LONGEST_NAME),
         "other": [(shorten(name, LONGEST_NAME), shorten(value, LONGEST_TITLE)) for name, value in record.other],
         "kind": kind_of(record),
+        "metadata": highwire_tags(record),
         "keywords": [shorten(keyword, LONGEST_NAME) for keyword in record.keywords[:_SHOWN_KEYWORDS]],
         "link": shorten(record.link, _SHOWN_LINK),
         "complete": record.complete,

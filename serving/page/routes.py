@@ -20,11 +20,11 @@ from shrag.serving.http.endpoint import Operation
 from shrag.serving.http.logging import log_failure
 from shrag.serving.http.sessions import COOKIE
 from shrag.serving.http.sse import SSEResponse, stream_events
-from shrag.serving.page.citation_export import REFERENCE_FILES, ReferenceFormat, write_references
 from shrag.serving.page.record import render_record, render_text
 from shrag.serving.page.rendering import render_page, render_problem
 from shrag.serving.page.request import PARAMETERS, PageRequest, parse_page_request
 from shrag.serving.page.stream import page_events
+from shrag.serving.references.formats import REFERENCE_FILES, ReferenceFormat, write_references
 from shrag.serving.request import parse_request
 from shrag.serving.runtime.admission import AdmissionQueue
 

@@ -65,7 +65,7 @@ LAYERS: dict[str, tuple[str, ...]] = {
     ),
     "serving": (
         "events errors concurrency event_run", "search_settings", "request", "answer_cache", "strategy", "llm",
-        "retrieval", "answering", "notebook", "results", "strategies", "engine", "runtime", "http", "api",
+        "retrieval", "answering", "references", "notebook", "results", "strategies", "engine", "runtime", "http", "api",
         "agents page", "app", "serve",
     ),
 }  # fmt: skip

@@ -10,6 +10,7 @@ import pytest
 
 from shrag.cli.main import run
 from shrag.corpora.ingest.demonstration import add_demonstration
+from tests.conftest import DEMO
 
 
 @pytest.mark.parametrize(
@@ -17,6 +18,7 @@ from shrag.corpora.ingest.demonstration import add_demonstration
     [
         ("openai", ["ask", "demo", "그래핀"], "llm"),
         ("httpx2", ["search", "demo", "그래핀"], "llm"),
+        ("ir_measures", ["evaluate", "--qrels", str(DEMO / "qrels.txt"), "--run", "a.run"], "evaluation"),
         ("sklearn", ["index", "demo", "--encoder", "lsa"], "lsa"),
         ("threadpoolctl", ["index", "demo", "--encoder", "lsa"], "lsa"),
     ],
@@ -32,8 +34,10 @@ def test_a_missing_extra_is_named_with_the_command_that_adds_it(
     add_demonstration(own_home / "corpora")
     if extra == "llm":
         monkeypatch.setenv("SHRAG_LLM_URL", "http://127.0.0.1:9/v1")
-    for module in ("client", "http_client", "endpoint_probe"):
-        monkeypatch.delitem(sys.modules, f"shrag.models.chat.{module}", raising=False)
+    for module in ("chat.client", "chat.http_client", "chat.endpoint_probe"):
+        monkeypatch.delitem(sys.modules, f"shrag.models.{module}", raising=False)
+    monkeypatch.delitem(sys.modules, "shrag.evaluation.measures.providers", raising=False)
+    Path("a.run").write_text("q Q0 d 1 1.0 a\n")
     monkeypatch.setitem(sys.modules, package, None)
     assert run(list(arguments)) == 6
     (line,) = capsys.readouterr().err.splitlines()

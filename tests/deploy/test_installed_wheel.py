@@ -51,10 +51,9 @@ def test_the_wheel_alone_indexes_asks_and_serves(wheel: Path, tmp_path: Path) ->
     venv, work, environment = tmp_path / "venv", tmp_path / "work", _environment()
     work.mkdir()
     _run(sys.executable, "-m", "venv", venv)
-    empty = _mebibytes(venv)
     _run(venv / "bin" / "python", "-m", "pip", "install", "--quiet", wheel, env=environment)
     assert wheel.stat().st_size < 10 * 2**20
-    assert _mebibytes(venv) - empty < _MOST_MIB
+    assert _mebibytes(venv) < _MOST_MIB
 
     def shrag(*arguments: object) -> str:
         return _run(venv / "bin" / "shrag", *arguments, cwd=work, env=environment)
@@ -77,7 +76,7 @@ def _serve_and_ask(venv: Path, work: Path, environment: Mapping[str, str], log: 
         while "Ctrl-C stops" not in log.read_text():
             assert server.poll() is None, log.read_text()
             time.sleep(0.1)
-        address = log.read_text().partition(" at ")[2].split()[0]
+        address = log.read_text().partition(" at ")[2].split()[0].rstrip("/")
         body = json.dumps({"question": _QUESTION}).encode()
         request = Request(f"{address}/v1/ask", body, {"content-type": "application/json"})
         with urlopen(request, timeout=120) as response:

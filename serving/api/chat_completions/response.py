@@ -118,7 +118,9 @@ class ChatCompletion:
             first = self._chunk(Delta(role="assistant", content=""), usage=usage)
             first.shrag = replace(self._fields, hits=self._hits, confidence=self._confidence)
             yield first
-        elif added:
+            if self._text.text:  # how a follow-up question was read, which comes before the ranking
+                yield self._chunk(Delta(content=self._text.text), usage=usage)
+        elif added and not isinstance(event, FollowUp):
             yield self._chunk(Delta(content=added), usage=usage)
 
     def _last(self, *, include_usage: bool) -> Iterable[ChatChunk]:

@@ -3,9 +3,18 @@ from __future__ import annotations
 import random
 from pathlib import Path
 
+import numpy as np
 import pytest
+from numpy.typing import NDArray
+from scipy.optimize import minimize
 
-from shrag.indexing.lexical.calibration import ConfidenceCalibration, calibrate, fit_calibration, read_calibration
+from shrag.indexing.lexical.calibration import (
+    ConfidenceCalibration,
+    _fit_weights,
+    calibrate,
+    fit_calibration,
+    read_calibration,
+)
 from shrag.indexing.lexical.calibration import write_calibration as write
 from shrag.indexing.lexical.evidence import NO_EVIDENCE, Evidence
 from shrag.indexing.lexical.searcher import LuceneSearcher
@@ -60,3 +69,20 @@ def test_an_index_is_calibrated_alike_each_time(demo: Engine) -> None:
     again = calibrate(index.searcher, index.manifest.bm25, index.analyzer, index.glossary)
     assert again is not None
     assert again == index.calibration
+
+
+@pytest.mark.parametrize("distance", [0.0, 1.0, 10.0])
+def test_the_weights_are_those_of_the_least_loss_that_scipy_finds(distance: float) -> None:
+    drawn = np.random.default_rng(0)
+    answered, unanswered = drawn.normal(size=(900, 4)) + distance, drawn.normal(size=(180, 4)) * [1, 2, 3, 4]
+    features = np.concatenate([answered, unanswered])
+    spread = features.std(axis=0) + 1e-9
+    inputs = np.column_stack([np.ones(len(features)), (features - features.mean(axis=0)) / spread])
+    signs = np.repeat([1.0, -1.0], [900, 180])
+    halves = np.repeat([0.5 / 900, 0.5 / 180], [900, 180])
+
+    def loss(beta: NDArray[np.float64]) -> float:
+        return float(halves @ np.logaddexp(0, -signs * (inputs @ beta)) + 0.01 * (beta[1:] @ beta[1:]))
+
+    found = minimize(loss, np.zeros(5), method="BFGS", options={"gtol": 1e-6}).x[1:] / spread
+    assert _fit_weights(answered, unanswered) == pytest.approx(list(found), rel=1e-3, abs=1e-5)

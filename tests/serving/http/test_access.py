@@ -136,9 +136,14 @@ def test_requests_without_a_key_do_not_count_as_wrong_ones(client: TestClient) -
     assert client.get("/v1/indexes", headers=BEARER).status_code == 200
 
 
-def test_a_foreign_host_is_told_nothing_even_with_the_key(client: TestClient) -> None:
-    response = client.get("/v1/indexes", headers=BEARER | {"host": "evil.example"})
-    assert (response.status_code, response.text) == (400, "This server does not go by that host name.\n")
+def test_a_foreign_host_is_told_the_flag_that_allows_it_and_nothing_else_even_with_the_key(client: TestClient) -> None:
+    response = client.get("/v1/indexes", headers=BEARER | {"host": "host.docker.internal:8080"})
+    host = "host.docker.internal"
+    told = f"This server does not answer under the host name {host}: start it with --allow-host {host}, or ask under "
+    assert (response.status_code, response.text) == (400, f"{told}its own name.\n")
+    assert response.headers["content-type"] == "text/plain; charset=utf-8"
+    response = client.get("/v1/indexes", headers=BEARER | {"host": "<b>x</b>"})
+    assert (response.status_code, response.text) == (400, "This server does not answer under the host name given.\n")
 
 
 def test_without_a_key_there_is_nothing_to_sign_in_to(demo: Engine) -> None:

@@ -7,8 +7,8 @@ from dataclasses import replace
 import pytest
 
 from shrag.corpora.records import Record
-from shrag.serving.page.citation_export import write_references
 from shrag.serving.page.facets import YearBar, facets_of, kind_of, year_bars
+from shrag.serving.references.formats import write_references
 
 # Written out, so that a change of the module's own is noticed.
 MOST_BARS = 12

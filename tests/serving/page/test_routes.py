@@ -45,6 +45,19 @@ def test_references_are_files_of_the_records_named(client: TestClient) -> None:
     ris = client.get("/references", params=named | {"format": "ris"})
     assert ris.headers["content-disposition"] == 'attachment; filename="shrag.ris"'
     assert ris.text.count("ER  - ") == 2
+    csl = client.get("/references", params=named | {"format": "csl"})
+    assert csl.headers["content-type"] == "application/vnd.citationstyles.csl+json; charset=utf-8"
+    assert [item["id"] for item in csl.json()] == ["DEMO-SOC-012", "DEMO-AI-005"]
+    table = client.get("/references", params=named | {"format": "csv"})
+    assert table.headers["content-disposition"] == 'attachment; filename="shrag.csv"'
+    assert len(table.text.splitlines()) == 3
+
+
+def test_the_page_of_a_record_has_the_tags_that_zotero_reads(client: TestClient) -> None:
+    html = client.get("/record", params={"docid": "DEMO-SOC-012"}).text
+    assert html.count('<meta name="citation_author"') == 2
+    assert '<meta name="citation_publication_date" content="2024">' in html
+    assert "citation_title" not in client.get("/").text
 
 
 @pytest.mark.parametrize(

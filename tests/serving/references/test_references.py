@@ -1,5 +1,8 @@
 from __future__ import annotations
 
+import csv
+import io
+import json
 import re
 from dataclasses import replace
 
@@ -8,7 +11,10 @@ from hypothesis import strategies as st
 from pylatexenc.latex2text import LatexNodes2Text
 
 from shrag.corpora.records import Record
-from shrag.serving.page.citation_export import escape_tex, reference_line, write_references
+from shrag.serving.references.bibtex import escape_tex
+from shrag.serving.references.fields import reference_line
+from shrag.serving.references.formats import write_references
+from shrag.serving.references.highwire import highwire_tags
 
 KOREAN = Record(
     "NART#12;3",
@@ -47,6 +53,79 @@ def test_a_record_as_ris_has_a_line_for_each_field() -> None:
         "UR  - http://x.y/a_b?c=1&d=~e\nAB  - 초록이다.\nKW  - 재택근무\nKW  - a,b\nLA  - ko\nID  - NART#12;3\n"
         "ER  - \n\n"
     )
+
+
+FULL = replace(
+    KOREAN,
+    title="=HYPERLINK(1)",
+    volume="12",
+    issue="3",
+    pages="45–67",
+    doi="10.5555/a_b",
+    type="paper-conference",
+)
+
+
+def test_volume_issue_pages_doi_and_type_are_exported() -> None:
+    bibtex, ris = write_references([FULL], "bibtex"), write_references([FULL], "ris")
+    assert bibtex.startswith("@inproceedings{NART-12-3,\n")
+    for line in (
+        "booktitle = {일과 삶 연구}",
+        "volume = {12}",
+        "number = {3}",
+        "pages = {45--67}",
+        "doi = {10.5555/a\\_b}",
+    ):
+        assert f"  {line},\n" in bibtex
+    assert ris.startswith("TY  - CONF\n")
+    assert "VL  - 12\nIS  - 3\nSP  - 45\nEP  - 67\n" in ris
+    assert "DO  - 10.5555/a_b\n" in ris
+
+
+def test_csl_has_names_in_parts_where_a_comma_divides_them() -> None:
+    (item, bare) = json.loads(write_references([FULL, Record("문서", "", "text", "und", complete=False)], "csl"))
+    assert item == {
+        "id": "NART#12;3",
+        "type": "paper-conference",
+        "title": "=HYPERLINK(1)",
+        "container-title": "일과 삶 연구",
+        "publisher": "한국학회",
+        "volume": "12",
+        "issue": "3",
+        "page": "45–67",
+        "DOI": "10.5555/a_b",
+        "URL": "http://x.y/a_b?c=1&d=~e",
+        "abstract": "초록이다.",
+        "language": "ko",
+        "keyword": "재택근무, a,b",
+        "author": [{"literal": "피서윤"}, {"family": "Ferrand", "given": "Maddox"}, {"literal": "Sand and Sons"}],
+        "issued": {"date-parts": [[2024]]},
+    }
+    assert bare == {"id": "문서", "type": "document", "title": "문서", "abstract": "text"}
+    assert json.loads(write_references([], "csl")) == []
+
+
+def test_a_table_opens_in_a_spreadsheet_and_no_value_is_a_formula() -> None:
+    text = write_references([FULL, replace(FULL, title="+1", journal='a "b",\nc', year=None)], "csv")
+    assert text.startswith("\ufeffdocid,title,")
+    rows = list(csv.DictReader(io.StringIO(text.removeprefix("\ufeff"), newline="")))
+    assert [row["title"] for row in rows] == ["'=HYPERLINK(1)", "'+1"]
+    assert rows[0]["authors"] == "피서윤; Ferrand, Maddox; Sand and Sons"
+    assert (rows[1]["journal"], rows[1]["year"]) == ('a "b", c', "")
+    assert rows[0]["text"] == "초록이다."
+
+
+def test_the_tags_of_a_page_have_a_line_for_each_author_and_none_that_is_empty() -> None:
+    tags = highwire_tags(FULL)
+    assert [value for name, value in tags if name == "citation_author"] == list(FULL.authors)
+    named = dict(tags)
+    assert (named["citation_conference_title"], named["citation_firstpage"], named["citation_lastpage"]) == (
+        "일과 삶 연구",
+        "45",
+        "67",
+    )
+    assert named["citation_doi"] == "10.5555/a_b"
+    assert highwire_tags(Record("문서", "", "", "und", complete=False)) == [("citation_title", "문서")]
 
 
 def test_what_a_record_does_not_have_is_left_out() -> None:

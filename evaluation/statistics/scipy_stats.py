@@ -1,0 +1,18 @@
+"""SciPy's statistics, which the extra ``evaluation`` installs."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from shrag.indexing.errors import DependencyMissing
+
+
+def load_stats() -> Any:  # noqa: ANN401  (a module without types)
+    """Import and return ``scipy.stats``; raises :class:`DependencyMissing` with the command to install it."""
+    try:
+        from scipy import stats
+    except ImportError as error:
+        raise DependencyMissing(
+            f"Intervals, tests and correlations need SciPy ({error}): run `pip install 'shrag[evaluation]'`."
+        ) from error
+    return stats

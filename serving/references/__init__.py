@@ -1,0 +1,1 @@
+"""References of records: BibTeX, RIS, CSL-JSON, tables and plain text."""

@@ -1,0 +1,52 @@
+"""Fields of a reference: types of documents, pages, values on one line."""
+
+from __future__ import annotations
+
+import unicodedata
+from typing import NamedTuple
+
+from shrag.corpora.records import Record
+
+
+class DocumentType(NamedTuple):
+    """The names of a type of documents in CSL, BibTeX and RIS."""
+
+    csl: str
+    bibtex: str
+    ris: str
+
+
+_TYPES = {
+    each.csl: each
+    for each in (
+        DocumentType("article-journal", "article", "JOUR"),
+        DocumentType("paper-conference", "inproceedings", "CONF"),
+        DocumentType("book", "book", "BOOK"),
+        DocumentType("chapter", "incollection", "CHAP"),
+        DocumentType("thesis", "phdthesis", "THES"),
+        DocumentType("report", "techreport", "RPRT"),
+        DocumentType("patent", "misc", "PAT"),
+        DocumentType("dataset", "misc", "DATA"),
+    )
+}
+_OTHER = DocumentType("document", "misc", "GEN")
+
+
+def document_type(record: Record) -> DocumentType:
+    """Return the type of ``record``: of an unknown one an article where it names a journal, else a document."""
+    return _TYPES.get(record.type) or (_TYPES["article-journal"] if record.journal else _OTHER)
+
+
+def one_line(text: str) -> str:
+    """Return ``text`` on one line without control and (invisible) format characters."""
+    spaced = "".join(" " if unicodedata.category(sign) in ("Cc", "Zl", "Zp") else sign for sign in text)
+    return " ".join("".join(sign for sign in spaced if unicodedata.category(sign) not in ("Cf", "Cs")).split())
+
+
+def reference_line(record: Record) -> str:
+    """Return ``Authors (year). Title. Journal. docid`` without the fields that are empty."""
+    authors = ", ".join(one_line(author) for author in record.authors)
+    year = f"({record.year})" if record.year is not None else ""
+    about = (one_line(record.title), one_line(record.journal), one_line(record.docid))
+    parts = [" ".join(filter(None, (authors, year))), *about]
+    return ". ".join(part.rstrip(".") for part in parts if part)

@@ -1,0 +1,49 @@
+"""RIS entries of records, with the tags as Zotero and EndNote read them."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator
+
+from shrag.corpora.records import Record
+from shrag.serving.references.fields import document_type, one_line
+
+_PAGES = re.compile(r"(\S+?)\s*[-–—~]+\s*(\S+)")
+
+
+def ris_entries(records: Iterable[Record]) -> Iterator[str]:
+    """Yield an entry for each record; each field is on one line, so that no value can begin another field."""
+    return map(_entry, records)
+
+
+def page_range(pages: str) -> tuple[str, str]:
+    """Return the first and the last page, empty where there is none.
+
+    >>> page_range("12-34"), page_range("e17"), page_range("")
+    (('12', '34'), ('e17', ''), ('', ''))
+    """
+    both = _PAGES.fullmatch(pages.strip())
+    return (both[1], both[2]) if both else (pages.strip(), "")
+
+
+def _entry(record: Record) -> str:
+    first, last = page_range(record.pages)
+    fields: list[tuple[str, str]] = [("TY", document_type(record).ris)]
+    fields += [("AU", author) for author in record.authors]
+    fields += [
+        ("TI", record.title or record.docid),
+        ("JO", record.journal),
+        ("PY", str(record.year) if record.year is not None else ""),
+        ("VL", record.volume),
+        ("IS", record.issue),
+        ("SP", first),
+        ("EP", last),
+        ("PB", record.publisher),
+        ("DO", record.doi),
+        ("UR", record.link),
+        ("AB", record.text),
+    ]
+    fields += [("KW", keyword) for keyword in record.keywords]
+    fields += [("LA", record.language if record.language != "und" else ""), ("ID", record.docid)]
+    lines = [f"{tag}  - {value}" for tag, text in fields if (value := one_line(text))]
+    return "\n".join([*lines, "ER  - ", ""])
