@@ -2,7 +2,8 @@
 
     import shrag
 
-    shrag.index("demo")
+    shrag.add("lib", "catalogue.xlsx", columns={"id": "관리번호"})
+    shrag.index("lib")
     with shrag.open("demo") as engine:
         for ranked in engine.search("그래핀은 전자파를 얼마나 차단하는가?"):
             print(ranked.rank, ranked.record.title)
@@ -14,11 +15,12 @@ What a command can do, a call can do (``docs/python.md``).
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from shrag.corpora.ingest.add import AdditionResult
     from shrag.evaluation.questions.batch import WrittenRun
     from shrag.evaluation.run_evaluation import RunEvaluation
     from shrag.indexing.record_filter import RecordFilter
@@ -28,7 +30,7 @@ if TYPE_CHECKING:
     from shrag.models.language_model import LanguageModel
     from shrag.serving.engine import Engine
 
-__all__ = ["__version__", "evaluate", "index", "open", "run"]
+__all__ = ["__version__", "add", "evaluate", "index", "open", "run"]
 
 if TYPE_CHECKING:
     __version__: str
@@ -41,6 +43,47 @@ else:
 
             return version("shrag")
         raise AttributeError(f"module 'shrag' has no attribute {name!r}")
+
+
+def add(
+    name: str,
+    paths: str | os.PathLike[str] | Sequence[str | os.PathLike[str]],
+    home: str | os.PathLike[str] | None = None,
+    *,
+    format: str | None = None,
+    columns: Mapping[str, str] | None = None,
+    max_rejects: int = 0,
+    replace: bool = False,
+) -> AdditionResult:
+    """Read files into the corpus of that name, which need not exist, and return what was added and rejected.
+
+    Every other option is that of :func:`shrag.corpora.ingest.add.add_corpus`.
+
+    Args:
+        name: The corpus's name.
+        paths: A file or folder, or several.
+        home: The data folder, as for :func:`open`.
+        format: The format of the files, None to find that of each.
+        columns: Field → column of a table or key of a JSON object, as ``{"id": "관리번호"}``; others by their names.
+        max_rejects: Most lines that may be rejected.
+        replace: The files are the whole corpus: what is not in them is deleted.
+
+    Raises:
+        CorpusError: A file cannot be read, or too many lines are no records; the corpus stays as it was.
+    """
+    from shrag.corpora.formats.columns import parse_columns
+    from shrag.corpora.ingest.add import add_corpus
+
+    given = [paths] if isinstance(paths, (str, os.PathLike)) else paths
+    return add_corpus(
+        _home(home) / "corpora",
+        name,
+        format,
+        [Path(path) for path in given],
+        columns=parse_columns([f"{field}={column}" for field, column in (columns or {}).items()]),
+        max_rejects=max_rejects,
+        replace=replace,
+    )
 
 
 def index(

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 import shrag
+from shrag.corpora.errors import CorpusError
 from shrag.indexing.errors import IndexMissing
 from shrag.models.language_model import Completion, Message
 from shrag.serving.engine import Engine
@@ -37,6 +38,20 @@ def test_the_version_is_that_of_the_package() -> None:
     assert f'version = "{shrag.__version__}"' in (ROOT / "pyproject.toml").read_text()
     with pytest.raises(AttributeError, match="no attribute 'versoin'"):
         shrag.versoin  # type: ignore[attr-defined]  # noqa: B018
+
+
+def test_a_table_is_added_indexed_and_asked_by_calls(tmp_path: Path) -> None:
+    table = tmp_path / "catalogue.csv"
+    lines = [f"K-{n},표본 논문 {n},측정 방법 {n}에 관한 초록이다. 결과를 표로 제시하였다." for n in range(20)]
+    lines.append("K-99,벼의 수확량 예측,위성 영상으로 벼의 수확량을 예측하였다. 오차는 4.1%였다.")
+    table.write_text("\n".join(["관리번호,논문 제목,요약문", *lines]), encoding="cp949")
+    added = shrag.add("lib", table, tmp_path, columns={"id": "관리번호", "title": "논문 제목", "text": "요약문"})
+    assert added.manifest.records == 21
+    assert shrag.index("lib", tmp_path).records == 21
+    with shrag.open("lib", home=tmp_path) as engine:
+        assert engine.search("벼 수확량은 어떻게 예측하는가?")[0].record.docid == "K-99"
+    with pytest.raises(CorpusError, match="name"):
+        shrag.add("lib", table, tmp_path, columns={"name": "관리번호"})
 
 
 def test_an_index_is_built_run_and_evaluated_by_calls(demo_home: Path, tmp_path: Path) -> None:
