@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -26,6 +27,27 @@ class Verbosity(Enum):
 
 verbosity: ContextVar[Verbosity] = ContextVar("verbosity", default=Verbosity.NORMAL)
 """Set for one command line by ``-q`` and ``-v``."""
+
+
+yes_option = click.option("--yes", is_flag=True, help="Delete without a question.")
+
+
+def ask_before_deleting(what: str, *, yes: bool) -> None:
+    """Say what is deleted, and ask on a terminal unless ``yes``.
+
+    Raises:
+        click.Abort: The answer is no.
+        click.UsageError: There is no terminal to ask on, and ``yes`` is false.
+    """
+    if yes:
+        echo(f"{what}.", err=True)
+        return
+    echo_error(f"{what}.")
+    if not sys.stdin.isatty():
+        raise click.UsageError("There is no terminal to ask on, and nothing was deleted: add --yes to delete.")
+    if not click.confirm("Delete?", err=True):
+        echo_error("Nothing was deleted.")
+        raise click.Abort
 
 
 def echo(text: object, *, err: bool = False, nl: bool = True) -> None:

@@ -10,7 +10,7 @@ import resource
 import shutil
 import sqlite3
 from collections.abc import Iterable, Iterator, Mapping
-from contextlib import contextmanager, suppress
+from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 
 from shrag.corpora.errors import CorpusError
@@ -34,6 +34,10 @@ MACHINE_ERRORS: Mapping[int | None, str] = {
     errno.ESTALE: "its network file system was lost, mount it again",
 }
 """Errors of the system that are not due to a path, with the way out."""
+
+
+LOCK_FILE = ".lock"
+"""The file of a folder whose lock its writer holds."""
 
 
 class FolderBusy(Exception):
@@ -128,17 +132,28 @@ def lock_folder(folder: Path) -> Iterator[None]:
 
     The lock (``flock``) ends with the process, so a killed writer leaves nothing to clean up.
     """
-    folder.mkdir(parents=True, exist_ok=True)
-    with (folder / ".lock").open("a+") as stream:
-        try:
-            fcntl.flock(stream, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            stream.seek(0)
-            raise FolderBusy(folder, stream.read().strip()) from None
+    with ExitStack() as stack:
+        while True:
+            folder.mkdir(parents=True, exist_ok=True)
+            stream = stack.enter_context((folder / LOCK_FILE).open("a+"))
+            try:
+                fcntl.flock(stream, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except BlockingIOError:
+                stream.seek(0)
+                raise FolderBusy(folder, stream.read().strip()) from None
+            if _is_at(stream.fileno(), folder / LOCK_FILE):
+                break  # else the folder was removed between opening and locking
         stream.truncate(0)
         stream.write(str(os.getpid()))
         stream.flush()
         yield
+
+
+def _is_at(descriptor: int, path: Path) -> bool:
+    try:
+        return os.path.samestat(os.fstat(descriptor), path.stat())
+    except FileNotFoundError:
+        return False
 
 
 @contextmanager
@@ -153,16 +168,40 @@ def keep_files(folder: Path) -> Iterator[None]:
         yield
 
 
+class FolderHold:
+    """The lock of :func:`keep_files`, held until :meth:`close`; on a file system without locks it holds nothing."""
+
+    def __init__(self, folder: Path) -> None:
+        self._descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
+        with suppress(OSError):
+            fcntl.flock(self._descriptor, fcntl.LOCK_SH | fcntl.LOCK_NB)
+
+    def close(self) -> None:
+        """Release the lock; a second call does nothing."""
+        if self._descriptor >= 0:
+            os.close(self._descriptor)
+            self._descriptor = -1
+
+
 def try_to_remove_files(folder: Path, files: Iterable[Path]) -> bool:
     """Remove files of a folder, or none of them and return False where :func:`keep_files` holds them."""
+    with sole_user(folder) as alone:
+        if alone:
+            for path in files:
+                path.unlink(missing_ok=True)
+        return alone
+
+
+@contextmanager
+def sole_user(folder: Path) -> Iterator[bool]:
+    """Give whether no process holds :func:`keep_files` of a folder; if so none can until the end."""
     with _open_folder(folder) as descriptor:
         try:
             fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
-            return False
-        for path in files:
-            path.unlink(missing_ok=True)
-        return True
+            yield False
+            return
+        yield True
 
 
 @contextmanager
@@ -177,7 +216,7 @@ def _open_folder(folder: Path) -> Iterator[int]:
 _NAME = re.compile(r"[a-z0-9][a-z0-9_-]{0,63}")
 
 
-RESERVED = frozenset({"build", "list", "rollback", "show", "verify"})
+RESERVED = frozenset({"build", "list", "remove", "rollback", "show", "verify"})
 """Names of subcommands of `shrag index`, which no corpus or index may have."""
 
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Literal, Protocol
 
-from shrag.corpora.files import check_name
+from shrag.corpora.files import FolderHold, check_name
 from shrag.indexing.analysis.analyzer import Analyzer
 from shrag.indexing.analysis.korean_english import KoreanEnglishAnalyzer, analyzer_fingerprint
 from shrag.indexing.analysis.token_store import FILE as TOKEN_STORE
@@ -236,7 +236,8 @@ def _open_generation(
     vectors = manifest.vectors
     dense = _dense(name, folder, vectors, analyzer, searcher) if vectors else None
     glossary = Glossary(folder / GLOSSARY)
-    files = (searcher, token_store, glossary, checksums)
+    # The hold says to `shrag index remove` that the generation is in use.
+    files = (searcher, token_store, glossary, checksums, FolderHold(folder))
     return OpenIndex(
         name,
         manifest,

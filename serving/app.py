@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import asynccontextmanager, suppress
 
@@ -81,16 +81,16 @@ ROUTES: tuple[BaseRoute, ...] = (
 
 
 def create_app(
-    index: EngineSource | Engine,
+    index: EngineSource | Engine | Sequence[EngineSource],
     access: Access | None = None,
     limits: ServerLimits | None = None,
     *,
     log_questions: bool = False,
 ) -> Starlette:
-    """Return the application over ``index``, which it closes when it ends.
+    """Return the application over ``index``, or several, which it closes when it ends.
 
     Args:
-        index: The engine, or its source.
+        index: The engine, its source, or the sources of several indexes, the default first.
         access: Who may send requests; by default this machine only, without a key.
         limits: How many requests run and wait at once.
         log_questions: Whether the log contains the text of questions.
@@ -99,7 +99,8 @@ def create_app(
         The application; ``app.state.service`` is its :class:`~shrag.serving.api.service.Service`.
     """
     source = FixedEngine(index) if isinstance(index, Engine) else index
-    service = Service(source, limits or ServerLimits(), log_questions=log_questions)
+    sources = [source] if isinstance(source, EngineSource) else source
+    service = Service(sources, limits or ServerLimits(), log_questions=log_questions)
     access = access or Access()
     sign_in = SignIn(access) if access.key is not None else None
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Literal
 
+from shrag.corpora.near_names import did_you_mean
 from shrag.models.errors import InvalidOutput, ModelUnavailable
 from shrag.serving.events import Budget, ModelCall
 
@@ -125,7 +126,11 @@ class IndexClosed(ShuttingDown):
 
 
 class UnknownIndex(ServingError):
-    """No index of that name is served."""
+    """No index called ``name`` is among those served; the message names them."""
+
+    def __init__(self, name: str, served: Sequence[str]) -> None:
+        known = ", ".join(served)
+        super().__init__(f"There is no index {name!r} here: use one of {known}.{did_you_mean(name, served)}")
 
 
 class DocumentMissing(ServingError):

@@ -1,11 +1,12 @@
-"""Serve one published index over HTTP until the process is told to stop."""
+"""Serve published indexes over HTTP until the process is told to stop."""
 
 from __future__ import annotations
 
 import ctypes
 import socket
-from collections.abc import Callable
-from contextlib import closing
+from collections.abc import Callable, Sequence
+from contextlib import ExitStack, closing
+from functools import partial
 from pathlib import Path
 
 from shrag.corpora.files import check_name
@@ -29,12 +30,12 @@ _ARENAS = 2
 
 def serve(
     indexes: Path,
-    name: str,
+    names: Sequence[str],
     *,
     host: str,
     port: int,
     access: Access | None = None,
-    ready: Callable[[Engine, str], None],
+    ready: Callable[[Sequence[Engine], str], None],
     verify: Verify = "full",
     model: LanguageModel | None = None,
     reranker: str = AUTO,
@@ -46,17 +47,17 @@ def serve(
     shared: bool = False,
     send_heartbeat: Callable[[], None] = lambda: None,
 ) -> None:
-    """Serve the index ``name``; switch to newer generations while serving.
+    """Serve indexes; switch to newer generations while serving.
 
     The address is bound first, so that an address in use is reported at once.
 
     Args:
         indexes: The folder of all indexes.
-        name: The index.
+        names: The indexes, the first for requests that name none. All are opened at the start.
         host: The address to listen on.
         port: The port; 0 for any free one.
         access: Who may send requests; by default this machine only.
-        ready: Called with the engine and the server's address before the first request.
+        ready: Called with the engines and the server's address before the first request.
         verify: Whether every byte of an index is read before it answers, or while it does.
         model: Writes answers and chooses keywords; without one, or while it fails, answers are extractive.
         reranker: See :func:`~shrag.serving.retrieval.rerankers.open_reranker`.
@@ -77,24 +78,30 @@ def serve(
     with listen(host, port, shared=shared) as listener:
         guarded = CircuitBreaker(model) if model is not None else None
 
-        def open_checked(checked: Verify, generation: int | None) -> Engine:
+        def open_checked(name: str, checked: Verify, generation: int | None) -> Engine:
             return open_engine(
                 indexes, name, verify=checked, model=guarded, reranker=reranker, min_score=min_score,
                 min_confidence=min_confidence, cache=cache, generation=generation,
             )  # fmt: skip
 
-        with closing(CurrentIndex(indexes / check_name(name), open_checked, verify)) as current:
-            current.watch()
+        with ExitStack() as stack:
+            sources: list[CurrentIndex] = []
+            for name in dict.fromkeys(names):
+                source = CurrentIndex(indexes / check_name(name), partial(open_checked, name), verify)
+                sources.append(stack.enter_context(closing(source)))
+                source.watch()
             if shared:  # not earlier, or the system would send connections here that other processes could serve
                 listener.listen(socket.SOMAXCONN)
-            _report_ready(current, ready, address_of(host, listener) + "/")
-            run(create_app(current, access, limits, log_questions=log_questions), listener, send_heartbeat)
+            _report_ready(sources, ready, address_of(host, listener) + "/")
+            run(create_app(sources, access, limits, log_questions=log_questions), listener, send_heartbeat)
 
 
-def _report_ready(current: CurrentIndex, ready: Callable[[Engine, str], None], address: str) -> None:
+def _report_ready(
+    sources: Sequence[CurrentIndex], ready: Callable[[Sequence[Engine], str], None], address: str
+) -> None:
     # A function of its own: a local variable of `serve` would keep a closed engine's files mapped.
-    with current.use() as engine:
-        ready(engine, address)
+    with ExitStack() as stack:
+        ready([stack.enter_context(source.use()) for source in sources], address)
 
 
 def limit_malloc_arenas() -> None:

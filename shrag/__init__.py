@@ -21,6 +21,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from shrag.evaluation.questions.batch import WrittenRun
     from shrag.evaluation.run_evaluation import RunEvaluation
+    from shrag.indexing.record_filter import RecordFilter
     from shrag.indexing.search_engine import EngineName
     from shrag.indexing.storage.checksums import Verify
     from shrag.indexing.storage.manifest import IndexManifest
@@ -124,6 +125,7 @@ def run(
     *,
     k: int = 100,
     strategy: str = "shrag",
+    record_filter: RecordFilter | None = None,
 ) -> WrittenRun:
     """Search for every topic of a file and write the ranking as a TREC run.
 
@@ -133,6 +135,7 @@ def run(
         output: The run file.
         k: Records per topic.
         strategy: A strategy's name, or the stages of a pipeline.
+        record_filter: The records that may be found, None for all.
 
     Raises:
         CorpusError: The topics cannot be read.
@@ -140,8 +143,10 @@ def run(
     """
     from shrag.corpora.formats.topics import read_topics
     from shrag.evaluation.questions.batch import write_run
+    from shrag.indexing.record_filter import EVERY_RECORD
 
-    return write_run(engine, read_topics(Path(topics)), Path(output), k=k, strategy=strategy)
+    chosen = record_filter or EVERY_RECORD
+    return write_run(engine, read_topics(Path(topics)), Path(output), k=k, strategy=strategy, record_filter=chosen)
 
 
 def evaluate(

@@ -1,145 +1,271 @@
-"""``shrag corpus``: add records to a corpus; show, list, and print rejects."""
+"""``shrag corpus``: add records to a corpus, replace, undo and remove; show, list, and print rejects."""
 
 from __future__ import annotations
 
+import sys
 from collections import Counter
 from collections.abc import Callable
-from dataclasses import fields
+from contextlib import nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
-from shrag.cli.output import echo, json_option, print_json, progress
+from shrag.cli.output import ask_before_deleting, echo, json_option, print_json, progress, yes_option
 from shrag.cli.settings import Home
-from shrag.corpora.formats.mapped_json import JsonlKeys
-from shrag.corpora.formats.registry import FORMATS, Format, jsonl_format
+from shrag.corpora.errors import CorpusError
+from shrag.corpora.formats.columns import FIELDS as COLUMN_FIELDS
+from shrag.corpora.formats.columns import parse_columns
+from shrag.corpora.formats.registry import FORMATS
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from shrag.corpora.formats.detection import FormatGuess
+    from shrag.corpora.ingest.add import Deletion
     from shrag.corpora.ingest.reading import OnDuplicate
+    from shrag.corpora.ingest.sources import FilePreview
     from shrag.corpora.records import Reject
     from shrag.corpora.store.manifest import CorpusManifest, SourceAccount
 
 
 _Command = TypeVar("_Command", bound=Callable[..., Any])
-
-
-def jsonl_options(command: _Command) -> _Command:
-    """Add one option for each field to a command: ``--id-key`` to ``--keyword-key``; some are repeatable."""
-    for field in reversed(fields(JsonlKeys)):
-        several = isinstance(field.default, tuple)
-        shown = field.default[0] if isinstance(field.default, tuple) else field.default
-        command = click.option(
-            f"--{field.name}-key",
-            f"{field.name}_key",
-            metavar="KEY",
-            multiple=several,
-            help=f"jsonl: key of the {field.name}, such as a.b{'; repeatable' if several else ''}. [{shown}]",
-        )(command)
-    return command
-
-
-def select_format(name: str, keys: dict[str, Any]) -> Format:
-    """Return the format with the given keys; raise ``click.UsageError`` if the format has fixed keys."""
-    given = {key.removesuffix("_key"): value for key, value in keys.items() if value not in (None, ())}
-    if not given:
-        return FORMATS[name]
-    if name != "jsonl":
-        raise click.UsageError(f"--{min(given)}-key needs --format jsonl: the keys of {name} are fixed.")
-    return jsonl_format(JsonlKeys(**given))
-
-
+_SHOWN_CHARACTERS = 200
 _ON_DUPLICATE = ("error", "first", "newest")
 
 
 @click.group()
 def command() -> None:
-    """Add records to a corpus, and show what it has."""
+    """Add records to a corpus, replace, undo and remove; show what it has."""
+
+
+def _reading_options(command: _Command) -> _Command:
+    """Add the options of reading files to a command."""
+    options = (
+        click.option(
+            "--format",
+            "format_name",
+            type=click.Choice(list(FORMATS)),
+            help="The format of the files.  [default: found for each file, and said]",
+        ),
+        click.option(
+            "--column",
+            "columns",
+            multiple=True,
+            metavar="FIELD=NAME",
+            help="Which column of a table, or key (a.b) of a JSON object, is FIELD: "
+            f"{', '.join(COLUMN_FIELDS)}. Repeatable. Others are found by their names.",
+        ),
+        click.option(
+            "--max-rejects",
+            type=click.IntRange(min=0),
+            default=0,
+            show_default=True,
+            help="Most lines that may be rejected.",
+        ),
+        click.option(
+            "--on-duplicate",
+            type=click.Choice(_ON_DUPLICATE),
+            default="error",
+            show_default=True,
+            help="Which record to keep if an identifier occurs with different contents in the files. first "
+            "also keeps a stored record, which is else replaced.",
+        ),
+        click.option("--dry-run", is_flag=True, help="Show the first records as they would be stored; store nothing."),
+        click.option(
+            "--repair/--no-repair",
+            default=True,
+            show_default=True,
+            help="Repair fused words, wrong blanks, hyphenation and section labels, or store the text as it is.",
+        ),
+        click.option(
+            "--max-seconds",
+            type=click.IntRange(min=1),
+            default=120,
+            show_default=True,
+            help="Most processor seconds for reading a file, and 10 more for each MiB; beyond them it is rejected.",
+        ),
+        click.option(
+            "--max-memory",
+            type=click.IntRange(min=64),
+            default=2048,
+            show_default=True,
+            help="Most MiB of memory for reading a file; beyond them it is rejected.",
+        ),
+    )
+    for option in reversed(options):
+        command = option(command)
+    return command
 
 
 @command.command()
 @click.argument("name")
 @click.argument("paths", nargs=-1, required=True, type=click.Path(path_type=Path))
-@click.option(
-    "--format", "format_name", required=True, type=click.Choice(list(FORMATS)), help="The format of the files."
-)
-@click.option(
-    "--max-rejects", type=click.IntRange(min=0), default=0, show_default=True, help="Most lines that may be rejected."
-)
-@click.option(
-    "--on-duplicate",
-    type=click.Choice(_ON_DUPLICATE),
-    default="error",
-    show_default=True,
-    help="Which record to keep if an identifier occurs with different contents.",
-)
-@click.option("--merge", is_flag=True, help="Add to the stored corpus; without it PATHS replace the corpus.")
-@click.option(
-    "--repair/--no-repair",
-    default=True,
-    show_default=True,
-    help="Repair fused words, wrong blanks, hyphenation and section labels, or store the text as it is.",
-)
-@click.option(
-    "--max-seconds",
-    type=click.IntRange(min=1),
-    default=120,
-    show_default=True,
-    help="Most processor seconds for reading a file, and 10 more for each MiB of it; beyond them it is rejected.",
-)
-@click.option(
-    "--max-memory",
-    type=click.IntRange(min=64),
-    default=2048,
-    show_default=True,
-    help="Most MiB of memory for reading a file; beyond them it is rejected.",
-)
-@jsonl_options
+@_reading_options
 @click.pass_obj
-def add(
+def add(home: Home, /, name: str, paths: tuple[Path, ...], **options: Any) -> None:  # noqa: ANN401 (click's)
+    """Read, clean and validate PATHS (files or folders), and add them to the corpus NAME.
+
+    Nothing stored is deleted; a record replaces the stored one with its identifier. docs/formats.md describes the
+    formats; any file may be gzip. `shrag corpus undo NAME` takes it back.
+
+    Example: shrag corpus add lib catalogue.xlsx --column id=관리번호
+    """
+    _add(home, name, paths, **options)
+
+
+@command.command()
+@click.argument("name")
+@click.argument("paths", nargs=-1, required=True, type=click.Path(path_type=Path))
+@_reading_options
+@yes_option
+@click.pass_obj
+def replace(home: Home, /, name: str, paths: tuple[Path, ...], yes: bool, **options: Any) -> None:  # noqa: ANN401
+    """Make PATHS (files or folders) the whole corpus NAME; what is no longer in them is deleted, after a question.
+
+    `shrag corpus undo NAME` takes it back.
+
+    Example: shrag corpus replace lib catalogue.xlsx
+    """
+
+    def confirm(deletion: Deletion) -> None:
+        ask_before_deleting(f"This deletes {_deleted(deletion.records, deletion.titles)} of corpus {name}", yes=yes)
+
+    may_ask = not yes and sys.stdin.isatty()
+    _add(home, name, paths, replace=True, confirm=confirm, may_ask=may_ask, **options)
+
+
+@command.command()
+@click.argument("name")
+@yes_option
+@click.pass_obj
+def remove(home: Home, name: str, yes: bool) -> None:
+    """Delete the corpus NAME with its earlier version, after a question. An index built from it stays.
+
+    Example: shrag corpus remove lib
+    """
+    from shrag.corpora.ingest.add import SHOWN_TITLES
+    from shrag.corpora.store.versions import remove_corpus, stored_size
+
+    size = stored_size(home.corpora, name, SHOWN_TITLES)
+    ask_before_deleting(f"This deletes corpus {name}: {_deleted(size.records, size.titles)}", yes=yes)
+    remove_corpus(home.corpora, name)
+    echo(f"corpus {name}: removed")
+    if (home.indexes / name).exists():
+        echo(f"Its index stays and can be searched; to delete it too: shrag index remove {name}", err=True)
+
+
+@command.command()
+@click.argument("name")
+@click.pass_obj
+def undo(home: Home, name: str) -> None:
+    """Return the corpus NAME to the version before the last addition or replacement; once more takes that back.
+
+    Example: shrag corpus undo lib
+    """
+    from shrag.corpora.store.versions import undo_change
+
+    manifest, changes = undo_change(home.corpora, name)
+    _print_counts(manifest)
+    echo(f"  {changes}")
+    echo(f"next: shrag index {name}", err=True)
+
+
+def _add(
     home: Home,
-    /,
     name: str,
     paths: tuple[Path, ...],
-    format_name: str,
+    *,
+    format_name: str | None,
+    columns: tuple[str, ...],
     max_rejects: int,
     on_duplicate: OnDuplicate,
-    merge: bool,
+    dry_run: bool,
     repair: bool,
     max_seconds: int,
     max_memory: int,
-    **keys: str | tuple[str, ...],
+    replace: bool = False,
+    confirm: Callable[[Deletion], None] = lambda deletion: None,
+    may_ask: bool = False,
 ) -> None:
-    """Read, clean and validate PATHS (files or folders), and store them as the corpus NAME.
-
-    docs/formats.md describes the formats; any file may be gzip.
-
-    Example: shrag corpus add sci --format scienceon records.jsonl.gz
-    """
     from shrag.corpora.ingest.add import add_corpus
     from shrag.corpora.ingest.parser import ParserLimits
+    from shrag.corpora.ingest.sources import preview_sources
 
-    format = select_format(format_name, keys)
-    with progress() as report:
+    try:
+        named = parse_columns(columns)
+    except CorpusError as error:
+        raise click.UsageError(str(error)) from None
+    limits = ParserLimits(seconds=max_seconds, memory=max_memory * 2**20)
+    if dry_run:
+        for preview in preview_sources(format_name, paths, columns=named, repair=repair, limits=limits):
+            _print_guess(preview.path, preview.guess)
+            _print_preview(preview)
+        echo("Nothing was stored: this was a dry run.", err=True)
+        return
+    guesses: Counter[FormatGuess] = Counter()
+
+    def announce(path: Path, guess: FormatGuess) -> None:
+        guesses[guess] += 1
+        if guesses[guess] == 1:
+            _print_guess(path, guess)
+
+    # A bar would be drawn over the question.
+    shown = nullcontext(lambda stage, done: None) if may_ask else progress()
+    with shown as report:
         manifest, changes, stored = add_corpus(
             home.corpora,
             name,
-            format,
+            format_name,
             paths,
+            columns=named,
             max_rejects=max_rejects,
             on_duplicate=on_duplicate,
-            merge=merge,
+            replace=replace,
+            confirm=confirm,
             repair=repair,
-            limits=ParserLimits(seconds=max_seconds, memory=max_memory * 2**20),
+            limits=limits,
             report=report,
+            announce=announce,
         )
+    if repeated := guesses.total() - len(guesses):
+        echo(f"{repeated:,} more files are taken for the same", err=True)
     _print_counts(manifest)
     echo(f"  {changes}" + ("" if stored else ": nothing to store"))
     if any(account.rejected or account.superseded for account in manifest.sources):
         echo(f"  rejects: {home.corpora / name / manifest.rejects_file}")
     echo(f"next: shrag index {name}", err=True)
+
+
+def _print_guess(path: Path, guess: FormatGuess) -> None:
+    echo(f"{path}: {guess.name}" + (f", since it {guess.why}" if guess.why else ""), err=True)
+    if guess.fields:
+        echo(f"  {', '.join(guess.fields)}", err=True)
+    if guess.others:
+        echo(f"  stored but not searched: {', '.join(guess.others)}", err=True)
+
+
+def _print_preview(preview: FilePreview) -> None:
+    for record in preview.records:
+        echo(f"{record.docid}  {record.title}")
+        about = (
+            *record.authors, record.journal, record.publisher, str(record.year or ""), record.volume, record.issue,
+            record.pages, record.type, record.doi, record.link, *record.keywords,
+        )  # fmt: skip
+        echo(f"  {' · '.join((record.language, *filter(None, about)))}")
+        for name, value in record.other:
+            echo(f"  {name}: {value[:_SHOWN_CHARACTERS]}")
+        if record.text:
+            echo(f"  {record.text[:_SHOWN_CHARACTERS]}" + ("…" if len(record.text) > _SHOWN_CHARACTERS else ""))
+    for reason in preview.rejects:
+        echo(f"  rejected: {reason}")
+
+
+def _deleted(records: int | None, titles: tuple[str, ...]) -> str:
+    if records is None:
+        return "all its records (they cannot be read and counted)"
+    more = f" and {records - len(titles):,} more" if records > len(titles) else ""
+    return f"{records:,} record{'s' if records != 1 else ''} ({'; '.join(titles)}{more})"
 
 
 @command.command()

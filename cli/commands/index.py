@@ -1,4 +1,4 @@
-"""``shrag index``: build, verify, list, show and roll back indexes."""
+"""``shrag index``: build, verify, list, show, roll back and remove indexes."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from typing import Any
 import click
 from click_default_group import DefaultGroup
 
-from shrag.cli.output import echo, echo_error, json_option, progress
+from shrag.cli.output import ask_before_deleting, echo, echo_error, json_option, progress, yes_option
 from shrag.cli.settings import Home
 
 _KEEP = 2
@@ -201,6 +201,26 @@ def rollback(home: Home, name: str, to: int | None) -> None:
     manifest = roll_back(home.indexes, name, to)
     echo(f"index {name}: generation {manifest.generation} is current, {manifest.records:,} records")
     echo("Running servers switch to it within seconds.", err=True)
+
+
+@command.command()
+@click.argument("name")
+@yes_option
+@click.pass_obj
+def remove(home: Home, name: str, yes: bool) -> None:
+    """Delete the index NAME with all of its generations, after a question. Its corpus stays.
+
+    Refused while a build writes it, or a server or another command has it open.
+
+    Example: shrag index remove sci
+    """
+    from shrag.indexing.maintenance.history import list_index, remove_index
+
+    rows = list_index(home.indexes, name)
+    size = sum(row.bytes for row in rows) / 2**20
+    ask_before_deleting(f"This deletes index {name}: {len(rows)} generations, {size:,.1f} MiB", yes=yes)
+    remove_index(home.indexes, name)
+    echo(f"index {name}: removed")
 
 
 @command.command("list")

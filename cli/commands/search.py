@@ -64,12 +64,12 @@ def command(
         if result.facets is not None:
             print_json(result.facets)
         return
-    if result.facets is not None:
-        print_facets(result.facets)
     if result.ranking.reason:
         echo(REASONS[result.question.language][result.ranking.reason], err=True)
     else:
         print_records(result.ranking)
+    if result.facets is not None:
+        print_facets(result.facets)
 
 
 def print_records(ranking: Ranking) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import partial
 
 import click
@@ -16,7 +16,7 @@ from shrag.cli.settings import Home
 
 
 @click.command()
-@click.argument("name", default="demo")
+@click.argument("names", nargs=-1, metavar="[NAME]...")
 @click.option("--host", default="127.0.0.1", show_default=True, help="Address to listen on; others need an API key.")
 @click.option(
     "--port", type=click.IntRange(0, 65535), default=8080, show_default=True, help="Port; 0 takes any free one."
@@ -41,7 +41,7 @@ from shrag.cli.settings import Home
 @click.pass_context
 def command(
     ctx: click.Context,
-    name: str,
+    names: tuple[str, ...],
     host: str,
     port: int,
     workers: int,
@@ -49,13 +49,15 @@ def command(
     log_questions: bool,
     options: ServerOptions,
 ) -> int:
-    """Serve the index NAME (default: demo): the web page at /, the API under /v1, its description at /docs.
+    """Serve the indexes NAME (default: demo): the web page at /, the API under /v1, its description at /docs.
+
+    The first one is asked where a request names none.
 
     Other machines have access if --host is a network address and there is an API key (shrag key).
 
     The log goes to stderr, one JSON object per line.
 
-    Example: shrag-serve sci --port 8080
+    Example: shrag-serve sci wiki --port 8080
     """
     home: Home = ctx.obj
     print_folders(ctx)
@@ -67,6 +69,7 @@ def command(
     from shrag.serving.runtime.admission import ServerLimits, searches_at_once
     from shrag.serving.serve import serve
 
+    served = names or ("demo",)
     # Created before the workers, so that a browser that signs in at one is signed in at all.
     access = access_for_host(host, read_api_key(options.api_key_file), options.names_allowed)
     llm = llm_settings()
@@ -78,19 +81,17 @@ def command(
 
     def work(port: int, log: Callable[[str], None], send_heartbeat: Callable[[], None] = lambda: None) -> None:
         cache = options.open_cache(llm)
-        with running_language_model(llm, home, name) as model:
+        with running_language_model(llm, home, served[0]) as model:
 
-            def ready(engine: Engine, address: str) -> None:
+            def ready(engines: Sequence[Engine], address: str) -> None:
                 by = f" by {workers} workers" if workers > 1 else ""
                 writes = f"Language model: {model.name}." if model else "No language model: answers are extractive."
-                log(
-                    f"SHRAG serves {engine.name} ({engine.manifest.records:,} records) at {address}{by}\n"
-                    f"{writes} Ctrl-C stops."
-                )
+                indexes = ", ".join(f"{engine.name} ({engine.manifest.records:,} records)" for engine in engines)
+                log(f"SHRAG serves {indexes} at {address}{by}\n{writes} Ctrl-C stops.")
 
             serve(
                 home.indexes,
-                name,
+                served,
                 host=host,
                 port=port,
                 access=access,

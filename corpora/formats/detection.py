@@ -1,19 +1,26 @@
-"""Read a source in a given format, and guess its real format for the error message if it is another one."""
+"""Read a source in a given format; guess the format of a file, by its first bytes, names of columns and keys."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from itertools import islice
 from pathlib import Path
-from typing import NamedTuple
 
-from shrag.corpora.errors import CorpusError
+import msgspec
+
+from shrag.corpora.errors import CorpusError, RejectedLine
+from shrag.corpora.formats.columns import Columns, map_columns
 from shrag.corpora.formats.paper_sections import is_known
-from shrag.corpora.formats.registry import Format
+from shrag.corpora.formats.registry import FORMATS, Format
+from shrag.corpora.formats.table import PARQUET_MAGIC, inspect_table
+from shrag.corpora.readers.csv_reader import column_names
+from shrag.corpora.readers.hwpx_reader import is_hwpx
 from shrag.corpora.readers.item import ParsedItem
 from shrag.corpora.readers.json_reader import read_objects
-from shrag.corpora.readers.source import read_head
+from shrag.corpora.readers.source import read_bytes, read_head, source_encoding
+from shrag.corpora.readers.spreadsheet_reader import LARGEST_SPREADSHEET, OLE_MAGIC
+from shrag.corpora.readers.zip_archive import ZIP_MAGIC, open_zip
 from shrag.corpora.records import Record
 
 _REJECTS_BEFORE_CHECK = 50
@@ -25,6 +32,18 @@ _SHOWN_KEYS = 12
 _FEWEST_KEYS = 2
 _FEWEST_OBJECTS = 3
 _TREC = re.compile(rb"<DOC\b", re.IGNORECASE)
+_RIS = re.compile(rb"\ATY  ?- ?[A-Z]", re.MULTILINE)
+_BIBTEX = re.compile(
+    rb"^\s*@(?:article|book|inbook|incollection|inproceedings|conference|phdthesis|mastersthesis|thesis|techreport|report|"
+    rb"misc|online|proceedings|manual|unpublished|string|preamble)\s*[{(]",
+    re.IGNORECASE | re.MULTILINE,
+)
+_NAME_THEM = ", none of which is known as a title or a text: name them with --column title=NAME and --column text=NAME"
+_TAGGED = re.compile(rb"[A-Z][A-Z0-9]{1,3}\s*- |%[A-Z0-9] ")
+_FEWEST_TAGGED = 3
+_TABLE_SUFFIXES = (".csv", ".tsv", ".tab")
+_NUMBERS = ("cn", "문헌번호")
+_BINARY = (b"%PDF", PARQUET_MAGIC, OLE_MAGIC, ZIP_MAGIC)
 _SECTIONED = ("sections", "full_text", "body_text")
 
 # Keys that identify the objects of a format, the most specific first.
@@ -45,6 +64,8 @@ def read_source(path: Path, format: Format) -> Iterator[ParsedItem]:
     """
     records = rejects = 0
     first = ""
+    if format.name.startswith("papers"):
+        _check_references(path, format)
     try:
         for item in format.read(path):
             records += isinstance(item.outcome, Record)
@@ -62,65 +83,204 @@ def read_source(path: Path, format: Format) -> Iterator[ParsedItem]:
         _check_format(path, format, first or "it holds no record")
 
 
+def _check_references(path: Path, format: Format) -> None:
+    """Raise for a list of references, which would be stored as the text of one paper."""
+    text = read_head(path, _HEAD).lstrip()
+    if _RIS.search(text) or _BIBTEX.search(text):
+        _check_format(path, format, "it is a list of references")
+
+
 def _check_format(path: Path, format: Format, first: str) -> None:
     likely = guess_format(path)
     if likely and likely.name != format.name:
         raise CorpusError(
             f"{path} does not look like {format.name} ({first}): it {likely.why}, so did you mean "
-            f"--format {likely.usage}?"
+            f"--format {likely.name}?"
         )
 
 
-class FormatGuess(NamedTuple):
-    """A format that a file may have; ``why`` continues a sentence about the file, ``usage`` follows ``--format``."""
+class FormatGuess(msgspec.Struct, frozen=True):
+    """What a file is taken for.
+
+    Attributes:
+        name: The name of its format, empty if it is not known.
+        why: Continues a sentence about the file.
+        fields: Of a table, which column is which field: ``title ← 논문명``.
+        others: Of a table, the other columns.
+        certain: Whether a file that was read as another format, without a record, is surely this one.
+    """
 
     name: str
     why: str
-    usage: str
+    fields: tuple[str, ...] = ()
+    others: tuple[str, ...] = ()
+    certain: bool = True
+
+
+def inspect_file(path: Path, format: Format | None, columns: Columns) -> FormatGuess:
+    """Say what a file is taken for, and of a table which column is which field.
+
+    Args:
+        path: The file.
+        format: The format that the user named, None to find it.
+        columns: The columns that the user named.
+
+    Raises:
+        CorpusError: The file cannot be read, or its format is not known; the message says what it has and what to do.
+    """
+    guess = FormatGuess(format.name, "") if format else _guess(path, columns)
+    if not guess.name:
+        raise CorpusError(
+            f"SHRAG cannot tell what {path} is: it {guess.why}. Say so with --format (one of {', '.join(FORMATS)}), "
+            "or leave the file out."
+        )
+    if columns.named and guess.name not in ("table", "csl-json", "scienceon", "miracl", "beir"):
+        raise CorpusError(f"{path} {guess.why}, so --column cannot be used: the fields of {guess.name} are fixed.")
+    if guess.name == "table" or columns.named:
+        layout = inspect_table(path, columns)
+        why = guess.why or f"is read as {layout.kind}"
+        return FormatGuess("table", _with_encoding(path, why), tuple(layout.shown()), layout.others)
+    return msgspec.structs.replace(guess, why=_with_encoding(path, guess.why))
 
 
 def guess_format(path: Path) -> FormatGuess | None:
     """Guess a file's format from its first bytes and the keys of its first objects; None for an unknown one."""
     try:
-        head = read_head(path, _HEAD).lstrip()
-        if head.startswith((b"{", b"[")):
-            return _by_keys(path)
+        guess = _guess(path, Columns())
     except CorpusError:
         return None
-    return _by_tags(head) if head.startswith(b"<") else _by_text(head)
+    return guess if guess.name and guess.certain else None
 
 
-def _by_text(head: bytes) -> FormatGuess | None:
+def _with_encoding(path: Path, why: str) -> str:
+    encoding = source_encoding(path) if not read_head(path, 8).startswith(_BINARY) else "UTF-8"
+    return f"{why} ({encoding})" if encoding != "UTF-8" and why else why
+
+
+def _guess(path: Path, columns: Columns) -> FormatGuess:
+    head = read_head(path, _HEAD)
+    if head.startswith(_BINARY):
+        return _by_magic(path, head)
+    text = head.lstrip()
+    if not text:
+        return FormatGuess("", "is empty")
+    if text.startswith((b"{", b"[")):
+        return _by_keys(path, columns)
+    if text.startswith(b"<"):
+        return _by_tags(text)
+    return _by_text(path, text, columns)
+
+
+def _by_magic(path: Path, head: bytes) -> FormatGuess:
     if head.startswith(b"%PDF"):
-        return FormatGuess("papers", "is a PDF", "papers")
-    first = head.split(b"\n", 1)[0].decode("utf-8", "replace")
-    if "CN" in re.split(r'[",;\t]+', first):
-        return FormatGuess("scienceon", "has a column CN", "scienceon")
-    if first.startswith("# ") or is_known(first):
-        return FormatGuess("papers", "is text with headings", "papers")
+        return FormatGuess("papers", "is a PDF")
+    if head.startswith(PARQUET_MAGIC):
+        return FormatGuess("table", "is a Parquet file")
+    if head.startswith(ZIP_MAGIC):
+        return _by_archive(path)
+    if path.name.casefold().endswith(".hwp"):
+        return FormatGuess("", "is a HWP document; save it as HWPX, which is read")
+    return FormatGuess("table", "is an Excel file of the older kind (XLS)")
+
+
+def _by_archive(path: Path) -> FormatGuess:
+    try:
+        with open_zip(read_bytes(path, LARGEST_SPREADSHEET)) as archive:
+            names = archive.namelist()
+    except RejectedLine as error:
+        raise CorpusError(f"{path} cannot be read: {error}.") from None
+    found = (
+        (is_hwpx(names), FormatGuess("papers", "is a HWPX document")),
+        (any(name.startswith("xl/workbook.") for name in names), FormatGuess("table", "is an Excel file (XLSX)")),
+        ("content.xml" in names and path.suffix == ".ods", FormatGuess("table", "is a spreadsheet (ODS)")),
+        ("word/document.xml" in names, FormatGuess("", "is a Word document; save it as PDF or text, which are read")),
+        (True, FormatGuess("", "is a ZIP archive; unpack it and add the files in it")),
+    )
+    return next(guess for fits, guess in found if fits)
+
+
+def _by_text(path: Path, text: bytes, columns: Columns) -> FormatGuess:
+    if _RIS.search(text):
+        return FormatGuess("ris", "holds references of RIS (TY … ER)")
+    if _BIBTEX.search(text):
+        return FormatGuess("bibtex", "holds entries of BibTeX")
+    lines = [line for line in text.split(b"\n") if line.strip()]
+    suffix = Path(path.name.casefold().removesuffix(".gz")).suffix
+    return _by_columns(text, lines, suffix, columns) or _by_lines(text, lines, suffix)
+
+
+def _by_columns(text: bytes, lines: list[bytes], suffix: str, columns: Columns) -> FormatGuess | None:
+    names = _table_columns(text, lines)
+    if not names:
+        return None
+    if any(name.casefold() in _NUMBERS for name in names) and not columns.named:
+        return FormatGuess("scienceon", "is a table with a column CN")
+    known = map_columns(names, columns)
+    if known.get("title") or known.get("text"):
+        return FormatGuess("table", "is a table whose first line names columns")
+    if suffix in _TABLE_SUFFIXES:
+        return FormatGuess("", f"is a table with the columns {', '.join(names[:_SHOWN_KEYS])}{_NAME_THEM}")
     return None
 
 
-def _by_tags(head: bytes) -> FormatGuess | None:
+def _by_lines(text: bytes, lines: list[bytes], suffix: str) -> FormatGuess:
+    first = lines[0].decode("utf-8", "replace")
+    if first.startswith("# ") or is_known(first.strip()):
+        return FormatGuess("papers", "is text with headings")
+    if suffix in (".md", ".txt") and not _looks_tagged(lines) and b"\0" not in text:
+        return FormatGuess("papers", f"is a text file named {suffix}, taken for one paper")
+    return FormatGuess("", f"begins with {first.strip()[:60]!r}")
+
+
+def _table_columns(text: bytes, lines: list[bytes]) -> list[str]:
+    """Return the names of columns if the first line may have them and the second as many cells, else none."""
+    names = [name for name in column_names(text) if name]
+    if len(names) < _FEWEST_KEYS:
+        return []
+    delimiter = max(b",\t;", key=lines[0].count)
+    complete = lines[1:-1] or lines[1:]
+    alike = not complete or b'"' in complete[0] or complete[0].count(delimiter) == lines[0].count(delimiter)
+    return names if alike else []
+
+
+def _looks_tagged(lines: list[bytes]) -> bool:
+    """Return whether many lines begin with a tag, as in exports of databases (``PMID- 123``)."""
+    tagged = sum(bool(_TAGGED.match(line)) for line in lines)
+    return tagged >= _FEWEST_TAGGED and tagged * 3 >= len(lines)
+
+
+def _by_tags(head: bytes) -> FormatGuess:
     if _TREC.search(head):
-        return FormatGuess("trec", "holds <DOC> elements", "trec")
+        return FormatGuess("trec", "holds <DOC> elements")
     if b"<record" in head or b"<MetaData" in head:
-        return FormatGuess("scienceon", "holds <record> elements", "scienceon")
-    return None
+        return FormatGuess("scienceon", "holds <record> elements")
+    return FormatGuess("", "is XML or HTML without <record> or <DOC> elements")
 
 
-def _by_keys(path: Path) -> FormatGuess | None:
+def _by_keys(path: Path, columns: Columns) -> FormatGuess:
     objects = [item.fields for item in islice(read_objects(path), _TRIED) if isinstance(item.fields, dict)]
     if not objects:
-        return None
+        return FormatGuess("", "begins like JSON but holds no objects, one a line or in an array")
     keys = list(objects[0])
-    for name, wanted in _KEYS:
-        if all(key in keys for key in wanted):
-            return FormatGuess(name, f"holds objects with {' and '.join(wanted)}", name)
-    if any(key in keys for key in _SECTIONED):
-        return FormatGuess("papers", "holds objects with sections", "papers")
-    # Any object can be mapped: ask for several objects with the same keys, at least an identifier and a text.
-    if len(keys) < _FEWEST_KEYS or len(objects) < _FEWEST_OBJECTS or any(list(found) != keys for found in objects):
-        return None
-    shown = ", ".join(keys[:_SHOWN_KEYS])
-    return FormatGuess("jsonl", f"holds objects with {shown}", "jsonl (with --id-key and --text-key)")
+    named = next(((name, wanted) for name, wanted in _KEYS if all(key in keys for key in wanted)), None)
+    if named and not columns.named:
+        return FormatGuess(named[0], f"holds objects with {' and '.join(named[1])}")
+    if any(key in keys for key in _SECTIONED) and not columns.named:
+        return FormatGuess("papers", "holds objects with sections")
+    if "type" in keys and "title" in keys and any(map(_is_csl, objects)) and not columns.named:
+        return FormatGuess("csl-json", "holds CSL-JSON")
+    shown = f"holds objects with {', '.join(keys[:_SHOWN_KEYS])}"
+    try:
+        inspect_table(path, columns)
+    except CorpusError:
+        return FormatGuess("", shown + _NAME_THEM)
+    # Any object with a title is a table: ask for several objects with the same keys before another format is doubted.
+    several = len(keys) >= _FEWEST_KEYS and len(objects) >= _FEWEST_OBJECTS
+    return FormatGuess("table", shown, certain=several and all(list(each) == keys for each in objects))
+
+
+def _is_csl(found: Mapping[str, object]) -> bool:
+    issued, authors = found.get("issued"), found.get("author")
+    return (isinstance(issued, dict) and "date-parts" in issued) or (
+        isinstance(authors, list) and any(isinstance(name, dict) and "family" in name for name in authors)
+    )

@@ -1,4 +1,4 @@
-"""Read full papers as chunks: JSON with sections, plain text, Markdown, PDF."""
+"""Read full papers as chunks: JSON with sections, plain text, Markdown, PDF, HWPX."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from shrag.corpora.errors import RejectedLine
 from shrag.corpora.formats.paper_sections import PaperSection, merge_titles, sections_of_object, sections_of_text
 from shrag.corpora.formats.pdf import read_pdf
 from shrag.corpora.readers.document_types import document_type
+from shrag.corpora.readers.encodings import convert_lines
 from shrag.corpora.readers.fields import (
     KEYWORD_SEPARATORS,
     check_docid,
@@ -20,9 +21,10 @@ from shrag.corpora.readers.fields import (
     text_field,
     year_field,
 )
+from shrag.corpora.readers.hwpx_reader import ZIP_MAGIC, read_hwpx
 from shrag.corpora.readers.item import ParsedItem, SourceItem, decode_text
 from shrag.corpora.readers.json_reader import read_objects
-from shrag.corpora.readers.source import LONGEST_LINE, UTF8_MARK, open_source, read_head
+from shrag.corpora.readers.source import LONGEST_LINE, UTF8_MARK, read_bytes, read_head
 from shrag.corpora.records import Record
 from shrag.corpora.text.chunking import split_chunks
 from shrag.corpora.text.cleaning import clean_text
@@ -31,10 +33,8 @@ from shrag.corpora.text.sentences import detect_language
 URL_TOKEN = "URL"  # noqa: S105 (no secret)
 """Replaces URLs and ``doi:`` references, whose full stops would end sentences."""
 
-LARGEST_PDF = 256 * 2**20
-"""Largest size of a PDF in bytes; it is read into memory."""
-
-_PIECE = 2**20
+LARGEST_DOCUMENT = 256 * 2**20
+"""Largest size of a PDF or HWPX in bytes; it is read into memory."""
 
 _URL = re.compile(r"\(?\b(?:https?://|ftp://|www\.)[^\s<>\"'|]+|\bdoi:\s*10\.\S+", re.IGNORECASE)
 _HEADING_SEPARATOR = re.compile(r"\s*:::\s*")  # the data set QASPER writes "Method ::: Data"
@@ -50,12 +50,14 @@ Splitter = Callable[[str], list[str]]
 def read_papers(path: Path, split: Splitter = split_chunks) -> Iterator[ParsedItem]:
     """Yield the chunks of the papers in one file.
 
-    In JSON, also by lines, each object is a paper; a PDF, a text or a Markdown file is one paper. A rejected paper
+    In JSON, also by lines, each object is a paper; a PDF, a HWPX, a text or a Markdown file is one. A rejected paper
     is one item with the reason. ``split`` is one of the functions of :mod:`shrag.corpora.text.chunking`.
     """
     head = read_head(path, 1_024)
     if head.startswith(b"%PDF"):
-        yield from _read_file(path, LARGEST_PDF, _parse_pdf, split)
+        yield from _read_file(path, LARGEST_DOCUMENT, _parse_pdf, split)
+    elif head.startswith(ZIP_MAGIC):
+        yield from _read_file(path, LARGEST_DOCUMENT, _parse_hwpx, split)
     elif head.lstrip().startswith((b"{", b"[")) or path.name.removesuffix(".gz").endswith(_JSON_SUFFIXES):
         for item in read_objects(path):
             yield from _parse_object(item, split)
@@ -152,7 +154,7 @@ def _read_file(
     path: Path, largest: int, parse: Callable[[bytes], tuple[str, list[PaperSection]]], split: Splitter
 ) -> Iterator[ParsedItem]:
     try:
-        title, sections = parse(_read_bytes(path, largest))
+        title, sections = parse(read_bytes(path, largest))
         paper = re.sub(r"\s+", "_", clean_text(Path(path.name.removesuffix(".gz")).stem))
         records = chunk_paper(paper, title, sections, {}, split)
     except RejectedLine as reason:
@@ -162,24 +164,15 @@ def _read_file(
         yield ParsedItem(1, 0, record)
 
 
-def _read_bytes(path: Path, largest: int) -> bytes:
-    parts: list[bytes] = []
-    size = 0
-    with open_source(path) as stream:
-        # In pieces, since a buffer is as large as what is asked for; to the end, where gzip verifies its checksum.
-        while part := stream.read(_PIECE):
-            size += len(part)
-            if size <= largest:
-                parts.append(part)
-    if size > largest:
-        raise RejectedLine(f"longer than {largest} bytes")
-    return b"".join(parts)
-
-
 def _parse_pdf(data: bytes) -> tuple[str, list[PaperSection]]:
     title, text = read_pdf(data)
     return merge_titles(title, *sections_of_text(text, paragraph_lines=False))
 
 
+def _parse_hwpx(data: bytes) -> tuple[str, list[PaperSection]]:
+    title, text = read_hwpx(data)
+    return merge_titles(title, *sections_of_text(text))
+
+
 def _parse_text(data: bytes) -> tuple[str, list[PaperSection]]:
-    return sections_of_text(decode_text(data.removeprefix(UTF8_MARK)))
+    return sections_of_text(decode_text(convert_lines(data.removeprefix(UTF8_MARK))))

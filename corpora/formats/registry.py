@@ -4,15 +4,19 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
 from shrag.corpora.errors import CorpusError
-from shrag.corpora.formats.mapped_json import JsonlKeys, read_mapped
+from shrag.corpora.formats.bibtex import read_bibtex
+from shrag.corpora.formats.columns import Columns
+from shrag.corpora.formats.csl_json import read_csl_json
 from shrag.corpora.formats.papers import read_papers
 from shrag.corpora.formats.passages import read_beir, read_miracl
+from shrag.corpora.formats.ris import read_ris
 from shrag.corpora.formats.scienceon import read_scienceon
+from shrag.corpora.formats.table import read_table
 from shrag.corpora.formats.trec import read_trec
 from shrag.corpora.readers.item import ParsedItem
 from shrag.corpora.text.chunking import split_sentence_chunks
@@ -30,14 +34,14 @@ class Format:
         patterns: Patterns of the names of its files, without ``.gz``.
         read: Yields the items of a file in order; raises :class:`CorpusError` where the file cannot be read to its end.
         options: The options that differ from the defaults, for the manifest.
-        keys: The keys of the format jsonl.
+        columns: The columns of the format table that the user named.
     """
 
     name: str
     patterns: tuple[str, ...]
     read: Callable[[Path], Iterator[ParsedItem]]
     options: str = ""
-    keys: JsonlKeys | None = None
+    columns: Columns | None = None
 
     @property
     def label(self) -> str:
@@ -45,16 +49,13 @@ class Format:
         return f"{self.name} {self.options}".rstrip()
 
 
-def jsonl_format(keys: JsonlKeys) -> Format:
-    """Return the format of JSON objects with the given keys."""
-    changed = (
-        (field.name, getattr(keys, field.name)) for field in fields(keys) if getattr(keys, field.name) != field.default
-    )
-    options = " ".join(f"{name}={value if isinstance(value, str) else '+'.join(value)}" for name, value in changed)
-    return Format("jsonl", ("*.jsonl", "*.json"), partial(read_mapped, keys=keys), options, keys)
+def table_format(columns: Columns) -> Format:
+    """Return the format of tables with the given columns."""
+    return Format("table", _TABLES, partial(read_table, columns=columns), str(columns), columns)
 
 
-_PAPERS = ("*.pdf", "*.md", "*.txt", "*.jsonl", "*.json")
+_TABLES = ("*.csv", "*.tsv", "*.xlsx", "*.xls", "*.ods", "*.parquet", "*.jsonl", "*.json")
+_PAPERS = ("*.pdf", "*.hwpx", "*.md", "*.txt", "*.jsonl", "*.json")
 
 FORMATS: Mapping[str, Format] = {
     format.name: format
@@ -62,7 +63,10 @@ FORMATS: Mapping[str, Format] = {
         Format("scienceon", ("*.jsonl", "*.json", "*.csv", "*.tsv", "*.xml"), read_scienceon),
         Format("miracl", ("docs-*.jsonl",), read_miracl),
         Format("beir", ("corpus.jsonl",), read_beir),
-        jsonl_format(JsonlKeys()),
+        table_format(Columns()),
+        Format("ris", ("*.ris",), read_ris),
+        Format("bibtex", ("*.bib",), read_bibtex),
+        Format("csl-json", ("*.json", "*.jsonl"), read_csl_json),
         Format("trec", ("*.trec", "*.sgml", "*.sgm", "*.xml", "*.dat"), read_trec),
         Format("papers", _PAPERS, read_papers),
         Format("papers-sentences", _PAPERS, partial(read_papers, split=split_sentence_chunks)),
@@ -78,6 +82,21 @@ def find_format(name: str | Format) -> Format:
         return FORMATS[name]
     except KeyError:
         raise CorpusError(f"There is no format {name!r}: use one of {', '.join(FORMATS)}.") from None
+
+
+def with_columns(format: Format, columns: Columns) -> Format:
+    """Return the format with columns that the user named; raises :class:`CorpusError` if its fields are fixed."""
+    if not columns.named:
+        return format
+    if format.columns is None:
+        raise CorpusError(f"--column needs --format table or no --format: the fields of {format.name} are fixed.")
+    return table_format(columns)
+
+
+def folder_files(folder: Path) -> list[Path]:
+    """Return the files of a folder that may hold records, whatever their format, in natural order."""
+    files = [path for path in folder.iterdir() if path.is_file() and not path.name.startswith(".")]
+    return sorted((path for path in files if not path.name.lower().startswith(_NO_DATA)), key=_natural_order)
 
 
 def find_files(format: Format, paths: Iterable[Path]) -> list[Path]:

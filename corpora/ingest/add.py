@@ -1,14 +1,15 @@
-"""Add a corpus: read its sources, link near-duplicates, and publish one Parquet file with rejects and manifest."""
+"""Add to a corpus or replace it: read sources, link near-duplicates, publish one Parquet file, rejects, manifest."""
 
 from __future__ import annotations
 
+import dataclasses
 import filecmp
 import hashlib
 import shutil
-from collections.abc import Iterator, Sequence
-from dataclasses import replace
+from collections.abc import Callable, Iterator, Sequence
 from datetime import UTC, datetime
 from importlib.metadata import version
+from itertools import islice
 from pathlib import Path
 from typing import NamedTuple
 
@@ -16,7 +17,8 @@ import msgspec
 
 from shrag.corpora.errors import ConflictingRecords, CorpusError, TooManyRejectedLines, UnaccountedLines
 from shrag.corpora.files import FolderBusy, check_name, disk_errors, lock_folder, sync_file, try_to_remove_files
-from shrag.corpora.formats.registry import Format, find_files, find_format
+from shrag.corpora.formats.columns import NO_COLUMNS, Columns
+from shrag.corpora.formats.registry import Format, find_format, with_columns
 from shrag.corpora.ingest.ledger import SeenIds
 from shrag.corpora.ingest.near_duplicates import DuplicateFinder
 from shrag.corpora.ingest.parser import Parser, ParserLimits
@@ -28,13 +30,34 @@ from shrag.corpora.ingest.reading import (
     ProgressCallback,
     printable_path,
 )
+from shrag.corpora.ingest.sources import AnnounceCallback, find_sources, resolve_formats
 from shrag.corpora.records import RecordChanges
-from shrag.corpora.store.manifest import FORMAT_VERSION, CorpusManifest, SourceAccount, read_manifest, write_manifest
+from shrag.corpora.store.manifest import (
+    FORMAT_VERSION,
+    MANIFEST_FILE,
+    CorpusManifest,
+    SourceAccount,
+    read_manifest,
+    read_previous,
+    write_manifest,
+)
 from shrag.corpora.store.open_corpus import FAILED_REJECTS
-from shrag.corpora.store.parquet import RecordWriter, StoredRow, read_digests, read_rows, record_digest, summarise
+from shrag.corpora.store.parquet import (
+    RecordWriter,
+    StoredRow,
+    read_digests,
+    read_parquet,
+    read_rows,
+    record_digest,
+    summarise,
+)
 
 UNREPAIRED = "no-repair"
 """The option of a format, in the manifest, whose records were stored without repairs."""
+
+
+SHOWN_TITLES = 3
+"""Number of titles that a deletion names."""
 
 
 class AdditionResult(NamedTuple):
@@ -45,72 +68,94 @@ class AdditionResult(NamedTuple):
     stored: bool
 
 
+class Deletion(NamedTuple):
+    """What replacing a corpus deletes: the number of records and the titles of the first ones.
+
+    The number is None where the stored corpus cannot be read.
+    """
+
+    records: int | None
+    titles: tuple[str, ...]
+
+
 def add_corpus(
     corpora: Path,
     name: str,
-    format: str | Format,
+    format: str | Format | None,
     sources: Sequence[Path],
     *,
+    columns: Columns = NO_COLUMNS,
     max_rejects: int = 0,
     on_duplicate: OnDuplicate = "error",
-    merge: bool = False,
+    replace: bool = False,
+    confirm: Callable[[Deletion], None] = lambda deletion: None,
     repair: bool = True,
     limits: ParserLimits | None = None,
     report: ProgressCallback = lambda stage, done: None,
+    announce: AnnounceCallback = lambda path, guess: None,
 ) -> AdditionResult:
-    """Read ``sources`` into the corpus ``name``.
+    """Read ``sources`` into the corpus ``name``, which need not exist; what it had before is kept as one version.
 
     A line that is no record is rejected with its reason. A record that is read twice with equal content is counted as a
     duplicate; where the contents differ, ``on_duplicate`` chooses. Two records of one paper with different identifiers
     are both kept, the later one linked to the first.
 
+    Stored records stay, but a new one replaces that with its identifier, unless ``on_duplicate`` is ``first``. A file
+    that was read before, unchanged, is not read again.
+
     Args:
         corpora: The folder of all corpora.
         name: The corpus's name, that of its folder.
-        format: The format of the sources, or its name in the registry.
-        sources: Files, and folders whose files of the format are read.
+        format: The format of the sources, or its name in the registry; None to find that of each file.
+        sources: Files, and folders whose files of the format are read, or all files where it is None.
+        columns: The columns of tables and JSON objects that are named by the caller; the others by their names.
         max_rejects: Most lines that may be rejected.
         on_duplicate: Which of two records with one identifier to keep.
-        merge: Add to the stored corpus; a new record replaces the stored one with its identifier. Otherwise the sources
-            are the whole corpus, and other stored records are deleted.
+        replace: The sources are the whole corpus: other stored records are deleted.
+        confirm: Called before stored records are deleted; raises to refuse.
         repair: Whether to repair fused words, wrong blanks, hyphenation and section labels
-            (:mod:`shrag.corpora.text.repairs`). Stored records that ``merge`` keeps stay as they are.
+            (:mod:`shrag.corpora.text.repairs`). Stored records stay as they are.
         limits: The limits for reading a file, None for the default ones. A file that exceeds them is rejected.
         report: Called with the progress.
+        announce: Called with each file and what it is taken for.
 
     Raises:
         TooManyRejectedLines: More than ``max_rejects`` lines were rejected.
         ConflictingRecords: An identifier has two contents and ``on_duplicate`` is ``error``.
-        CorpusError: A source cannot be read, or another process writes the corpus.
+        CorpusError: A source cannot be read, its format is not known, or another process writes the corpus.
         DiskFull: There is no space left.
         DiskFailed: A temporary database cannot be read or written.
 
     In all these cases the stored corpus does not change.
     """
     folder = corpora / check_name(name)
-    chosen = find_format(format)
-    if not repair:
-        chosen = replace(chosen, options=f"{chosen.options} {UNREPAIRED}".lstrip())
-    files = find_files(chosen, sources)
-    stored = read_manifest(folder) if merge else None
-    if stored is not None:
-        files = [path for path in files if not _is_among(path, chosen, stored.sources)]
-        if not files:
-            return AdditionResult(stored, RecordChanges(0, 0, 0, stored.records), stored=False)
+    chosen = None if format is None else with_columns(find_format(format), columns)
+    paths = find_sources(chosen, sources)
     draft = folder / ".draft"
     try:
-        with disk_errors(folder), lock_folder(folder):
+        with disk_errors(folder), lock_folder(folder), Parser(limits or ParserLimits()) as parser:
+            stored = None if replace or not (folder / MANIFEST_FILE).exists() else read_manifest(folder)
+            files = list(resolve_formats(parser, chosen, paths, columns, announce))
+            if not repair:
+                files = [(path, dataclasses.replace(each, options=_unrepaired(each))) for path, each in files]
+            if stored is not None:
+                files = [(path, each) for path, each in files if not _is_among(path, each, stored.sources)]
+                if not files:
+                    return AdditionResult(stored, RecordChanges(0, 0, 0, stored.records), stored=False)
             shutil.rmtree(draft, ignore_errors=True)
             draft.mkdir()
             try:
-                with Parser(limits or ParserLimits()) as parser:
-                    return _Draft(folder, draft, parser, report, repair=repair).make(
-                        chosen, files, max_rejects, on_duplicate, merge=merge
-                    )
+                return _Draft(folder, draft, parser, report, repair=repair).make(
+                    files, max_rejects, on_duplicate, stored, confirm
+                )
             finally:
                 shutil.rmtree(draft, ignore_errors=True)
     except FolderBusy as busy:
         raise CorpusError(str(busy)) from None
+
+
+def _unrepaired(format: Format) -> str:
+    return f"{format.options} {UNREPAIRED}".lstrip()
 
 
 class _Draft:
@@ -122,30 +167,51 @@ class _Draft:
         self._seen, self._keys = draft / "seen", draft / "keys"
 
     def make(
-        self, format: Format, files: Sequence[Path], max_rejects: int, on_duplicate: OnDuplicate, *, merge: bool
+        self,
+        files: Sequence[tuple[Path, Format]],
+        max_rejects: int,
+        on_duplicate: OnDuplicate,
+        stored: CorpusManifest | None,
+        confirm: Callable[[Deletion], None],
     ) -> AdditionResult:
         with SeenIds(self._seen) as seen, DuplicateFinder(self._keys) as duplicates:
             with RecordWriter(self._read) as writer, self._rejects.open("w", encoding="utf-8") as rejects:
                 draft = DraftFiles(writer, seen, duplicates, rejects, self._parser)
                 reader = DraftReader(draft, on_duplicate, self._report, repair=self._repair)
-                if merge:
-                    stored = read_manifest(self._folder)
+                if stored is not None:
                     with (self._folder / stored.rejects_file).open(encoding="utf-8") as before:
                         shutil.copyfileobj(before, rejects)
                     reader.keep_stored(stored.sources, read_rows(self._folder / stored.records_file))
-                for path in files:
+                for path, format in files:
                     reader.read(path, format)
             self._check(reader, max_rejects)
             _finalize_rows(self._read, self._records, seen, duplicates, self._report)
             manifest = self._manifest(reader.accounts(), seen)
             if not manifest.records:
-                raise CorpusError(f"No record was found in {', '.join(map(str, files))}: check the files and --format.")
+                raise CorpusError(
+                    f"No record was found in {', '.join(str(path) for path, _ in files)}: check the files and --format."
+                )
             stored_before, changes = self._compare(seen, manifest)
+            if deletion := self._deletion(seen, stored_before, changes):
+                confirm(deletion)
         if stored_before is not None and self._is_stored(stored_before, manifest):
-            self._tidy(stored_before)
+            self._tidy(stored_before, read_previous(self._folder))
             return AdditionResult(stored_before, changes, stored=False)
-        self._publish(manifest)
+        self._publish(manifest, stored_before)
         return AdditionResult(manifest, changes, stored=True)
+
+    def _deletion(self, seen: SeenIds, stored: CorpusManifest | None, changes: RecordChanges) -> Deletion | None:
+        """Return what publishing the draft deletes, None where that is nothing."""
+        if stored is None:
+            return Deletion(None, ()) if (self._folder / MANIFEST_FILE).exists() else None
+        if not changes.deleted:
+            return None
+        deleted = (
+            record.title or record.docid
+            for record in read_parquet(self._folder / stored.records_file)
+            if seen.digest(record.docid) is None
+        )
+        return Deletion(changes.deleted, tuple(islice(deleted, SHOWN_TITLES)))
 
     def _check(self, reader: DraftReader, max_rejects: int) -> None:
         left = self._folder / FAILED_REJECTS
@@ -212,32 +278,34 @@ class _Draft:
             for drafted, name in pairs
         )
 
-    def _publish(self, manifest: CorpusManifest) -> None:
+    def _publish(self, manifest: CorpusManifest, stored: CorpusManifest | None) -> None:
+        # A damaged file of this version is replaced; then the version before stays the one before.
+        again = stored is not None and stored.records_file == manifest.records_file
+        previous = read_previous(self._folder) if again else stored
         for drafted, final in ((self._records, manifest.records_file), (self._rejects, manifest.rejects_file)):
             sync_file(drafted)
             drafted.replace(self._folder / final)
         sync_file(self._folder)  # the new names, before the manifest has them
-        write_manifest(self._folder, manifest)
-        self._tidy(manifest)
+        write_manifest(self._folder, manifest, previous)
+        self._tidy(manifest, previous)
 
-    def _tidy(self, manifest: CorpusManifest) -> None:
+    def _tidy(self, manifest: CorpusManifest, previous: CorpusManifest | None) -> None:
         """Remove the files of earlier versions and of killed additions, unless a build reads one of them."""
         (self._folder / FAILED_REJECTS).unlink(missing_ok=True)
-        current = {manifest.records_file, manifest.rejects_file}
+        kept = {name for each in (manifest, previous) if each for name in (each.records_file, each.rejects_file)}
         found = (
             path
             for pattern in ("records-*.parquet", "rejects-*.jsonl", ".*.new")
             for path in self._folder.glob(pattern)
         )
-        try_to_remove_files(self._folder, [path for path in found if path.name not in current])
+        try_to_remove_files(self._folder, [path for path in found if path.name not in kept])
 
 
 def _is_among(path: Path, format: Format, accounts: Sequence[SourceAccount]) -> bool:
-    """Return whether the same file, unchanged, was read into the corpus before."""
+    """Return whether a file of the same name and content was read into the corpus before, in the same format."""
+    name = printable_path(Path(path.name))
     known = {
-        account.sha256
-        for account in accounts
-        if account.path == printable_path(path) and account.format == format.label
+        account.sha256 for account in accounts if Path(account.path).name == name and account.format == format.label
     }
     if not known or not path.is_file():
         return False
@@ -275,7 +343,7 @@ def _linked(number: int, row: StoredRow, seen: SeenIds, duplicates: DuplicateFin
     first = duplicates.link(number, row.record)
     if first is None:
         return row
-    record = replace(row.record, duplicate_of=first)
+    record = dataclasses.replace(row.record, duplicate_of=first)
     digest = record_digest(record)
     seen.change_digest(record.docid, digest)
     return StoredRow(record, digest, row.origin)

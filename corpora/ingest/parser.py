@@ -15,7 +15,7 @@ import signal
 import struct
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Generator
 from contextlib import suppress
 from pathlib import Path
 from typing import IO, Literal, NamedTuple, cast
@@ -23,7 +23,8 @@ from typing import IO, Literal, NamedTuple, cast
 import msgspec
 
 from shrag.corpora.errors import CorpusError
-from shrag.corpora.formats.mapped_json import JsonlKeys
+from shrag.corpora.formats.columns import Columns
+from shrag.corpora.formats.detection import FormatGuess
 from shrag.corpora.formats.registry import Format
 from shrag.corpora.readers.item import ParsedItem
 
@@ -64,12 +65,17 @@ class ParserLimits(msgspec.Struct, frozen=True):
 
 
 class ParseRequest(msgspec.Struct, frozen=True, array_like=True):
-    """A file to read; ``keys`` are those of the format jsonl."""
+    """A file to read; ``columns`` are those of the format table that the user named.
+
+    Attributes:
+        inspect: Not to read the file but to say what it is taken for; ``format`` may be empty.
+    """
 
     path: bytes
     format: str
-    keys: JsonlKeys | None
+    columns: Columns | None
     repair: bool
+    inspect: bool
     seconds: float
     output: int
 
@@ -80,7 +86,7 @@ class ParsedBatch(msgspec.Struct, frozen=True, array_like=True):
     Attributes:
         ended: Whether the file ended with them: read to its end, with an error that ends the addition, or with a
             reject.
-        message: The error or the reason of the reject, from :func:`encode_text`.
+        message: The error or the reason of the reject, from :func:`encode_text`; or a :class:`FormatGuess` as JSON.
     """
 
     items: list[ParsedItem] = []
@@ -117,7 +123,7 @@ class Parser:
     def __exit__(self, *_: object) -> None:
         self.stop()
 
-    def read(self, path: Path, format: Format, *, repair: bool) -> Iterator[ParsedItems]:
+    def read(self, path: Path, format: Format, *, repair: bool) -> Generator[ParsedItems]:
         """Yield the items of a file, in batches; the last item is a reject if the file was not read to its end.
 
         Args:
@@ -128,14 +134,12 @@ class Parser:
         Raises:
             CorpusError: As :func:`~shrag.corpora.formats.detection.read_source`; or the worker does not start.
         """
-        size = _size(path)
-        seconds, output = self._limits.file_seconds(size), self._limits.file_output(size)
+        request, seconds = self._request(path, format.name, format.columns, repair=repair)
         worker = self._ready_worker()
         last: ParsedItem | None = None
         whole = False
         try:
             with suppress(BrokenPipeError):  # a worker that has ended gives no reply either
-                request = ParseRequest(os.fsencode(path), format.name, format.keys, repair, seconds, output)
                 send_message(worker.requests, msgspec.msgpack.encode(request))
             while not whole:
                 batch = self._receive(worker, seconds)
@@ -150,6 +154,32 @@ class Parser:
         finally:
             if not whole and self._worker is worker:
                 self.stop()
+
+    def inspect(self, path: Path, format: Format | None, columns: Columns) -> FormatGuess:
+        """Say what a file is taken for.
+
+        Raises:
+            CorpusError: As :func:`~shrag.corpora.formats.detection.inspect_file`; or a limit was exceeded.
+        """
+        request, seconds = self._request(path, format.name if format else "", columns, repair=False, inspect=True)
+        worker = self._ready_worker()
+        with suppress(BrokenPipeError):
+            send_message(worker.requests, msgspec.msgpack.encode(request))
+        batch = self._receive(worker, seconds)
+        if batch.ended == "end":
+            return msgspec.json.decode(batch.message, type=FormatGuess)
+        message = decode_text(batch.message)
+        if batch.ended == "reject":
+            self.stop()
+            message = f"{path} cannot be read: {message}."
+        raise CorpusError(message)
+
+    def _request(
+        self, path: Path, format: str, columns: Columns | None, *, repair: bool, inspect: bool = False
+    ) -> tuple[ParseRequest, float]:
+        size = _size(path)
+        seconds, output = self._limits.file_seconds(size), self._limits.file_output(size)
+        return ParseRequest(os.fsencode(path), format, columns, repair, inspect, seconds, output), seconds
 
     def stop(self) -> None:
         """End the worker; the next file has a new one."""

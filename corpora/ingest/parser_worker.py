@@ -13,8 +13,9 @@ from typing import IO, Literal
 import msgspec
 
 from shrag.corpora.errors import CorpusError
-from shrag.corpora.formats.detection import read_source
-from shrag.corpora.formats.registry import Format, find_format, jsonl_format
+from shrag.corpora.formats.columns import Columns
+from shrag.corpora.formats.detection import inspect_file, read_source
+from shrag.corpora.formats.registry import Format, find_format, table_format
 from shrag.corpora.ingest.parser import (
     WAITING,
     ParsedBatch,
@@ -51,8 +52,11 @@ class _FileTask:
         signal.setitimer(signal.ITIMER_PROF, self._request.seconds)
         self._start_waiting()
         try:
-            self._read()
-            self._send("end")
+            if self._request.inspect:
+                self._send("end", self._inspect())
+            else:
+                self._read()
+                self._send("end")
         except CorpusError as error:
             self._send("error", str(error))
         except MemoryError:
@@ -67,6 +71,11 @@ class _FileTask:
         finally:
             signal.setitimer(signal.ITIMER_PROF, 0)
             signal.setitimer(signal.ITIMER_REAL, 0)
+
+    def _inspect(self) -> str:
+        format = find_format(self._request.format) if self._request.format else None
+        guess = inspect_file(Path(os.fsdecode(self._request.path)), format, self._request.columns or Columns())
+        return msgspec.json.encode(guess).decode()
 
     def _read(self) -> None:
         for item in read_source(Path(os.fsdecode(self._request.path)), _format(self._request)):
@@ -103,7 +112,7 @@ class _FileTask:
 
 
 def _format(request: ParseRequest) -> Format:
-    return jsonl_format(request.keys) if request.keys else find_format(request.format)
+    return table_format(request.columns) if request.columns else find_format(request.format)
 
 
 def main() -> None:

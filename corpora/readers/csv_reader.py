@@ -82,7 +82,7 @@ def _fields(header: Sequence[str], cells: list[str], count: int) -> dict[str, ob
     if len(cells) != len(header):
         return f"row {count}: {len(cells)} cells, the header has {len(header)}"
     if any("\udc80" <= character <= "\udcff" for cell in cells if not cell.isascii() for character in cell):
-        return f"row {count}: not UTF-8 (from Excel it may be CP949: iconv -f CP949 -t UTF-8)"
+        return f"row {count}: neither UTF-8 nor CP949"
     return dict(zip(header, cells, strict=True))
 
 

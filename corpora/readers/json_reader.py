@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from shrag.corpora.errors import CorpusError
+from shrag.corpora.readers.encodings import LineDecoder
 from shrag.corpora.readers.item import SourceItem, decode_object
 from shrag.corpora.readers.source import LONGEST_LINE, UTF8_MARK, SourceLine, open_source, read_head, read_lines
 
@@ -40,12 +41,14 @@ def read_objects(path: Path) -> Iterator[SourceItem]:
 def read_json_array(path: Path) -> Iterator[SourceItem]:
     """Yield the elements of the array in ``path``; raises as :func:`read_objects`."""
     scanner = _Scanner(path)
+    decoder = LineDecoder()
     count = 0
     with open_source(path) as stream:
         while chunk := stream.read(_CHUNK):
             for element in scanner.feed(chunk):
                 count += 1
-                fields = decode_object(element.data, prefix=f"element {count}: ")
+                data = None if element.data is None else decoder.convert(element.data)
+                fields = decode_object(data, prefix=f"element {count}: ")
                 yield SourceItem(element.number, element.offset, fields)
     scanner.check_end(count)
 

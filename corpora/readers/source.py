@@ -11,7 +11,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO, NamedTuple, cast
 
-from shrag.corpora.errors import CorpusError
+from shrag.corpora.errors import CorpusError, RejectedLine
+from shrag.corpora.readers.encodings import UTF16_MARKS, LineDecoder, Utf16Reader, convert_lines
 
 if TYPE_CHECKING:
     from typing_extensions import Buffer
@@ -27,12 +28,11 @@ LONGEST_LINE = 16 * 2**20
 UTF8_MARK = b"\xef\xbb\xbf"
 
 _BUFFER = 2**18
+_PIECE = 2**20
 _GZIP_MAGIC = b"\x1f\x8b"
 _ENCODING_MARKS = (
-    (b"\xff\xfe\0\0", "UTF-32"),  # before UTF-16, whose mark it begins with
+    (b"\xff\xfe\0\0", "UTF-32"),  # begins with the mark of UTF-16
     (b"\0\0\xfe\xff", "UTF-32"),
-    (b"\xff\xfe", "UTF-16"),
-    (b"\xfe\xff", "UTF-16"),
 )
 """Byte order marks of encodings that are not read."""
 
@@ -47,10 +47,10 @@ class SourceLine(NamedTuple):
 
 @contextmanager
 def open_source(path: Path) -> Iterator[BinaryIO]:
-    """Open ``path`` for reading, and decompress it if its first bytes are those of gzip.
+    """Open ``path`` for reading; decompress it if its first bytes are those of gzip, read UTF-16 as UTF-8.
 
     Raises:
-        CorpusError: The file is missing, no regular file, UTF-16 or UTF-32, damaged or oversized gzip, or changes while
+        CorpusError: The file is missing, no regular file, UTF-32, damaged or oversized gzip, or changes while
             it is read. This may come after some of it was read, which the caller must then not publish.
     """
     if not path.exists():
@@ -61,8 +61,11 @@ def open_source(path: Path) -> Iterator[BinaryIO]:
     try:
         with path.open("rb") as file:
             counted = _CountingReader(path, file)
-            stream = io.BufferedReader(counted, _BUFFER)
-            _check_head(path, stream.peek(4)[:4], counted.compressed)
+            stream: io.BufferedReader[Any] = io.BufferedReader(counted, _BUFFER)
+            head = stream.peek(4)[:4]
+            _check_head(path, head, counted.compressed)
+            if head.startswith(UTF16_MARKS):
+                stream = io.BufferedReader(Utf16Reader(path, stream), _BUFFER)
             yield cast("BinaryIO", stream)
     except (EOFError, gzip.BadGzipFile, zlib.error) as error:
         last = counted.lines if counted else 0
@@ -75,13 +78,17 @@ def open_source(path: Path) -> Iterator[BinaryIO]:
 
 
 def read_head(path: Path, size: int) -> bytes:
-    """Return the first ``size`` bytes of ``path``, without a byte order mark; raises as :func:`open_source`."""
+    """Return the first ``size`` bytes of ``path`` in UTF-8 if they are text; raises as :func:`open_source`."""
     with open_source(path) as stream:
-        return stream.read(size).removeprefix(UTF8_MARK)
+        return convert_lines(stream.read(size).removeprefix(UTF8_MARK))
 
 
 def read_lines(path: Path) -> Iterator[SourceLine]:
-    """Yield the lines of ``path``, with one in memory; raises as :func:`open_source`."""
+    """Yield the lines of ``path`` in UTF-8, with one in memory; raises as :func:`open_source`.
+
+    Offsets are those in the file, or of UTF-16 as if it were UTF-8.
+    """
+    decoder = LineDecoder()
     with open_source(path) as stream:
         number = offset = 0
         while raw := stream.readline(LONGEST_LINE + 1):
@@ -91,8 +98,46 @@ def read_lines(path: Path) -> Iterator[SourceLine]:
             if too_long:
                 length += _skip_line(stream)
             data = raw.removeprefix(UTF8_MARK) if number == 1 else raw
-            yield SourceLine(number, offset, None if too_long else data.rstrip(b"\r\n"))
+            yield SourceLine(number, offset, None if too_long else decoder.convert(data.rstrip(b"\r\n")))
             offset += length
+
+
+def is_utf16(path: Path) -> bool:
+    """Return whether a file, decompressed, begins with UTF-16's byte order mark; raises ``OSError``."""
+    with path.open("rb") as file:
+        head = file.read(2)
+    if head == _GZIP_MAGIC:
+        with gzip.open(path) as stream:
+            head = stream.read(2)
+    return head in UTF16_MARKS
+
+
+def source_encoding(path: Path, size: int = 2**20) -> str:
+    """Return ``UTF-8``, ``UTF-16`` or ``CP949``, by the first bytes of a text file; raises as :func:`open_source`."""
+    with open_source(path) as stream:
+        if is_utf16(path):
+            return "UTF-16"
+        decoder = LineDecoder()
+        for line in stream.read(size).removeprefix(UTF8_MARK).split(b"\n"):
+            decoder.convert(line)
+            if decoder.encoding:
+                break
+    return decoder.encoding or "UTF-8"
+
+
+def read_bytes(path: Path, largest: int) -> bytes:
+    """Return all bytes of ``path``; raises :class:`RejectedLine` for more than ``largest``."""
+    parts: list[bytes] = []
+    size = 0
+    with open_source(path) as stream:
+        # In pieces, since a buffer is as large as what is asked for; to the end, where gzip verifies its checksum.
+        while part := stream.read(_PIECE):
+            size += len(part)
+            if size <= largest:
+                parts.append(part)
+    if size > largest:
+        raise RejectedLine(f"longer than {largest} bytes")
+    return b"".join(parts)
 
 
 def _skip_line(stream: BinaryIO) -> int:

@@ -13,7 +13,7 @@ from xml.parsers.expat import errors
 
 from shrag.corpora.errors import CorpusError
 from shrag.corpora.readers.item import SourceItem
-from shrag.corpora.readers.source import LONGEST_LINE, open_source
+from shrag.corpora.readers.source import LONGEST_LINE, is_utf16, open_source
 
 _CHUNK = 2**16
 _DEEPEST = 100
@@ -30,11 +30,12 @@ def read_xml(path: Path) -> Iterator[SourceItem]:
             type declaration, or is an error message of the search interface.
     """
     reader = _RecordParser(path)
-    parser = expat.ParserCreate(namespace_separator=" ")
-    reader.attach(parser)
     fed = 0
     try:
         with open_source(path) as stream:
+            # UTF-16 is read as UTF-8, whatever the file declares.
+            parser = expat.ParserCreate("utf-8" if is_utf16(path) else None, namespace_separator=" ")
+            reader.attach(parser)
             while chunk := stream.read(_CHUNK):
                 parser.Parse(chunk, False)
                 fed += len(chunk)

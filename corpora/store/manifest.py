@@ -81,14 +81,36 @@ def check_accounts(manifest: CorpusManifest) -> None:
         )
 
 
-def write_manifest(folder: Path, manifest: CorpusManifest) -> None:
-    """Publish a corpus by writing its manifest; raises :class:`UnaccountedLines` if the counts do not add up."""
+class _ManifestFile(CorpusManifest, frozen=True, forbid_unknown_fields=True):
+    """The manifest of the current version, and of the one before: both change by one rename."""
+
+    previous: CorpusManifest | None = None
+
+
+def write_manifest(folder: Path, manifest: CorpusManifest, previous: CorpusManifest | None = None) -> None:
+    """Publish a corpus by writing its manifest; raises :class:`UnaccountedLines` if the counts do not add up.
+
+    ``previous`` is the manifest of the version before, to which :func:`~shrag.corpora.store.versions.undo_change`
+    returns.
+    """
     check_accounts(manifest)
-    write_atomically(folder / MANIFEST_FILE, msgspec.json.format(msgspec.json.encode(manifest), indent=2) + b"\n")
+    stored = _ManifestFile(**msgspec.structs.asdict(manifest), previous=previous)
+    write_atomically(folder / MANIFEST_FILE, msgspec.json.format(msgspec.json.encode(stored), indent=2) + b"\n")
 
 
 def read_manifest(folder: Path) -> CorpusManifest:
     """Read the manifest in ``folder``; raises :class:`CorpusError` if it is missing, damaged or of another version."""
+    stored = msgspec.structs.asdict(_read_file(folder))
+    del stored["previous"]
+    return CorpusManifest(**stored)
+
+
+def read_previous(folder: Path) -> CorpusManifest | None:
+    """Read the manifest of the version before, None if there is none; raises as :func:`read_manifest`."""
+    return _read_file(folder).previous
+
+
+def _read_file(folder: Path) -> _ManifestFile:
     path = folder / MANIFEST_FILE
     try:
         data = path.read_bytes()
@@ -96,15 +118,20 @@ def read_manifest(folder: Path) -> CorpusManifest:
         others = (each.parent.name for each in folder.parent.glob(f"*/{MANIFEST_FILE}"))
         raise CorpusError(
             f"There is no corpus {folder.name!r} ({path.absolute()} is missing): add it with "
-            f"`shrag corpus add {folder.name} --format FORMAT PATH...`.{did_you_mean(folder.name, others)}"
+            f"`shrag corpus add {folder.name} PATH...`.{did_you_mean(folder.name, others)}"
         ) from None
     try:
         found = msgspec.json.decode(data, type=_AnyVersion).format_version
         if found == FORMAT_VERSION:
-            return msgspec.json.decode(data, type=CorpusManifest)
+            return msgspec.json.decode(data, type=_ManifestFile)
     except (msgspec.MsgspecError, UnicodeDecodeError) as error:
-        raise CorpusError(f"{path} is not a corpus manifest ({error}): add the corpus again.") from None
-    raise CorpusError(f"{path} has corpus format {found}, this SHRAG reads {FORMAT_VERSION}: add the corpus again.")
+        raise CorpusError(
+            f"{path} is not a corpus manifest ({error}): read its sources again with `shrag corpus replace`."
+        ) from None
+    raise CorpusError(
+        f"{path} has corpus format {found}, this SHRAG reads {FORMAT_VERSION}: read its sources again with `shrag "
+        "corpus replace`."
+    )
 
 
 class _AnyVersion(msgspec.Struct):

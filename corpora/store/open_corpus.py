@@ -49,7 +49,7 @@ def check_corpus(corpora: Path, name: str) -> int:
         CorpusError: The name is not valid, or the corpus is damaged.
     """
     with hold_corpus(corpora, name) as manifest:
-        return _check_files(corpora / name, manifest)
+        return check_files(corpora / name, manifest)
 
 
 def list_corpora(corpora: Path) -> list[str]:
@@ -78,16 +78,22 @@ def failed_rejects(corpora: Path, name: str) -> Iterator[Reject] | None:
     return _read_rejects(path) if path.exists() else None
 
 
-def _check_files(folder: Path, manifest: CorpusManifest) -> int:
+def check_files(folder: Path, manifest: CorpusManifest) -> int:
+    """Read every record and reject of a version; return the number of records; raises as :func:`check_corpus`."""
     path = folder / manifest.records_file
     fingerprint, records = hashlib.sha256(), 0
     for row in read_rows(path):
         records += 1
         fingerprint.update(row.digest)
         if record_digest(row.record) != row.digest:
-            raise CorpusError(f"{path} has another record {row.record.docid} than was stored: add the corpus again.")
+            raise CorpusError(
+                f"{path} has another record {row.record.docid} than was stored: read its sources again with `shrag "
+                "corpus replace`."
+            )
     if (records, fingerprint.hexdigest()) != (manifest.records, manifest.fingerprint):
-        raise CorpusError(f"{path} has other records than its manifest says: add the corpus again.")
+        raise CorpusError(
+            f"{path} has other records than its manifest says: read its sources again with `shrag corpus replace`."
+        )
     for _ in _read_rejects(folder / manifest.rejects_file):
         pass
     return records
@@ -100,4 +106,6 @@ def _read_rejects(path: Path) -> Iterator[Reject]:
                 yield Reject(**msgspec.json.decode(line))
     except (OSError, TypeError, UnicodeDecodeError, msgspec.MsgspecError) as error:
         raise_if_unreadable(path, error)
-        raise CorpusError(f"{path} cannot be read ({error}): add the corpus again.") from error
+        raise CorpusError(
+            f"{path} cannot be read ({error}): read its sources again with `shrag corpus replace`."
+        ) from error

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import errno
 import hashlib
+import math
 import os
 from bisect import bisect_right
 from collections import Counter
@@ -23,6 +24,7 @@ from shrag.corpora.files import raise_if_unreadable
 from shrag.corpora.records import Origin, Record
 
 _BATCH = 2_048
+_FOREIGN_BATCH = 256
 _DIGEST_BYTES = 16
 
 _SCHEMA = pyarrow.schema(
@@ -167,6 +169,29 @@ def read_parquet(path: Path) -> Iterator[Record]:
         yield from file.read(0, len(file))
 
 
+def read_table_rows(path: Path) -> Iterator[dict[str, object]]:
+    """Yield the rows of any Parquet file as values of JSON by column; raises :class:`CorpusError` for a damaged one."""
+    try:
+        with pyarrow.parquet.ParquetFile(path) as file:
+            for batch in file.iter_batches(_FOREIGN_BATCH, use_threads=False):
+                for row in batch.to_pylist():
+                    yield {name: _plain_value(value) for name, value in row.items()}
+    except pyarrow.ArrowException as error:
+        raise CorpusError(f"{path} is no Parquet file that can be read ({error}): copy it again.") from error
+
+
+def _plain_value(value: object) -> object:
+    if value is None or isinstance(value, str | bool | int):
+        return value
+    if isinstance(value, float):
+        return value if math.isfinite(value) else None
+    if isinstance(value, list):
+        return [_plain_value(part) for part in value]
+    if isinstance(value, dict):
+        return {str(name): _plain_value(part) for name, part in value.items()}
+    return value.hex() if isinstance(value, bytes) else str(value)
+
+
 def read_rows(path: Path) -> Iterator[StoredRow]:
     """Yield the rows of a file in order; raises as :func:`read_parquet` does."""
     for batch in _batches(path, _SCHEMA.names):
@@ -219,7 +244,7 @@ def _open(path: Path) -> Any:  # noqa: ANN401  (pyarrow has no types)
     with _reading(path):
         file = pyarrow.parquet.ParquetFile(path, page_checksum_verification=True)
     if not file.schema_arrow.equals(_SCHEMA):
-        raise CorpusError(f"{path} has no records of this version: add the corpus again.")
+        raise CorpusError(f"{path} has no records of this version: read its sources again with `shrag corpus replace`.")
     return file
 
 
@@ -239,4 +264,6 @@ def _reading(path: Path) -> Iterator[None]:
         yield
     except (pyarrow.ArrowException, OSError) as error:
         raise_if_unreadable(path, error)
-        raise CorpusError(f"{path} cannot be read ({error}): add the corpus again.") from error
+        raise CorpusError(
+            f"{path} cannot be read ({error}): read its sources again with `shrag corpus replace`."
+        ) from error

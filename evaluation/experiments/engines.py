@@ -167,4 +167,12 @@ def _sources(source: CorpusSource, data: Path) -> list[tuple[str, str]]:
 
 def _add(name: str, source: CorpusSource, folders: Folders) -> None:
     paths = [resolve_data_path(path, folders.data) for path in source.paths]
-    add_corpus(folders.corpora, name, source.format, paths, max_rejects=source.max_rejects, report=folders.report)
+    add_corpus(
+        folders.corpora,
+        name,
+        source.format,
+        paths,
+        max_rejects=source.max_rejects,
+        replace=True,
+        report=folders.report,
+    )

@@ -1,16 +1,19 @@
-"""List the generations of an index, show a manifest, roll back to an earlier generation."""
+"""List the generations of an index, show a manifest, roll back to an earlier generation, remove an index."""
 
 from __future__ import annotations
 
+import shutil
+from contextlib import ExitStack, suppress
 from dataclasses import dataclass
 from pathlib import Path
 
-from shrag.corpora.files import FolderBusy, check_name, disk_errors, lock_folder
+from shrag.corpora.files import LOCK_FILE, FolderBusy, check_name, disk_errors, lock_folder, sole_user, sync_file
 from shrag.indexing.analysis.korean_english import analyzer_fingerprint
 from shrag.indexing.analysis.user_dictionary import load_dictionary
 from shrag.indexing.errors import IndexDamaged, IndexingError, IndexMismatch, IndexMissing
 from shrag.indexing.open_index import check_analyzer
 from shrag.indexing.storage.generations import (
+    CURRENT_FILE,
     check_files,
     current_generation,
     generation_folder,
@@ -43,6 +46,39 @@ def roll_back(indexes: Path, name: str, to: int | None = None) -> IndexManifest:
             number, manifest = _newest_before(index) if to is None else (to, _checked(index, to))
             set_current(index, number)
             return manifest
+    except FolderBusy as busy:
+        raise IndexingError(str(busy)) from None
+
+
+def remove_index(indexes: Path, name: str) -> None:
+    """Delete an index with all of its generations; the corpus stays.
+
+    What names the current generation is deleted first, so that a killed removal leaves no index that can be opened.
+
+    Raises:
+        IndexMissing: There is no index of the name.
+        IndexingError: A build writes it, or a server or another command has it open.
+    """
+    index = indexes / check_name(name)
+    if not list_generations(index):
+        read_current(index)  # raises with the names of other indexes
+    try:
+        with disk_errors(index), lock_folder(index), ExitStack() as held:
+            for number in list_generations(index):
+                if not held.enter_context(sole_user(generation_folder(index, number))):
+                    raise IndexingError(
+                        f"Index {name} is open in a server or another command (generation {number}): stop it first."
+                    )
+            (index / CURRENT_FILE).unlink(missing_ok=True)
+            sync_file(index)
+            for path in index.iterdir():
+                if path.is_dir():
+                    shutil.rmtree(path)
+                elif path.name != LOCK_FILE:
+                    path.unlink()
+            (index / LOCK_FILE).unlink(missing_ok=True)
+            with suppress(OSError):  # another process may have begun to build the index
+                index.rmdir()
     except FolderBusy as busy:
         raise IndexingError(str(busy)) from None
 

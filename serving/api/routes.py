@@ -14,6 +14,7 @@ from shrag.serving.api.schemas import (
     DocumentQuery,
     FilterLimits,
     Health,
+    IndexHealth,
     IndexList,
     Liveness,
     QuestionRequest,
@@ -27,25 +28,28 @@ from shrag.serving.http.endpoint import Operation
 from shrag.serving.http.logging import request_id
 from shrag.serving.http.sse import SSEResponse, stream_events
 from shrag.serving.runtime.background import BACKGROUND
+from shrag.serving.runtime.leases import EngineSource
 from shrag.serving.runtime.metrics import CONTENT_TYPE
 
 # The names of all events, for the OpenAPI description.
 _EVENTS = tuple(kind.__dataclass_fields__["event"].default for kind in (StreamStarted, *get_args(Event)))
 
 
-@Operation(body=QuestionRequest, returns=SearchResponse, problems=(409, 413, 415, 422, 503), tag="questions")
+@Operation(body=QuestionRequest, returns=SearchResponse, problems=(404, 409, 413, 415, 422, 503), tag="questions")
 async def search(request: Request, body: QuestionRequest) -> bytes:
     """Find records for a question."""
     service: Service = request.app.state.service
     return await service.search(body, request)
 
 
-@Operation(query=SearchQuery, returns=SearchResponse, problems=(409, 413, 415, 422, 503), tag="questions")
+@Operation(query=SearchQuery, returns=SearchResponse, problems=(404, 409, 413, 415, 422, 503), tag="questions")
 async def search_by_query(request: Request, query: SearchQuery) -> bytes:
     """Find records for a question in the query string."""
     service: Service = request.app.state.service
     limits = FilterLimits(**{name: getattr(query, name) for name in FilterLimits.__struct_fields__})
-    body = QuestionRequest(query.q, query.k, query.strategy, query.keyword_order, filter=limits, facets=query.facets)
+    body = QuestionRequest(
+        query.q, query.k, query.strategy, query.keyword_order, filter=limits, facets=query.facets, index=query.index
+    )
     return await service.search(body, request)
 
 
@@ -53,7 +57,7 @@ async def search_by_query(request: Request, query: SearchQuery) -> bytes:
     body=AskRequest,
     returns=AskResponse,
     events=(*_EVENTS, "error"),
-    problems=(409, 413, 415, 422, 503),
+    problems=(404, 409, 413, 415, 422, 503),
     tag="questions",
 )
 async def ask(request: Request, body: AskRequest) -> bytes | SSEResponse:
@@ -63,7 +67,7 @@ async def ask(request: Request, body: AskRequest) -> bytes | SSEResponse:
         return await service.ask(body, request)
     deadline = service.deadline(request.is_disconnected)
     _, feed = await service.events(body, deadline)
-    started = StreamStarted(service.index.name, feed.generation, body.strategy, feed.cached, request_id())
+    started = StreamStarted(service.source(body.index).name, feed.generation, body.strategy, feed.cached, request_id())
     # StreamingResponse itself detects that the client has left.
     events = feed.events(deadline.without_disconnect(), service.observe)
     return SSEResponse(stream_events(events, started), feed.leave)
@@ -73,14 +77,14 @@ async def ask(request: Request, body: AskRequest) -> bytes | SSEResponse:
 async def document(request: Request, query: DocumentQuery) -> Record:
     """Return one record. The docid is a query parameter because it may contain ``#``, ``/`` and ``;``."""
     service: Service = request.app.state.service
-    return await service.use_engine(lambda engine: find_record(engine, query.docid), request)
+    return await service.use_engine(lambda engine: find_record(engine, query.docid), request, index=query.index)
 
 
 @Operation(returns=IndexList, tag="documents")
 async def indexes(request: Request) -> IndexList:
     """Return the indexes that are served."""
     service: Service = request.app.state.service
-    return IndexList((service.index_entry(),))
+    return IndexList(service.index_entries())
 
 
 @Operation(returns=Liveness, tag="health")
@@ -98,9 +102,11 @@ async def ready(request: Request) -> Health:
     service: Service = request.app.state.service
     service.refuse_when_draining()
     circuit = service.circuit
-    with service.index.use() as engine:
-        engine.open_index.checksums.raise_if_damaged()
-        manifest, files = engine.manifest, engine.open_index.checksums.state
+    indexes = tuple(_index_health(source) for source in service.sources)
+    if all(each.files == "damaged" for each in indexes):
+        with service.source().use() as engine:
+            engine.open_index.checksums.raise_if_damaged()
+    first = indexes[0]
     name: str | None = None
     if circuit is not None:
         name = circuit.known_name  # without a request to the endpoint, for which a health check should not wait
@@ -108,16 +114,23 @@ async def ready(request: Request) -> Health:
         name = service.model.name
     return Health(
         status="ready",
-        index=service.index.name,
-        index_generation=manifest.generation,
-        index_problem=service.index.status.problem,
-        records=manifest.records,
-        files=files,
+        index=first.name,
+        index_generation=first.generation,
+        index_problem=first.problem,
+        records=first.records,
+        files=first.files,
         generator_status=service.generator_status,
         generator_failure=circuit.last_failure if circuit and circuit.state == "open" else "",
         language_model=name,
         background_problem=BACKGROUND.problem,
+        indexes=indexes,
     )
+
+
+def _index_health(source: EngineSource) -> IndexHealth:
+    with source.use() as engine:
+        manifest, files = engine.manifest, engine.open_index.checksums.state
+    return IndexHealth(source.name, manifest.generation, source.status.problem, manifest.records, files)
 
 
 @Operation(tag="health")

@@ -60,6 +60,7 @@ class FilterLimits(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True
         return parse_filter({name: getattr(self, name) for name in FilterLimits.__struct_fields__})
 
 
+_INDEX = Annotated[str, Meta(max_length=100, description="The index by its name, empty for the first one served.")]
 _FACETS = Annotated[bool, Meta(description="Count all hits by year, language, journal, type and author.")]
 
 
@@ -84,6 +85,7 @@ class QuestionRequest(Struct, frozen=True, forbid_unknown_fields=True):
     ] = {}
     filter: Annotated[FilterLimits, Meta(description="Which records may be found.")] = FilterLimits()
     facets: _FACETS = False
+    index: _INDEX = ""
     history: Annotated[
         list[EarlierTurn],
         Meta(max_length=MOST_TURNS, description="The turns before a follow-up question, the oldest first."),
@@ -109,12 +111,14 @@ class SearchQuery(FilterLimits, frozen=True, kw_only=True):
     strategy: str = DEFAULT_STRATEGY
     keyword_order: KeywordOrder = "tfidf"
     facets: _FACETS = False
+    index: _INDEX = ""
 
 
 class DocumentQuery(Struct, frozen=True):
     """The query string of ``GET /v1/documents``."""
 
     docid: Annotated[str, Meta(min_length=1, max_length=512)]
+    index: _INDEX = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -257,8 +261,22 @@ class Liveness:
 
 
 @dataclass(frozen=True, slots=True)
+class IndexHealth:
+    """The state of one index: its generation that answers, and why that is not the published one, as in ``Health``."""
+
+    name: str
+    generation: int
+    problem: str
+    records: int
+    files: str
+
+
+@dataclass(frozen=True, slots=True)
 class Health:
     """Whether questions are answered, and over what.
+
+    ``index``, ``index_generation``, ``index_problem``, ``records`` and ``files`` are those of the first index;
+    ``indexes`` has the same of each. Ready is a server that can answer from one of them.
 
     ``files`` is ``checking`` while an index that was opened quickly is read through, and ``verified`` from then on.
     Where ``generator_status`` is ``degraded``, ``generator_failure`` says why; searches and extractive answers go on.
@@ -276,3 +294,4 @@ class Health:
     generator_failure: str
     language_model: str | None
     background_problem: str
+    indexes: tuple[IndexHealth, ...] = ()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
 from typing import TypeVar
@@ -16,7 +16,7 @@ from shrag.serving.answer_cache import CachedAnswer
 from shrag.serving.api.encoding import encode_ask, encode_cached_ask, encode_cached_search, encode_search
 from shrag.serving.api.schemas import AskRequest, GeneratorStatus, IndexEntry, QuestionRequest
 from shrag.serving.engine import Engine
-from shrag.serving.errors import DocumentMissing, ServiceUnavailable
+from shrag.serving.errors import DocumentMissing, ServiceUnavailable, UnknownIndex
 from shrag.serving.event_run import EventRun
 from shrag.serving.events import Event, KeywordOrder
 from shrag.serving.http.logging import add_log_fields
@@ -34,15 +34,35 @@ _CLOSING_SECONDS = 1.0
 
 
 class Service(AdmissionControl):
-    """The index served, and admission to it. ``log_questions`` lets the log have the words of questions."""
+    """The indexes served, and admission to them. ``log_questions`` lets the log have the words of questions.
 
-    def __init__(self, index: EngineSource, limits: ServerLimits, *, log_questions: bool) -> None:
+    The first of ``indexes`` is the one of requests that name none. All have the same language model and cache.
+    """
+
+    def __init__(self, indexes: Sequence[EngineSource], limits: ServerLimits, *, log_questions: bool) -> None:
         super().__init__(limits)
-        self.index = index
-        with index.use() as engine:  # every generation has the same
+        self._sources = {source.name: source for source in indexes}
+        with indexes[0].use() as engine:  # every generation has the same
             self.model = engine.model
             self.cache = engine.cache
         self._log_questions = log_questions
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The names of the indexes, the default first."""
+        return tuple(self._sources)
+
+    @property
+    def sources(self) -> tuple[EngineSource, ...]:
+        """The indexes, the default first."""
+        return tuple(self._sources.values())
+
+    def source(self, name: str = "") -> EngineSource:
+        """Return the index of that name, the default where it is empty; raises :class:`UnknownIndex`."""
+        name = name or self.names[0]
+        if name not in self._sources:
+            raise UnknownIndex(name, self.names)
+        return self._sources[name]
 
     @property
     def circuit(self) -> CircuitBreaker | None:
@@ -64,7 +84,7 @@ class Service(AdmissionControl):
                 self.observe(run.timings)
                 return encode_cached_search(run)
         events = await self.run(self.searches, run.take_all, http.is_disconnected, run.close)
-        result = search_result(self.index.name, lease.generation, request, events)
+        result = search_result(lease.name, lease.generation, request, events)
         self.metrics.observe(*result.fallbacks, result.timings)
         add_log_fields(stages=result.timings.seconds)
         return encode_search(result)
@@ -78,7 +98,7 @@ class Service(AdmissionControl):
                     self.observe(event)
                 return encode_cached_ask(run, body.format)
         events = await self.run(self.asks, run.take_all, http.is_disconnected, run.close)
-        result = ask_result(self.index.name, lease.generation, request, events)
+        result = ask_result(lease.name, lease.generation, request, events)
         self.metrics.observe(result.answer, *result.search.fallbacks, result.search.timings)
         add_log_fields(stages=result.search.timings.seconds)
         return encode_ask(result, body.format)
@@ -92,11 +112,15 @@ class Service(AdmissionControl):
         return request, await self._feed(run, lease.generation, self.asks if not run.cached else None, deadline)
 
     async def page_events(
-        self, request: Request, show: Callable[[EventRun[Event], Engine], EventRun[_Event]], deadline: Deadline
+        self,
+        request: Request,
+        show: Callable[[EventRun[Event], Engine], EventRun[_Event]],
+        deadline: Deadline,
+        index: str = "",
     ) -> EventFeed[_Event]:
         """Return what ``show`` makes of an answer, likewise; a cached one waits for its turn too, to be rendered."""
         self.refuse_when_draining()
-        lease = self.index.use()
+        lease = self.source(index).use()
         add_log_fields(generation=lease.generation)
         run = lease.run(request)
         return await self._feed(show(run, lease.engine), lease.generation, self.asks, deadline)
@@ -107,11 +131,13 @@ class Service(AdmissionControl):
         http: HttpRequest,
         queue: AdmissionQueue | None = None,
         cancel: Callable[[], None] = lambda: None,
+        index: str = "",
     ) -> _Result:
         """Return what ``work`` makes with the engine, run in ``queue`` (None: that of searches); raises as it does."""
+        source = self.source(index)
 
         def with_engine() -> _Result:
-            with self.index.use() as engine, engine.reading():
+            with source.use() as engine, engine.reading():
                 return work(engine)
 
         return await self.run(queue or self.searches, with_engine, http.is_disconnected, cancel)
@@ -122,11 +148,13 @@ class Service(AdmissionControl):
         A cached answer needs no slot, so that a full server still gives it. Another run begins in its turn.
 
         Raises:
+            UnknownIndex: The body names an index that is not served.
             QuestionError: The question is not valid.
             SettingRejected: A setting is unknown, or has no such value.
             ShuttingDown: The server is stopping. Else raises as :meth:`Engine.run` does.
         """
-        add_log_fields(strategy=body.strategy, index=self.index.name)
+        source = self.source(body.index)
+        add_log_fields(strategy=body.strategy, index=source.name)
         if self._log_questions:
             add_log_fields(question=body.question)
         min_confidence = body.min_confidence if isinstance(body, AskRequest) else None
@@ -137,7 +165,7 @@ class Service(AdmissionControl):
             history=[Turn(turn.question, turn.answer) for turn in body.history],
         )  # fmt: skip
         self.refuse_when_draining()
-        lease = self.index.use()
+        lease = source.use()
         add_log_fields(generation=lease.generation)
         return lease, request, lease.run(request)
 
@@ -149,32 +177,32 @@ class Service(AdmissionControl):
             if event.cached:
                 add_log_fields(cached=True)
 
-    def index_entry(self) -> IndexEntry:
-        """Return what is said of the index served."""
-        with self.index.use() as engine:
-            manifest = engine.manifest
-            return IndexEntry(
-                engine.name, manifest.generation, manifest.records, manifest.created, engine.digest, engine.strategies
-            )
+    def index_entries(self) -> tuple[IndexEntry, ...]:
+        """Return what is said of each index served."""
+        return tuple(map(_index_entry, self.sources))
 
     def scrape(self) -> bytes:
         """Return the metrics as they are now."""
-        with self.index.use() as engine:
-            self.metrics.index(engine.name, engine.manifest.generation, engine.digest)
-        self.metrics.status(self.index.status)
+        infos = []
+        for source in self.sources:
+            with source.use() as engine:
+                infos.append((engine.name, engine.manifest.generation, engine.digest))
+        self.metrics.indexes(infos)
+        self.metrics.status({source.name: source.status for source in self.sources})
         if self.cache is not None:
             self.metrics.cache(self.cache.counters)
         self.metrics.model(self.generator_status == "ready")
         return super().scrape()
 
     async def close(self) -> None:
-        """Take no more work and close the index; an engine that a thread still works with is closed behind that."""
+        """Take no more work and close the indexes; an engine that a thread still works with is closed behind that."""
         self.close_queues()
         waiting = ThreadPoolExecutor(max_workers=1, thread_name_prefix="closing")
         idle = asyncio.get_running_loop().run_in_executor(waiting, self._join)
         await asyncio.wait([idle], timeout=_CLOSING_SECONDS)
         waiting.shutdown(wait=False)
-        self.index.close()
+        for source in self.sources:
+            source.close()
 
     def _join(self) -> None:
         for queue in (self.searches, self.asks):
@@ -188,6 +216,14 @@ class Service(AdmissionControl):
         except ServiceUnavailable as error:
             self.metrics.rejected(error.code)
             raise
+
+
+def _index_entry(source: EngineSource) -> IndexEntry:
+    with source.use() as engine:
+        manifest = engine.manifest
+        return IndexEntry(
+            engine.name, manifest.generation, manifest.records, manifest.created, engine.digest, engine.strategies
+        )
 
 
 def _keyword_order(body: QuestionRequest) -> KeywordOrder | None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 from codecs import BOM_UTF8
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Collection, Iterable
 from dataclasses import dataclass
 from functools import cache
 from typing import Any
@@ -37,7 +37,7 @@ class Operation:
         body: The schema of the JSON body, None where none is read.
         strict: Whether the body's values must have the very types of the schema, as 1 for an integer and not "1".
         query: The schema of the query string, None where none is read. Other parameters than its fields are refused.
-        query_names: The parameters that the handler reads itself, beside ``query``.
+        query_names: The parameters that the handler reads beside ``query``; None where it refuses others itself.
         returns: The schema of the response, None where it is not JSON.
         events: Names of the server-sent events that may be sent instead; empty for events without a name, None where
             none are sent.
@@ -48,7 +48,7 @@ class Operation:
     body: type[msgspec.Struct] | None = None
     strict: bool = True
     query: type[msgspec.Struct] | None = None
-    query_names: tuple[str, ...] = ()
+    query_names: tuple[str, ...] | None = ()
     returns: type | None = None
     events: tuple[str, ...] | None = None
     problems: tuple[int, ...] = ()
@@ -67,13 +67,14 @@ class Endpoint:
         self.operation = operation
         self._body = _BodyReader(operation.body, strict=operation.strict) if operation.body is not None else None
         read = [name for name, _ in _parameters(operation.query)] if operation.query is not None else []
-        self._known = dict.fromkeys((*read, *operation.query_names))
+        self._known = (*read, *operation.query_names) if operation.query_names is not None else None
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Serve a request."""
         request = _Request(scope, receive)
         try:
-            self._refuse_unknown(request.query_params)
+            if self._known is not None:
+                refuse_unknown(request.query_params, self._known)
             if self._body is not None:
                 result = await self.handler(request, await self._body.read(request))
             elif self.operation.query is not None:
@@ -87,13 +88,6 @@ class Endpoint:
             content = result if isinstance(result, bytes) else msgspec.json.encode(result)
             result = Response(content, media_type="application/json")
         await result(scope, receive, send)
-
-    def _refuse_unknown(self, parameters: QueryParams) -> None:
-        """Raise :class:`HTTPProblem` for a parameter that is not read: a misspelt filter must not seem to work."""
-        for name in parameters:
-            if name not in self._known:
-                known = f"use {', '.join(self._known)}" if self._known else "this address has none"
-                raise _invalid(f"query.{name[:100]}: there is no such parameter, {known}.")
 
 
 class _Request(Request):
@@ -152,6 +146,14 @@ def _syntax_error(body: bytes) -> str:
     except (ValueError, RecursionError) as error:
         return str(error)
     return "it has NaN, half a surrogate pair or another encoding"
+
+
+def refuse_unknown(parameters: Iterable[str], known: Collection[str]) -> None:
+    """Raise :class:`HTTPProblem` for a parameter that is not read: a misspelt filter must not seem to work."""
+    for name in parameters:
+        if name not in known:
+            rule = f"use {', '.join(dict.fromkeys(known))}" if known else "this address has none"
+            raise HTTPProblem(422, "unknown_parameter", f"query.{name[:100]}: there is no such parameter, {rule}.")
 
 
 def read_query(parameters: QueryParams, schema: type[msgspec.Struct]) -> Any:  # noqa: ANN401  (an instance of schema)

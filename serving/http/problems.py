@@ -20,6 +20,7 @@ from shrag.serving.errors import (
     ServiceUnavailable,
     SettingRejected,
     StrategyUnavailable,
+    UnknownIndex,
     UnknownStrategy,
 )
 from shrag.serving.http.logging import request_id
@@ -48,6 +49,7 @@ _STATUSES: tuple[tuple[type[Exception], int, str], ...] = (
     (SettingRejected, 422, "invalid_setting"),
     (StrategyUnavailable, 409, "strategy_unavailable"),
     (DocumentMissing, 404, "document_missing"),
+    (UnknownIndex, 404, "unknown_index"),
     (IndexDamaged, 503, "index_damaged"),
     (ClientDisconnected, 499, "client_disconnected"),
     (ClientDisconnect, 499, "client_disconnected"),

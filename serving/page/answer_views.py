@@ -158,7 +158,6 @@ def _citation_view(citation: Citation, context: _Context) -> dict[str, Any]:
     return {
         "number": citation.number,
         "rank": cited.rank,
-        "shown": context.request.filters.matches(cited.record),
         "title": shorten(citation.title or citation.docid, LONGEST_TITLE),
         "tooltip": shorten(citation.title, LONGEST_NAME),
         "docid": citation.docid,

@@ -1,25 +1,26 @@
-"""RecordFacets of the records found: counts by language, kind and journal, a histogram of years."""
+"""What the filter of a page offers: values with their counts over all hits, a histogram of years."""
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
 from shrag.corpora.records import Record
-from shrag.serving.page.snippets import LONGEST_NAME, shorten
+from shrag.indexing.record_filter import VALUE_FIELDS, FacetCounts, FacetValue, RecordFilter, value_key
 
 RecordKind = Literal["article", "other"]
 """``article``: published in a journal. ``other``: a report, a thesis or whatever names no journal."""
-
-RECORD_KINDS: tuple[RecordKind, ...] = ("article", "other")
 
 
 def kind_of(record: Record) -> RecordKind:
     """Return the kind of ``record``."""
     return "article" if record.journal else "other"
 
+
+MOST_CHOICES = 12
+"""Values offered of a field, beside those that are chosen."""
 
 MOST_BARS = 12
 """Bars of the histogram of years; each is a tab stop."""
@@ -39,38 +40,58 @@ class YearBar:
 
 
 @dataclass(frozen=True, slots=True)
-class RecordFacets:
-    """Values and counts over the records found. ``undated`` is the number of records without a year."""
+class FilterChoice:
+    """A value of a filter: how many hits have it, and whether the filter has it."""
 
-    languages: list[tuple[str, int]]
-    kinds: list[tuple[RecordKind, int]]
-    journals: list[tuple[str, int]]
-    years: list[YearBar]
+    value: str
+    count: int
+    chosen: bool
+
+
+@dataclass(frozen=True, slots=True)
+class FilterChoices:
+    """What the filter of a page offers, from the counts over all hits.
+
+    ``undated`` is the number of hits without a year. ``total`` is the number of hits.
+    """
+
+    total: int
     undated: int
+    years: list[YearBar]
+    language: list[FilterChoice]
+    type: list[FilterChoice]
+    journal: list[FilterChoice]
+    author: list[FilterChoice]
 
 
-def facets_of(records: Sequence[Record]) -> RecordFacets:
-    """Return the facets of ``records``, the most frequent value first; kinds in their own order."""
-    kinds = Counter(map(kind_of, records))
-    years = [record.year for record in records if record.year is not None]
-    return RecordFacets(
-        Counter[str](record.language for record in records).most_common(),
-        [(kind, kinds[kind]) for kind in RECORD_KINDS if kinds[kind]],
-        Counter(shorten(record.journal, LONGEST_NAME) for record in records if record.journal).most_common(),
-        year_bars(years),
-        len(records) - len(years),
-    )
+def filter_choices(counts: FacetCounts, record_filter: RecordFilter) -> FilterChoices:
+    """Return what can be chosen: the values that are chosen first, also those that no hit has."""
+    years = {int(each.value): each.count for each in counts.year}
+    values = {name: _choices(counts.values(name), record_filter.values(name)) for name in VALUE_FIELDS}
+    return FilterChoices(counts.total, counts.undated, year_bars(years), **values)
 
 
-def year_bars(years: Sequence[int]) -> list[YearBar]:
-    """Return at most :data:`MOST_BARS` bars of equal spans from the first year to the last, empty ones included.
+def _choices(counted: Sequence[FacetValue], chosen: Sequence[str]) -> list[FilterChoice]:
+    counts = {value_key(each.value): each.count for each in counted}
+    keys = {value_key(value) for value in chosen}
+    first = [FilterChoice(value, counts.get(value_key(value), 0), chosen=True) for value in chosen]
+    others = [
+        FilterChoice(each.value, each.count, chosen=False) for each in counted if value_key(each.value) not in keys
+    ]
+    return [*first, *others[:MOST_CHOICES]]
 
-    The span is the smallest of 1, 2, 5, 10 … years that gives so few bars; each begins at a multiple of it.
+
+def year_bars(years: Mapping[int, int]) -> list[YearBar]:
+    """Return at most :data:`MOST_BARS` bars of the number of records of each year, from the first to the last.
+
+    Bars have equal spans, the smallest of 1, 2, 5, 10 … years that gives so few; each begins at a multiple of it.
     """
     if not years:
         return []
     span = next(each for each in _SPANS if max(years) // each - min(years) // each < MOST_BARS)
-    counts = Counter(year // span for year in years)
+    counts: Counter[int] = Counter()
+    for year, count in years.items():
+        counts[year // span] += count
     highest = max(counts.values())
     return [
         YearBar(bar * span, bar * span + span - 1, counts[bar], round(100 * counts[bar] / highest, 1))

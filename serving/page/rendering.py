@@ -40,7 +40,10 @@ def render_page(engine: Engine, request: PageRequest, cancellation: Cancellation
         pattern = interface_texts()[request.language]["example"]
         questions = example_questions(engine.open_index, request.language, pattern)
         return render_full_page("page.html", engine, request, examples=questions)
-    parsed = parse_request(request.question, answered=True, k=request.k, strategy=request.strategy)
+    parsed = parse_request(
+        request.question, answered=True, k=request.k, strategy=request.strategy, record_filter=request.record_filter,
+        facets=True,
+    )  # fmt: skip
     run = engine.run(parsed)
     if cancellation is not None:
         cancellation.on_cancel(run.close)
@@ -85,7 +88,6 @@ def render(template: str, request: PageRequest, **values: object) -> str:
     return render_template(
         template,
         request=request,
-        filters=request.filters,
         ui=language,
         texts=interface_texts()[language],
         problem_texts=_problem_texts(language),
@@ -164,5 +166,5 @@ def problem_view(problem: HTTPProblem, language: InterfaceLanguage, retry_after:
         title, detail = texts[f"problem_{problem.code}"], texts.get(f"problem_{problem.code}_detail", problem.detail)
     else:
         title = texts["question_problem" if problem.status == 422 else "failed"]
-        detail = texts.get(problem.code, problem.detail)
+        detail = texts.get(problem.code, "{detail}").replace("{detail}", problem.detail)
     return {"title": title, "detail": detail, "retry_after": retry_after}

@@ -1,61 +1,29 @@
-"""Query string → PageRequest and Filters."""
+"""Query string → PageRequest."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+import re
+from dataclasses import dataclass, replace
 from typing import Literal
 from urllib.parse import urlencode
 
-from shrag.corpora.records import Record
-from shrag.serving.page.facets import RECORD_KINDS, kind_of
-from shrag.serving.page.snippets import LONGEST_NAME, shorten
-from shrag.serving.request import DEFAULT_K, DEFAULT_STRATEGY
+from starlette.datastructures import QueryParams
+
+from shrag.indexing.record_filter import EVERY_RECORD, VALUE_FIELDS, RecordFilter
+from shrag.serving.request import DEFAULT_K, DEFAULT_STRATEGY, parse_filter
 
 InterfaceLanguage = Literal["ko", "en"]
 
 SIZES = (DEFAULT_K, 20, 50)
 """Numbers of records a page can show; another number is read as the first."""
 
-PARAMETERS = ("q", "ui", "k", "strategy", "lang", "kind", "journal", "from", "to")
-"""The parameters of a page."""
+PARAMETERS = ("q", "ui", "k", "strategy", "index", "year_from", "year_to", *VALUE_FIELDS)
+"""The parameters of a page; a filter has the names that it has in the API."""
 
-_LONGEST_YEAR = 4
+_YEAR = re.compile(r"\d{1,4}", re.ASCII)
 
 _LONGEST_IN_RECORD_URL = 200
 """Characters of a question and its strategy in the URL of a record; a page has many of these URLs."""
-
-
-@dataclass(frozen=True, slots=True)
-class Filters:
-    """Filters of the records found; an empty string or None matches all.
-
-    A record without a year matches no filter of years. A journal is compared by its name as it is shown.
-    """
-
-    language: str = ""
-    journal: str = ""
-    first_year: int | None = None
-    last_year: int | None = None
-    kind: str = ""
-
-    def __bool__(self) -> bool:
-        """Return whether any filter is set."""
-        return self != Filters()
-
-    def matches(self, record: Record) -> bool:
-        """Return whether ``record`` is shown."""
-        if self.language and record.language != self.language:
-            return False
-        if self.kind and kind_of(record) != self.kind:
-            return False
-        if self.journal and shorten(record.journal, LONGEST_NAME) != self.journal:
-            return False
-        if self.first_year is None and self.last_year is None:
-            return True
-        if record.year is None:
-            return False
-        return (self.first_year or record.year) <= record.year <= (self.last_year or record.year)
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,37 +34,43 @@ class PageRequest:
         question: The question, None for the empty page.
         language: Language of the interface.
         k: Records at most.
-        filters: Filters of the records found.
+        record_filter: Which records may be found.
         strategy: Name of a strategy, or the stages of a pipeline; it may be unknown.
+        index: Name of the index, empty for the first one.
+        indexes: Names of the indexes that are served.
         signed_in: Whether to show the link to sign out.
     """
 
     question: str | None
     language: InterfaceLanguage
     k: int = DEFAULT_K
-    filters: Filters = field(default_factory=Filters)
+    record_filter: RecordFilter = EVERY_RECORD
     strategy: str = DEFAULT_STRATEGY
+    index: str = ""
+    indexes: tuple[str, ...] = ()
     signed_in: bool = False
 
     def url(self, path: str = "/", *, language: str = "", k: int = 0, filtered: bool = True) -> str:
         """Return the URL of the same request with another path, language or ``k``, or without filters."""
-        pairs: dict[str, str] = {"ui": language or self.language}
+        pairs = [("ui", language or self.language)]
         if self.question is not None:
-            pairs["q"] = self.question
+            pairs.append(("q", self.question))
+        if self.index:
+            pairs.append(("index", self.index))
         if self.strategy != DEFAULT_STRATEGY:
-            pairs["strategy"] = self.strategy
+            pairs.append(("strategy", self.strategy))
         if (k or self.k) != DEFAULT_K:
-            pairs["k"] = str(k or self.k)
+            pairs.append(("k", str(k or self.k)))
         if filtered:
-            first, last = self.filters.first_year, self.filters.last_year
-            values = {"lang": self.filters.language, "kind": self.filters.kind, "journal": self.filters.journal}
-            values |= {"from": str(first) if first is not None else "", "to": str(last) if last is not None else ""}
-            pairs |= {name: value for name, value in values.items() if value}
+            for name, value in self.record_filter.to_mapping().items():
+                pairs += [(name, str(each)) for each in (value if isinstance(value, tuple) else (value,))]
         return f"{path}?{urlencode(pairs)}"
 
     def years_url(self, first: int, last: int) -> str:
-        """Return the URL of the same request with only the records of these years shown."""
-        return replace(self, filters=replace(self.filters, first_year=first, last_year=last)).url()
+        """Return the URL of the same request for records of these years, or of any year where these are chosen."""
+        chosen = self.record_filter.year_from == first and self.record_filter.year_to == last
+        years: tuple[int | None, int | None] = (None, None) if chosen else (first, last)
+        return replace(self, record_filter=replace(self.record_filter, year_from=years[0], year_to=years[1])).url()
 
     def record_url(self, docid: str, part: int = 1) -> str:
         """Return the URL of a record's page; it highlights the terms of the question unless that is long."""
@@ -104,39 +78,50 @@ class PageRequest:
         strategy = self.strategy if self.strategy != DEFAULT_STRATEGY else ""
         if self.question is not None and len(self.question) + len(strategy) <= _LONGEST_IN_RECORD_URL:
             pairs |= {"q": self.question} | ({"strategy": strategy} if strategy else {})
+        if self.index:
+            pairs["index"] = self.index
         if part > 1:
             pairs["part"] = str(part)
         return f"/record?{urlencode(pairs)}"
 
 
-def parse_page_request(parameters: Mapping[str, str], accepted: str) -> PageRequest:
+def parse_page_request(parameters: QueryParams, accepted: str, *, filtered: bool = True) -> PageRequest:
     """Parse the query parameters of a page; ``accepted`` is the browser's Accept-Language.
 
-    An invalid parameter is ignored, so that an old or mistyped link still works. An unknown strategy is kept: the
-    answer of another one would be misleading.
+    An invalid number of records is ignored. An unknown strategy is kept, since the answer of another one would be
+    misleading, and so would an answer without a filter that cannot be read.
+
+    Args:
+        parameters: The parameters; empty ones of a filter, as a form sends them, are left out.
+        accepted: The header.
+        filtered: Whether to read the filter.
+
+    Raises:
+        QuestionError: The filter is not valid.
     """
     k = parameters.get("k", "")
     return PageRequest(
         question=parameters.get("q"),
         language=choose_language(parameters.get("ui"), accepted),
         k=next((size for size in SIZES if str(size) == k), SIZES[0]),
-        filters=Filters(
-            language=parameters["lang"] if parameters.get("lang") in ("ko", "en", "und") else "",
-            kind=parameters["kind"] if parameters.get("kind") in RECORD_KINDS else "",
-            journal=shorten(parameters.get("journal", "").strip(), LONGEST_NAME),
-            first_year=_year(parameters.get("from", "")),
-            last_year=_year(parameters.get("to", "")),
-        ),
+        record_filter=_filter(parameters) if filtered else EVERY_RECORD,
         strategy=parameters.get("strategy", "").strip() or DEFAULT_STRATEGY,
+        index=parameters.get("index", "").strip(),
     )
+
+
+def _filter(parameters: QueryParams) -> RecordFilter:
+    limits: dict[str, object] = {
+        name: list(dict.fromkeys(value for each in parameters.getlist(name) if (value := each.strip())))
+        for name in VALUE_FIELDS
+    }
+    for name in ("year_from", "year_to"):
+        if text := parameters.get(name, "").strip():
+            limits[name] = int(text) if _YEAR.fullmatch(text) else text
+    return parse_filter(limits)
 
 
 def choose_language(requested: str | None, accepted: str) -> InterfaceLanguage:
     """Return the language of the interface: the requested one, else the browser's first of the two, else Korean."""
     codes = [part.partition(";")[0].strip().partition("-")[0] for part in accepted.lower().split(",")]
     return next(("en" if code == "en" else "ko" for code in (requested, *codes) if code in ("ko", "en")), "ko")
-
-
-def _year(text: str) -> int | None:
-    text = text.strip()
-    return int(text) if text.isascii() and text.isdigit() and len(text) <= _LONGEST_YEAR else None

@@ -15,9 +15,10 @@ from shrag.serving.api.schemas import DocumentQuery
 from shrag.serving.api.service import Service, find_record
 from shrag.serving.concurrency import CancellationToken
 from shrag.serving.engine import Engine
-from shrag.serving.errors import ClientDisconnected
-from shrag.serving.http.endpoint import Operation
+from shrag.serving.errors import ClientDisconnected, QuestionError, UnknownIndex
+from shrag.serving.http.endpoint import Operation, refuse_unknown
 from shrag.serving.http.logging import log_failure
+from shrag.serving.http.problems import HTTPProblem
 from shrag.serving.http.sessions import COOKIE
 from shrag.serving.http.sse import SSEResponse, stream_events
 from shrag.serving.page.record import render_record, render_text
@@ -45,13 +46,18 @@ class ReferencesQuery(Struct, frozen=True):
 
     docid: Annotated[list[str], Meta(min_length=1, max_length=MOST_REFERENCES)]
     format: ReferenceFormat = "bibtex"
+    index: str = ""
 
 
-@Operation(query_names=PARAMETERS)
+@Operation(query_names=None)
 async def page(request: Request) -> HTMLResponse:
     """Return the page, with the answer where there is a question."""
     service: Service = request.app.state.service
-    page_request = _page_request(request)
+    try:
+        refuse_unknown(request.query_params, PARAMETERS)
+        page_request = _page_request(request)
+    except (HTTPProblem, QuestionError, UnknownIndex) as error:
+        return _problem_response(service, replace(_page_request(request, read=False), index=""), error)
     # The empty page asks no model: it does not wait behind those that do.
     queue = service.searches if page_request.question is None else service.asks
     cancellation = CancellationToken()
@@ -70,9 +76,15 @@ async def stream(request: Request) -> SSEResponse:
     service: Service = request.app.state.service
     page_request = _page_request(request)
     deadline = service.deadline(request.is_disconnected)
-    parsed = parse_request(page_request.question or "", answered=True, k=page_request.k, strategy=page_request.strategy)
+    parsed = parse_request(
+        page_request.question or "", answered=True, k=page_request.k, strategy=page_request.strategy,
+        record_filter=page_request.record_filter, facets=True,
+    )  # fmt: skip
     feed = await service.page_events(
-        parsed, lambda run, engine: page_events(run, engine, page_request, parsed.question), deadline
+        parsed,
+        lambda run, engine: page_events(run, engine, page_request, parsed.question),
+        deadline,
+        page_request.index,
     )
     return SSEResponse(stream_events(feed.events(deadline.without_disconnect())), feed.leave)
 
@@ -85,7 +97,7 @@ async def references(request: Request, query: ReferencesQuery) -> Response:
         return write_references([find_record(engine, docid) for docid in dict.fromkeys(query.docid)], query.format)
 
     service: Service = request.app.state.service
-    text = await service.use_engine(write, request)
+    text = await service.use_engine(write, request, index=query.index)
     file = REFERENCE_FILES[query.format]
     headers = {"Content-Disposition": f'attachment; filename="{file.name}"', "Cache-Control": "no-store"}
     # The files are UTF-8, which neither media type has as its default.
@@ -106,13 +118,25 @@ async def record_text(request: Request, query: DocumentQuery) -> HTMLResponse:
     """Return the first part of a record's text as a fragment for the list of records."""
     service: Service = request.app.state.service
     page_request = _page_request(request)
-    html = await service.use_engine(lambda engine: render_text(engine, page_request, query.docid), request)
+    html = await service.use_engine(
+        lambda engine: render_text(engine, page_request, query.docid), request, index=query.index
+    )
     return HTMLResponse(html, headers=_HEADERS)
 
 
-def _page_request(request: Request) -> PageRequest:
-    parsed = parse_page_request(request.query_params, request.headers.get("accept-language", ""))
-    return replace(parsed, signed_in=COOKIE in request.cookies)
+def _page_request(request: Request, *, read: bool = True) -> PageRequest:
+    """Return the page that is asked for; without its filter, and any index, where it is not to be ``read``.
+
+    Raises:
+        QuestionError: The filter is not valid.
+        UnknownIndex: There is no such index.
+    """
+    service: Service = request.app.state.service
+    accepted = request.headers.get("accept-language", "")
+    parsed = parse_page_request(request.query_params, accepted, filtered=read)
+    index = service.source(parsed.index).name if read else ""
+    named = index if index != service.names[0] else ""
+    return replace(parsed, index=named, indexes=service.names, signed_in=COOKIE in request.cookies)
 
 
 async def _html_response(
@@ -128,12 +152,17 @@ async def _html_response(
     """
     service: Service = request.app.state.service
     try:
-        return HTMLResponse(await service.use_engine(render, request, queue, cancel), headers=_HEADERS)
+        html = await service.use_engine(render, request, queue, cancel, page_request.index)
+        return HTMLResponse(html, headers=_HEADERS)
     except ClientDisconnected:
         raise
     except Exception as error:
-        with service.index.use() as engine:
-            status, html, headers = render_problem(engine, page_request, error)
-        if status == HTTPStatus.INTERNAL_SERVER_ERROR:
-            log_failure()
-        return HTMLResponse(html, status, headers={**headers, **_HEADERS})
+        return _problem_response(service, page_request, error)
+
+
+def _problem_response(service: Service, page_request: PageRequest, error: Exception) -> HTMLResponse:
+    with service.source(page_request.index).use() as engine:
+        status, html, headers = render_problem(engine, page_request, error)
+    if status == HTTPStatus.INTERNAL_SERVER_ERROR:
+        log_failure()
+    return HTMLResponse(html, status, headers={**headers, **_HEADERS})

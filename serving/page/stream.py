@@ -90,7 +90,7 @@ class PageStream:
         """Yield the changes that an event makes to the page; to be called once for each event, in order."""
         self._state.add(event)
         match event:
-            case Keywords() | Hits() | Ranking():
+            case Keywords() | Hits() | Ranking() | Facets():
                 yield from self._retrieval(event)
             case Node():
                 yield from self._node(event)
@@ -106,12 +106,15 @@ class PageStream:
                 if self._state.nodes:
                     yield self._tree()
                 yield from (self._records(), self._trace(), Complete(self._texts["progress_complete"]))
-            case FollowUp() | Queries() | Facets() | ModelCall():
+            case FollowUp() | Queries() | ModelCall():
                 pass  # the next fragment of the trace shows it
             case _:
                 assert_never(event)
 
-    def _retrieval(self, event: Keywords | Hits | Ranking) -> Iterator[PageEvent]:
+    def _retrieval(self, event: Keywords | Hits | Ranking | Facets) -> Iterator[PageEvent]:
+        if isinstance(event, Facets):
+            yield self._records()  # their filter has the counts
+            return
         yield self._trace()
         match event:
             case Keywords():
@@ -119,7 +122,6 @@ class PageStream:
             case Hits():
                 step, count = "candidates", len(event.candidates)
             case Ranking():
-                yield self._records()
                 step, count = "ranking", len(event.records)
         yield Progress(self._texts[f"progress_{step}"].format(count=count))
 

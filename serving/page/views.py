@@ -8,9 +8,10 @@ from dataclasses import replace
 from typing import Any
 
 from shrag.indexing.analysis.analyzer import Analyzer
+from shrag.indexing.record_filter import NO_FACETS
 from shrag.serving.events import Hits, RankedRecord
 from shrag.serving.page.diagrams import bar_lengths, model_work, rank_changes, stage_shares
-from shrag.serving.page.facets import facets_of, kind_of
+from shrag.serving.page.facets import filter_choices
 from shrag.serving.page.request import PageRequest
 from shrag.serving.page.snippets import (
     LONGEST_NAME,
@@ -38,12 +39,11 @@ def records_view(state: PageState, request: PageRequest, analyzer: Analyzer) -> 
     numbers = {citation.docid: citation.number for citation in state.answer.citations} if state.answer else {}
     terms = state.matching_terms(analyzer)
     records = [_record_view(each, numbers, terms, analyzer, request) for each in state.ranking.records]
-    shown = sum(record["shown"] for record in records)
+    counts = state.facets.counts if state.facets is not None else NO_FACETS
     return {
         "records": records,
-        "shown": shown,
-        "hidden": len(records) - shown,
-        "facets": facets_of([each.record for each in state.ranking.records]),
+        "total": max(counts.total, len(records)),  # by vectors more are found than have a word of the question
+        "choices": filter_choices(counts, request.record_filter),
     }
 
 
@@ -76,12 +76,10 @@ def _record_view(
         "candidate_rank": ranked.candidate_rank,
         "score": ranked.score,
         "cited": numbers.get(record.docid),
-        "shown": request.filters.matches(record),
         "docid": record.docid,
         "url": request.record_url(record.docid),
         "plain_url": replace(request, question=None).record_url(record.docid),
         "duplicates": [(docid, request.record_url(docid)) for docid in ranked.duplicates[:_SHOWN_OTHERS]],
-        "kind": kind_of(record),
         "language": record.language,
         "title": title,
         "authors": join_names(record.authors, SHOWN_AUTHORS),

@@ -9,7 +9,6 @@ from functools import partial
 from pathlib import Path
 
 from shrag.corpora.files import check_name
-from shrag.corpora.near_names import did_you_mean
 from shrag.indexing.errors import IndexingError
 from shrag.indexing.storage.checksums import Verify
 from shrag.indexing.storage.generations import current_generation
@@ -72,9 +71,7 @@ class ServedIndexes:
         """Return the index of that name, opened; raises as :meth:`use` does."""
         name = name or self.names[0]
         if name not in self._folders:
-            raise UnknownIndex(
-                f"There is no index {name!r} here: use one of {', '.join(self.names)}.{did_you_mean(name, self.names)}"
-            )
+            raise UnknownIndex(name, self.names)
         with self._opening[name]:
             if name not in self._open:
                 current = CurrentIndex(self._folders[name], partial(self._open_named, name), self._verify)

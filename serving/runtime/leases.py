@@ -156,11 +156,13 @@ class Lease:
 
     Attributes:
         engine: The engine.
+        name: The index.
         generation: Number of its index's generation.
     """
 
     def __init__(self, owner: LeasedEngine, engine: Engine) -> None:
         self.engine = engine
+        self.name = engine.name
         self.generation = owner.generation
         self._owner: LeasedEngine | None = owner
         self._lock = threading.Lock()

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, generate_latest
 from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, Metric
@@ -49,9 +49,9 @@ class Metrics:
             "shrag_citation_failures", "Sentences of answers that failed a check.", ("issue",), registry=registry
         )
         self._index = Gauge(
-            "shrag_index_info", "1 for the index served.", ("name", "generation", "digest"), registry=registry
+            "shrag_index_info", "1 for each index served.", ("name", "generation", "digest"), registry=registry
         )
-        self._status = SourceStatus(0, (), "", 0)
+        self._statuses: Mapping[str, SourceStatus] = {}
         self._cache: CacheCounters | None = None
         registry.register(_Counted(self._counted))
         self._model = Gauge(
@@ -85,14 +85,15 @@ class Metrics:
         self._queue.labels(stage).set(queued)
         self._busy.labels(stage).set(busy)
 
-    def index(self, name: str, generation: int, digest: str) -> None:
-        """Set which index is served."""
+    def indexes(self, served: Iterable[tuple[str, int, str]]) -> None:
+        """Set which indexes are served: the name, generation and digest of each."""
         self._index.clear()
-        self._index.labels(name, str(generation), digest).set(1)
+        for name, generation, digest in served:
+            self._index.labels(name, str(generation), digest).set(1)
 
-    def status(self, status: SourceStatus) -> None:
-        """Set which generations are served."""
-        self._status = status
+    def status(self, statuses: Mapping[str, SourceStatus]) -> None:
+        """Set which generations are served of each index, by its name."""
+        self._statuses = statuses
 
     def cache(self, counters: CacheCounters) -> None:
         """Set the counters of the answer cache."""
@@ -108,18 +109,22 @@ class Metrics:
 
     def _counted(self) -> Iterator[Metric]:
         """Yield the metrics that are counted elsewhere."""
-        status, cache = self._status, self._cache
+        cache = self._cache
         errors = CounterMetricFamily(
             "shrag_background_errors", "Unexpected errors of background threads.", labels=("task",)
         )
         for task, count in BACKGROUND.counts.items():
             errors.add_metric((task,), count)
         yield errors
-        yield CounterMetricFamily("shrag_index_swaps", "Generations loaded since the start.", status.swaps)
-        yield GaugeMetricFamily("shrag_index_closing", "Generations replaced that still answer.", len(status.closing))
-        yield GaugeMetricFamily(
-            "shrag_index_refused", "1 where the published generation is refused.", bool(status.problem)
-        )
+        label = ("index",)
+        swaps = CounterMetricFamily("shrag_index_swaps", "Generations loaded since the start.", labels=label)
+        closing = GaugeMetricFamily("shrag_index_closing", "Generations replaced that still answer.", labels=label)
+        refused = GaugeMetricFamily("shrag_index_refused", "1 where the published generation is refused.", labels=label)
+        for name, status in self._statuses.items():
+            swaps.add_metric((name,), status.swaps)
+            closing.add_metric((name,), len(status.closing))
+            refused.add_metric((name,), bool(status.problem))
+        yield from (swaps, closing, refused)
         if cache is None:
             return
         questions = CounterMetricFamily(

@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
+from shrag.corpora.formats.columns import parse_columns
 from shrag.corpora.formats.detection import read_source
-from shrag.corpora.formats.mapped_json import JsonlKeys
-from shrag.corpora.formats.registry import FORMATS, Format, find_files, jsonl_format
+from shrag.corpora.formats.registry import FORMATS, Format, find_files, table_format
 from shrag.corpora.formats.topics import read_qrels, read_topics
 from shrag.corpora.records import Record
 
@@ -20,7 +20,7 @@ pytestmark = [
     pytest.mark.data,
     pytest.mark.skipif(not DATA.is_dir(), reason=f"the development corpora are not at {DATA} (SHRAG_DATA)"),
 ]
-SMART = jsonl_format(JsonlKeys(id="docid", journal="source"))
+SMART = table_format(parse_columns(["id=docid", "journal=source"]))
 
 
 @pytest.mark.parametrize(
@@ -35,7 +35,7 @@ SMART = jsonl_format(JsonlKeys(id="docid", journal="source"))
         (FORMATS["miracl"], "multihop-en/corpus", 10834),
         (SMART, "scholarly-ir/cranfield/docs.jsonl.gz", 1398),
         (SMART, "scholarly-ir/cacm/docs.jsonl.gz", 3204),
-        (jsonl_format(JsonlKeys(id="docid")), "pubmed-qa/docs.jsonl.gz", 1000),
+        (table_format(parse_columns(["id=docid"])), "pubmed-qa/docs.jsonl.gz", 1000),
     ],
 )
 def test_every_record_of_a_set_is_read(format: Format, source: str, count: int) -> None:

@@ -36,8 +36,8 @@ def test_axe_finds_nothing_in_any_state(reader: Reader, serve: Serve, ui: str, s
     plain, away, writing, growing = serve(), serve(absent_model()), serve(writing_model()), serve(insatiable_model())
     states = {
         "empty": (plain, ""),
-        "answer": (plain, f"&q={quote_plus(question)}&from=2000"),
-        "filtered to nothing": (plain, f"&q={quote_plus(question)}&from=1900&to=1901"),
+        "answer": (plain, f"&q={quote_plus(question)}&year_from=2000"),
+        "filtered to nothing": (plain, f"&q={quote_plus(question)}&year_from=1900&year_to=1901"),
         "no result": (plain, "&q=zzzz+qqqq"),
         "error": (plain, "&q="),
         "generated": (writing, f"&q={quote_plus(QUESTION)}"),

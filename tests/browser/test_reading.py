@@ -41,51 +41,40 @@ def test_a_citation_shows_its_record_on_hover_and_on_focus_and_escape_closes_it(
     expect(card).to_be_hidden()
 
 
-def test_filters_refine_the_list_at_once_and_are_in_the_address(reader: Reader, plain: str) -> None:
+def test_filters_ask_again_at_once_and_are_in_the_address(reader: Reader, plain: str) -> None:
     page = reader.open(plain, ASKED)
-    shown = page.locator(".records > ol > li:visible")
-    found = shown.count()
-    dated = page.locator(".records > ol > li").evaluate_all("them => them.map(each => each.dataset.year)")
-    within = sum(year in ("2022", "2023") for year in dated)
-    assert 0 < within < found
+    records = page.locator(".records > ol > li")
+    every = page.locator(".shown").inner_text()
     page.click(".filter summary")
-    page.fill("[name=from]", "2022")
-    page.fill("[name=to]", "2023")
+    page.fill("[name=year_from]", "2022")
+    page.fill("[name=year_to]", "2023")
     page.keyboard.press("Enter")
-    expect(page.locator(".shown")).to_have_text(f"{found}건 중 {within}건")
-    expect(shown).to_have_count(within)
-    expect(page.locator("a.mark").first).to_have_attribute("href", "#source-1")
-    page.click("a.mark >> nth=0")
-    assert _focused(page) == "source-1"
-    assert len([url for url in reader.requests if "q=" in url]) == 1
+    expect(page.locator("#status")).to_have_text("답변이 끝났습니다.")
+    expect(page.locator(".shown")).not_to_have_text(every)
+    expect(page.locator("[name=year_to]")).to_have_value("2023")
+    expect(page.locator("[name=year_to]")).to_be_focused()
+    expect(page.locator(".filter")).to_have_attribute("open", "")
+    years = page.locator(".records .about").all_inner_texts()
+    assert years
+    assert [about for about in years if not re.search(r"\b202[23]\b", about)] == []
+    assert re.search(r"&year_from=2022&year_to=2023$", page.url)
+    page.locator("[name=language][value=en]").check()
+    expect(page.locator(".records .about").filter(has_text="한국어")).to_have_count(0)
+    expect(page.locator("[name=language][value=en]")).to_be_checked()
+    expect(page.locator("[name=language][value=en]")).to_be_focused()
+    assert "language=en" in page.url
     page.reload()
-    expect(page.locator(".shown")).to_have_text(f"{found}건 중 {within}건")
-    expect(shown).to_have_count(within)
-    page.fill("[name=to]", "2021")
-    page.keyboard.press("Tab")
-    expect(page.locator(".hidden-by-filters.all")).to_have_text(f"조건에 가려진 문헌 {found}건. 모두 보기")
-    page.click(".hidden-by-filters [data-action=clear-filter]")
-    expect(shown).to_have_count(found)
-    assert not re.search("from|to=|lang", page.url)
-
-
-def test_a_script_filters_as_the_server_does(reader: Reader, plain: str) -> None:
-    page = reader.open(plain)
-    ids = "them => them.map(each => each.id)"
-    for query in (
-        "lang=ko",
-        "lang=en",
-        "from=2020&to=2022",
-        "to=2018",
-        "from=2024&to=2018",
-        "journal=x",
-        "kind=article",
-        "kind=other&lang=ko",
-    ):
-        page.goto(f"{plain}{ASKED}&{query}")
-        by_server = page.locator(".records > ol > li:visible").evaluate_all(ids)
-        page.locator("#filter").evaluate("form => form.requestSubmit()")
-        assert page.locator(".records > ol > li:visible").evaluate_all(ids) == by_server, query
+    expect(page.locator("[name=language][value=en]")).to_be_checked()
+    page.fill("[name=year_to]", "1901")
+    page.fill("[name=year_from]", "")
+    page.keyboard.press("Enter")
+    expect(page.locator(".nothing-passes")).to_contain_text("이 조건에 맞는 문헌을 찾지 못했습니다.")
+    page.click(".nothing-passes a")
+    expect(page.locator(".shown")).to_have_text(every)
+    expect(records).not_to_have_count(0)
+    assert not re.search("year|language", page.url)
+    page.go_back()
+    expect(page.locator(".nothing-passes")).to_be_visible()
 
 
 def test_enter_that_ends_a_syllable_does_not_ask(reader: Reader, plain: str) -> None:
@@ -214,7 +203,7 @@ def test_a_theme_by_hand_goes_before_the_systems_and_stays(reader: Reader, plain
 
 
 def test_nothing_is_wider_than_the_screen(reader: Reader, plain: str) -> None:
-    page = reader.open(plain, f"{ASKED}&from=2000")
+    page = reader.open(plain, f"{ASKED}&year_from=2000")
     for width in (320, 390, 1280):
         page.set_viewport_size({"width": width, "height": 700})
         assert page.evaluate("document.documentElement.scrollWidth") == width
@@ -247,18 +236,20 @@ def test_the_page_weighs_less_than_100_kilobytes(reader: Reader, plain: str) -> 
 
 def test_the_years_are_chosen_from_the_histogram_by_keyboard_and_let_go_again(reader: Reader, plain: str) -> None:
     page = reader.open(plain, ASKED)
+    every = page.locator(".shown").inner_text()
     page.click(".filter summary")
     bar = page.locator(".histogram a").first
     counted = re.search(r": (\d+)건", bar.get_attribute("aria-label") or "")
     assert counted is not None
     bar.focus()
     page.keyboard.press("Enter")
-    expect(page.locator(".records > ol > li:visible")).to_have_count(int(counted.group(1)))
-    expect(bar).to_have_attribute("aria-current", "true")
-    assert re.search(r"&from=\d{4}&to=\d{4}$", page.url)
-    assert _focused(page) == ""  # the bar itself, which has no id
+    expect(page.locator(".shown")).to_contain_text(f"찾은 {counted.group(1)}건 중")
+    chosen = page.locator(".histogram a[aria-current=true]")
+    expect(chosen).to_have_count(1)
+    assert re.search(r"&year_from=\d{4}&year_to=\d{4}$", page.url)
+    chosen.focus()
     page.keyboard.press("Enter")
-    expect(page.locator(".records > ol > li:visible")).to_have_count(page.locator(".records > ol > li").count())
+    expect(page.locator(".shown")).to_have_text(every)
 
 
 def test_a_records_whole_text_is_fetched_when_it_is_unfolded_and_has_a_page(reader: Reader, plain: str) -> None:
@@ -289,7 +280,7 @@ def test_the_record_is_read_without_scripts_too(reader: Reader, plain: str) -> N
     page.click(".filter summary")
     page.click(".histogram a >> nth=0")
     expect(page.locator(".histogram a")).not_to_have_count(0)
-    assert "&from=" in page.url
+    assert "&year_from=" in page.url
 
 
 def test_an_example_is_a_question_of_the_index_and_is_answered(reader: Reader, plain: str) -> None:

@@ -148,7 +148,7 @@ def test_a_corpus_shows_what_it_holds_and_what_it_left_out(
     assert run(["corpus", "list"]) == 0
     assert capsys.readouterr().out.startswith("c  1 records (1 ko), 1 complete  20")
     (tmp_path / "b.jsonl").write_text(good.replace("나", "다") + "\n")
-    assert run(["corpus", "add", "c", "--format", "scienceon", "a.jsonl", "b.jsonl", "--max-rejects", "1"]) == 3
+    assert run(["corpus", "replace", "c", "--format", "scienceon", "a.jsonl", "b.jsonl", "--max-rejects", "1"]) == 3
     assert "A1, in a.jsonl line 1 and in b.jsonl line 1" in capsys.readouterr().err
     assert run(["corpus", "rejects", "c", "--json"]) == 0  # of the failed addition, then those of what is stored
     found = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
@@ -157,7 +157,7 @@ def test_a_corpus_shows_what_it_holds_and_what_it_left_out(
         ("b.jsonl", False),
         ("a.jsonl", True),
     ]
-    assert run(["corpus", "add", "c", "--format", "scienceon", "b.jsonl", "--merge"]) == 0
+    assert run(["corpus", "add", "c", "--format", "scienceon", "b.jsonl"]) == 0
     out = capsys.readouterr().out
     assert "1 superseded" in out
     assert "0 added, 1 changed, 0 deleted, 0 unchanged" in out

@@ -20,9 +20,9 @@ def nested(tmp_path: Path) -> Path:
     return path
 
 
-def test_keys_are_mapped_by_options(own_home: Path, nested: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    keys = "--id-key doi --title-key meta.title --text-key body --text-key kw --keyword-key kw".split()
-    assert run(["corpus", "add", "c", "--format", "jsonl", *keys, str(nested)]) == 0
+def test_columns_are_mapped_by_options(own_home: Path, nested: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    named = ("id=doi", "title=meta.title", "text=body", "text=kw", "keyword=kw")
+    assert run(["corpus", "add", "c", *(f"--column={each}" for each in named), str(nested)]) == 0
     assert "corpus c: 3 records" in capsys.readouterr().out
     record = next(open_corpus(own_home / "corpora", "c")[1])
     assert (record.docid, record.title, record.text) == ("10.1/0", "제목 0", "가 나 a;b")
@@ -32,11 +32,15 @@ def test_keys_are_mapped_by_options(own_home: Path, nested: Path, capsys: pytest
 @pytest.mark.parametrize(
     ("arguments", "status", "says"),
     [
-        (["--format", "miracl", "--id-key", "doi"], 2, "--id-key needs --format jsonl: the keys of miracl are fixed"),
-        (["--format", "miracl"], 3, "did you mean --format jsonl (with --id-key and --text-key)?"),
-        (["--format", "jsonl"], 3, "'id' is missing or empty; name the key with --id-key, this object has doi, meta"),
-        (["--format", "jsonl", "--id-key", "doi", "--text-key", "bodi"], 3, "nested.jsonl"),
-        (["--format", "jsonl", "--id-key", "doi", "--text-key", "meta"], 3, "name a key in it (meta.title)"),
+        (
+            ["--format", "ris", "--column", "id=doi"],
+            3,
+            "--column needs --format table or no --format: the fields of ris",
+        ),
+        (["--format", "miracl"], 3, "did you mean --format table?"),
+        (["--column", "text=bodi"], 3, "has no 'bodi' in its 3 records: their columns are doi, meta.title, body, kw"),
+        (["--column", "text=meta"], 3, "name a key in it (meta.title)"),
+        (["--column", "key=meta"], 2, "write FIELD=NAME"),
         (["--format", "trec"], 3, "does not look like trec"),
     ],
 )
@@ -48,6 +52,18 @@ def test_a_format_that_does_not_fit_is_answered_with_the_way_on(
     assert says in captured.err.replace("\n", " ")
     assert "Traceback" not in captured.err
     assert not (own_home / "corpora" / "c" / "manifest.json").exists()
+
+
+def test_a_dry_run_shows_records_and_stores_nothing(
+    own_home: Path, nested: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run(["corpus", "add", "c", "--dry-run", str(nested)]) == 0
+    captured = capsys.readouterr()
+    assert "10.1/0  제목 0\n  ko · 10.1/0\n  kw: a;b\n  가 나\n" in captured.out
+    assert "id ← doi, else a digest of the row" in captured.err
+    assert "text ← body" in captured.err
+    assert "stored but not searched: kw" in captured.err
+    assert not (own_home / "corpora").exists()
 
 
 def test_topics_and_judgements_of_beir_run_and_evaluate(

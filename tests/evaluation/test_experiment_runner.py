@@ -160,7 +160,7 @@ def test_an_index_of_other_records_is_refused(demo_home: Path, results_folder: P
     shutil.copytree(results_folder, folder)
     records = (Path(__file__).parents[2] / "corpora" / "demo" / "records.jsonl").read_bytes().splitlines(keepends=True)
     (tmp_path / "fewer.jsonl").write_bytes(b"".join(records[:60]))
-    add_corpus(home / "corpora", "demo", "scienceon", [tmp_path / "fewer.jsonl"])
+    add_corpus(home / "corpora", "demo", "scienceon", [tmp_path / "fewer.jsonl"], replace=True)
     with pytest.raises(ResultsMismatch, match="The corpus demo was read from other files than the set demo names"):
         run_small(home, folder, resume=True)
     build_index(home / "corpora", home / "indexes", "demo")

@@ -23,23 +23,23 @@ _STAGE = "indexes/c/build-000002/stage"
 _INDEX = "indexes/c/build-000002/index"
 
 CHOSEN: tuple[tuple[Kind, Fault], ...] = (
-    ("add", Fault("pread64", "corpora/c/.draft/seen", "ESTALE", "1+")),
-    ("add", Fault("pread64", "corpora/c/.draft/keys", "EIO", "2")),
-    ("add", Fault("openat", "corpora/c/.draft/seen", "EIO", "1")),
-    ("add", Fault("stat", "corpora/c/.draft/read", "EACCES", "1")),
-    ("add", Fault("lseek", "corpora/c/.draft/read", "EIO", "3+")),
-    ("add", Fault("write", "corpora/c/.draft/read", "ENOSPC", "2")),
-    ("add", Fault("openat", "corpora/c/.draft/rejects", "EMFILE", "1")),
-    ("add", Fault("fsync", "corpora/c/.manifest.json.new", "EIO", "1")),
-    ("add", Fault("fsync", "corpora/c", "ENOSPC", "2")),
-    ("add", Fault("rename", "corpora/c/.manifest.json.new", "EACCES", "1")),
-    ("add", Fault("flock", "corpora/c/.lock", "ESTALE", "1")),
-    ("add", Fault("close", "new.jsonl", "EIO", "1")),
-    ("add", Fault("read", "corpora/c/manifest.json", "EIO", "1+")),
-    ("add", Fault("rmdir", "corpora/c/.draft", "EACCES", "1+")),
-    ("add", Fault("newfstatat", "corpora/c/.draft", "EACCES", "1+")),
-    ("add", Fault("ftruncate", "corpora/c/.lock", "EIO", "1")),
-    ("add", Fault("write", "corpora/c/.manifest.json.new", "ENOSPC", "1")),
+    ("replace", Fault("pread64", "corpora/c/.draft/seen", "ESTALE", "1+")),
+    ("replace", Fault("pread64", "corpora/c/.draft/keys", "EIO", "2")),
+    ("replace", Fault("openat", "corpora/c/.draft/seen", "EIO", "1")),
+    ("replace", Fault("stat", "corpora/c/.draft/read", "EACCES", "1")),
+    ("replace", Fault("lseek", "corpora/c/.draft/read", "EIO", "3+")),
+    ("replace", Fault("write", "corpora/c/.draft/read", "ENOSPC", "2")),
+    ("replace", Fault("openat", "corpora/c/.draft/rejects", "EMFILE", "1")),
+    ("replace", Fault("fsync", "corpora/c/.manifest.json.new", "EIO", "1")),
+    ("replace", Fault("fsync", "corpora/c", "ENOSPC", "2")),
+    ("replace", Fault("rename", "corpora/c/.manifest.json.new", "EACCES", "1")),
+    ("replace", Fault("flock", "corpora/c/.lock", "ESTALE", "1")),
+    ("replace", Fault("close", "new.jsonl", "EIO", "1")),
+    ("replace", Fault("read", "corpora/c/manifest.json", "EIO", "1+")),
+    ("replace", Fault("rmdir", "corpora/c/.draft", "EACCES", "1+")),
+    ("replace", Fault("newfstatat", "corpora/c/.draft", "EACCES", "1+")),
+    ("replace", Fault("ftruncate", "corpora/c/.lock", "EIO", "1")),
+    ("replace", Fault("write", "corpora/c/.manifest.json.new", "ENOSPC", "1")),
     ("build", Fault("openat", "indexes/c/CURRENT", "ESTALE", "1+")),
     ("build", Fault("ftruncate", f"{_STAGE}/notes.sqlite-journal", "EIO", "3")),
     ("build", Fault("fsync", f"{_INDEX}/.MANIFEST.json.new", "ESTALE", "1")),
@@ -56,7 +56,7 @@ CHOSEN_FOR_SOAK: tuple[tuple[Kind, Fault], ...] = (
 )
 """Builds take seconds."""
 
-DRAWN: dict[Kind, int] = {"add": 170, "build": 140, "update": 80}
+DRAWN: dict[Kind, int] = {"replace": 170, "build": 140, "update": 80}
 """How many faults ``make soak`` draws; those on calls that do not come in that run do not happen."""
 
 

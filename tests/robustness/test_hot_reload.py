@@ -202,7 +202,7 @@ def test_new_damaged_and_earlier_generations_under_64_clients_mix_no_answer_and_
             wait_until(lambda: health()["index_problem"] != "", 30)
             assert "gen-000005/glossary.sqlite has changed since it was published" in health()["index_problem"]
             assert health()["index_generation"] == 4
-            assert "shrag_index_refused 1.0" in server.ask("GET", "/metrics")[2]
+            assert 'shrag_index_refused{index="demo"} 1.0' in server.ask("GET", "/metrics")[2]
             taken_up(4)
             assert publish_copy(index, second) == 6
             taken_up(6)
@@ -224,8 +224,8 @@ def test_new_damaged_and_earlier_generations_under_64_clients_mix_no_answer_and_
         assert clients.cached == counters.hits > CLIENTS
         figures = server.ask("GET", "/metrics")[2]
         assert f'shrag_cache_questions_total{{how="hit"}} {counters.hits:.1f}' in figures
-        assert "shrag_index_swaps_total 6.0" in figures
-        assert "shrag_index_refused 0.0" in figures
+        assert 'shrag_index_swaps_total{index="demo"} 6.0' in figures
+        assert 'shrag_index_refused{index="demo"} 0.0' in figures
     assert open_files(index) == set()
 
 

@@ -1,4 +1,4 @@
-"""Commands that add a corpus, build an index or update one while a system call fails, and the state that they leave."""
+"""Commands that replace a corpus, build or update an index while a system call fails, and the state that they leave."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Literal, NamedTuple
 
 from shrag.corpora.ingest.add import add_corpus
-from shrag.corpora.store.manifest import MANIFEST_FILE, read_manifest
+from shrag.corpora.store.manifest import MANIFEST_FILE, read_manifest, read_previous
 from shrag.corpora.store.open_corpus import check_corpus
 from shrag.indexing.build.builder import build_index
 from shrag.indexing.build.incremental import update_index
@@ -27,10 +27,10 @@ RECORDS = 12
 SECONDS = 180.0
 """A command that takes longer hangs; the machine may be busy."""
 
-Kind = Literal["add", "build", "update"]
+Kind = Literal["replace", "build", "update"]
 
 ARGUMENTS: dict[Kind, tuple[str, ...]] = {
-    "add": ("corpus", "add", NAME, "--format", "scienceon"),
+    "replace": ("corpus", "replace", NAME, "--yes", "--format", "scienceon"),
     "build": ("index", NAME, "--workers", "1"),
     "update": ("index", NAME, "--update", "--workers", "1"),
 }
@@ -88,11 +88,11 @@ class FaultedCommands:
             (base / f"{name}.jsonl").write_text("\n".join(content) + "\n", encoding="utf-8")
         self.fingerprints = []
         for name in ("new", "old"):
-            add_corpus(base / "corpora", NAME, "scienceon", [base / f"{name}.jsonl"])
+            add_corpus(base / "corpora", NAME, "scienceon", [base / f"{name}.jsonl"], replace=True)
             self.fingerprints.append(read_manifest(base / "corpora" / NAME).fingerprint)
         build_index(base / "corpora", base / "indexes", NAME, encoder=encoder)
-        shutil.copytree(base, folder / "base-add")
-        add_corpus(base / "corpora", NAME, "scienceon", [base / "new.jsonl"])
+        shutil.copytree(base, folder / "base-replace")
+        add_corpus(base / "corpora", NAME, "scienceon", [base / "new.jsonl"], replace=True)
         shutil.copytree(base, folder / "base-build")
         shutil.copytree(base, folder / "base-update")
         self._points: dict[Kind, Points] = {}
@@ -144,7 +144,7 @@ class FaultedCommands:
         return run, has_happened(trace)
 
     def _run(self, prefix: Sequence[str], kind: Kind, home: Path) -> Run:
-        sources = [str(home / "new.jsonl")] if kind == "add" else []
+        sources = [str(home / "new.jsonl")] if kind == "replace" else []
         command = [*prefix, sys.executable, "-c", _SCRIPT, *ARGUMENTS[kind], *sources]
         environment = {**os.environ, "SHRAG_HOME": str(home), "PYTHONPATH": str(ROOT)}
         with (self._folder / "said").open("w+") as said:
@@ -166,7 +166,7 @@ class FaultedCommands:
             check_corpus(home / "corpora", NAME)
             fingerprint = read_manifest(home / "corpora" / NAME).fingerprint
             folder, manifest = current_generation(home / "indexes" / NAME)
-            if kind == "add":
+            if kind == "replace":
                 check_files(folder, manifest)
                 return _state(fingerprint, self.fingerprints), []
             problems = [] if fingerprint == self.fingerprints[0] else ["the corpus has changed"]
@@ -184,7 +184,7 @@ class FaultedCommands:
         """Run the command's function without a fault; return what is wrong then."""
         corpora, indexes = home / "corpora", home / "indexes"
         recover: dict[Kind, Callable[[], object]] = {
-            "add": lambda: add_corpus(corpora, NAME, "scienceon", [home / "new.jsonl"]),
+            "replace": lambda: add_corpus(corpora, NAME, "scienceon", [home / "new.jsonl"], replace=True),
             "build": lambda: build_index(corpora, indexes, NAME),
             "update": lambda: update_index(corpora, indexes, NAME),
         }
@@ -203,7 +203,9 @@ class FaultedCommands:
             problems.append(f"left in the index: {left}")
         manifest = read_manifest(corpora / NAME)
         left = sorted(path.name for path in (corpora / NAME).iterdir())
-        if left != sorted([".lock", MANIFEST_FILE, manifest.records_file, manifest.rejects_file]):
+        versions = [manifest, *filter(None, [read_previous(corpora / NAME)])]
+        files = {name for each in versions for name in (each.records_file, each.rejects_file)}
+        if left != sorted([".lock", MANIFEST_FILE, *files]):
             problems.append(f"left in the corpus: {left}")
         return problems
 

@@ -33,7 +33,7 @@ from shrag.serving.request import DEFAULT_STRATEGY, MOST_TURNS
 
 @Operation(query=ModelsQuery, returns=ModelList, tag="openai")
 async def models(request: Request, query: ModelsQuery) -> ModelList:
-    """Return the models: the index with the default strategy; with ``all`` each that it can be asked by, a model each.
+    """Return the models: each index with the default strategy; with ``all`` each that it can be asked by, a model each.
 
     Any of them answers under its name, whether listed or not.
     """
@@ -54,17 +54,17 @@ async def model(request: Request) -> ModelEntry:
 async def chat(request: Request, body: ChatRequest) -> ChatResponse | SSEResponse:
     """Answer the last message of the user from the records found; with ``stream``, as it happens."""
     service: Service = request.app.state.service
-    strategy = _find_model(service, body.model).id.partition("/")[2]
+    index, _, strategy = _find_model(service, body.model).id.partition("/")
     deadline = service.deadline(request.is_disconnected)
     turns = _turns(body)
     reply = task_reply(turns[-1].question)
     if reply is not None:
         return _reply_to_task(reply, body)
-    question = AskRequest(question=turns[-1].question, strategy=strategy, history=turns[:-1][-MOST_TURNS:])
+    question = AskRequest(question=turns[-1].question, strategy=strategy, history=turns[:-1][-MOST_TURNS:], index=index)
     parsed, feed = await service.events(question, deadline)
-    fields = ShragFields(service.index.name, feed.generation, strategy, feed.cached, request_id(), ())
+    fields = ShragFields(index, feed.generation, strategy, feed.cached, request_id(), ())
     language = parsed.question.language
-    completion = ChatCompletion(body.model, language, fields, lambda docid: _record_url(request, docid))
+    completion = ChatCompletion(body.model, language, fields, lambda docid: _record_url(request, docid, index))
     if body.stream:
         usage = body.stream_options is not None and body.stream_options.include_usage
         streamed = feed.events(deadline.without_disconnect(), service.observe)
@@ -78,9 +78,12 @@ async def chat(request: Request, body: ChatRequest) -> ChatResponse | SSERespons
 
 
 def _models(service: Service) -> tuple[ModelEntry, ...]:
-    with service.index.use() as engine:
-        created = int(datetime.fromisoformat(engine.manifest.created).timestamp())
-        return tuple(ModelEntry(f"{engine.name}/{strategy}", created) for strategy in engine.strategies)
+    entries: list[ModelEntry] = []
+    for source in service.sources:
+        with source.use() as engine:
+            created = int(datetime.fromisoformat(engine.manifest.created).timestamp())
+            entries += [ModelEntry(f"{engine.name}/{strategy}", created) for strategy in engine.strategies]
+    return tuple(entries)
 
 
 def _find_model(service: Service, name: str) -> ModelEntry:
@@ -117,5 +120,7 @@ def _reply_to_task(reply: str, body: ChatRequest) -> ChatResponse | SSEResponse:
     return SSEResponse(stream_plain(completion), lambda: None) if body.stream else completion
 
 
-def _record_url(request: Request, docid: str) -> str:
-    return f"{request.base_url}record?{urlencode({'docid': docid})}"
+def _record_url(request: Request, docid: str, index: str) -> str:
+    service: Service = request.app.state.service
+    named = {"index": index} if index != service.names[0] else {}
+    return f"{request.base_url}record?{urlencode({'docid': docid} | named)}"

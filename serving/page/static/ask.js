@@ -8,6 +8,7 @@ const main = document.getElementById("results");
 const form = document.getElementById("ask");
 const input = document.getElementById("q");
 const strategy = document.getElementById("strategy");
+const index = document.getElementById("index"); // only where several are served
 const pages = new Map(); // content by query string, for the browser's back button
 const MOST_PAGES = 20;
 let shown = location.search;
@@ -18,6 +19,8 @@ export function startAsking() {
   input.addEventListener("compositionstart", () => (composing = true));
   input.addEventListener("compositionend", () => (composing = false));
   form.addEventListener("submit", (event) => {
+    // Another index has another page: its facts and its strategies.
+    if (index && !composing && index.value !== (new URLSearchParams(location.search).get("index") ?? "")) return;
     event.preventDefault();
     // Enter ends a syllable that is being composed; it does not send half a word.
     if (!composing) ask(formParameters());
@@ -44,15 +47,15 @@ export function startAsking() {
 }
 
 // Note that the URL has changed together with the content.
-export function urlChanged() {
+function urlChanged() {
   shown = location.search;
   updateLanguageLink();
 }
 
-// The default strategy is not in the URL.
+// The default strategy and the first index are not in the URL.
 function formParameters() {
   const parameters = new URLSearchParams(new FormData(form));
-  if (!parameters.get("strategy")) parameters.delete("strategy");
+  for (const name of ["strategy", "index"]) if (!parameters.get(name)) parameters.delete(name);
   return parameters;
 }
 
@@ -69,7 +72,7 @@ function asksOnThisPage(event) {
   return location.pathname === "/" && new URLSearchParams(location.search).has("q") && !event.ctrlKey && !event.metaKey && !event.shiftKey;
 }
 
-async function ask(parameters) {
+export async function ask(parameters) {
   stopRetrying();
   running?.abort();
   const own = (running = new AbortController());

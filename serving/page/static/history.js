@@ -16,9 +16,9 @@ export function startHistory() {
   });
 }
 
-// An entry is the text of a question or, with another strategy than the default, its text and its strategy.
+// An entry is the text of a question or, with another strategy or index than the default, these three.
 const isText = (each) => typeof each === "string";
-const isEntry = (each) => isText(each) || Array.isArray(each) && each.length === 2 && each.every(isText);
+const isEntry = (each) => isText(each) || Array.isArray(each) && [2, 3].includes(each.length) && each.every(isText);
 
 function entries() {
   const stored = load("history", []);
@@ -30,7 +30,8 @@ function add() {
   const question = parameters.get("q")?.trim();
   const strategy = parameters.get("strategy")?.trim();
   if (!question || location.pathname !== "/" || document.querySelector(".problem")) return;
-  const entry = strategy ? [question, strategy] : question;
+  const index = parameters.get("index")?.trim();
+  const entry = index ? [question, strategy ?? "", index] : strategy ? [question, strategy] : question;
   save("history", [entry, ...entries().filter((each) => JSON.stringify(each) !== JSON.stringify(entry))].slice(0, MOST));
 }
 
@@ -41,10 +42,11 @@ function show() {
 }
 
 function item(entry) {
-  const [question, strategy] = isText(entry) ? [entry, ""] : entry;
+  const [question, strategy, index] = isText(entry) ? [entry, ""] : entry;
   const link = document.createElement("a");
-  link.href = `/?${new URLSearchParams({ q: question, ui: document.documentElement.lang, ...(strategy && { strategy }) })}`;
-  link.textContent = strategy ? `${question} (${strategy})` : question;
+  link.href = `/?${new URLSearchParams({ q: question, ui: document.documentElement.lang, ...(strategy && { strategy }), ...(index && { index }) })}`;
+  const others = [strategy, index].filter(Boolean).join(", ");
+  link.textContent = others ? `${question} (${others})` : question;
   link.dir = "auto";
   const line = document.createElement("li");
   line.append(link);

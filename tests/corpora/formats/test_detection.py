@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 
 import pytest
 
 from shrag.corpora.errors import CorpusError
-from shrag.corpora.formats.detection import read_source
+from shrag.corpora.formats.columns import NO_COLUMNS
+from shrag.corpora.formats.detection import inspect_file, read_source
 from shrag.corpora.formats.registry import FORMATS, find_files
+from tests.support.realistic_files import write_bibtex, write_ris
 
 FILES = {
     "scienceon": json.dumps({"CN": "1", "title": "가", "abstract": "나"}),
@@ -35,11 +38,42 @@ def test_a_file_of_another_format_is_refused_with_the_right_one(tmp_path: Path, 
             list(read_source(path, FORMATS[wrong]))
 
 
-def test_objects_of_no_format_are_answered_with_the_options_that_map_their_keys(tmp_path: Path) -> None:
+def test_objects_of_no_format_are_answered_with_the_format_that_maps_their_keys(tmp_path: Path) -> None:
     path = tmp_path / "a.jsonl"
     path.write_text('{"doi": "1", "summary": "a"}\n' * 3)
-    with pytest.raises(CorpusError, match=r"objects with doi, summary, so did you mean --format jsonl \(with --id-key"):
+    with pytest.raises(CorpusError, match=r"objects with doi, summary, so did you mean --format table\?"):
         list(read_source(path, FORMATS["scienceon"]))
+
+
+UNKNOWN = {
+    "empty.csv": (b"", "it is empty"),
+    "noise.dat": (bytes(range(1, 200)), "begins with"),
+    "page.html": (b"<html><body>x</body></html>", "is XML or HTML without <record> or <DOC>"),
+    "medline.txt": (b"PMID- 1\nTI  - A title\nAB  - A text\nAU  - Kim A\n", "begins with 'PMID- 1'"),
+    "a.zip": (b"PK\x03\x04" + bytes(40), "damaged ZIP archive"),
+    "numbers.csv": ("번호,이름\n1,가\n".encode(), "the columns 번호, 이름, none of which is known as a title"),
+    "numbers.json": (b'[{"a": 1, "b": 2}]', "objects with a, b, none of which is known as a title"),
+    "list.json": (b"[1, 2, 3]", "holds no objects"),
+    "old.hwp": (b"\xd0\xcf\x11\xe0" + bytes(100), "is a HWP document; save it as HWPX"),
+    "utf32.csv": ("제목,초록\n".encode("utf-32"), "is UTF-32: convert it to UTF-8"),
+}
+
+
+@pytest.mark.parametrize("name", UNKNOWN)
+def test_what_is_not_known_is_refused_with_what_it_has(tmp_path: Path, name: str) -> None:
+    data, says = UNKNOWN[name]
+    path = tmp_path / name
+    path.write_bytes(data)
+    with pytest.raises(CorpusError, match=re.escape(says)):
+        inspect_file(path, None, NO_COLUMNS)
+
+
+@pytest.mark.parametrize("name", ["refs.ris", "refs.bib", "refs.txt"])
+def test_references_are_no_paper(tmp_path: Path, name: str) -> None:
+    path = tmp_path / name
+    (write_bibtex if name.endswith("bib") else write_ris)(path)
+    with pytest.raises(CorpusError, match=r"it is a list of references.*did you mean --format (ris|bibtex)\?"):
+        list(read_source(path, FORMATS["papers"]))
 
 
 def test_a_file_with_one_good_record_is_never_suspected(tmp_path: Path) -> None:

@@ -140,7 +140,9 @@ WRITERS: dict[str, tuple[str, tuple[str, str, str], Callable[[list[dict[str, str
     "scienceon xml": ("scienceon", ("CN", "Title", "Abstract"), _as_xml),
     "miracl": ("miracl", ("docid", "title", "text"), _as_lines),
     "beir": ("beir", ("_id", "title", "text"), _as_lines),
-    "jsonl": ("jsonl", ("id", "title", "text"), _as_lines),
+    "table": ("table", ("id", "title", "text"), _as_lines),
+    "table csv": ("table", ("관리번호", "논문 제목", "초록"), _as_csv),
+    "csl-json": ("csl-json", ("id", "title", "abstract"), _as_lines),
     "trec": ("trec", ("id", "title", "text"), _as_trec),
 }
 

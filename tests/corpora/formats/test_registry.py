@@ -35,6 +35,7 @@ def test_a_scienceon_answer_becomes_a_clean_record() -> None:
         publisher="학회",
         year=2021,
         link="http://example.invalid/1",
+        other=(("lang", "ko"),),
     )
 
 
@@ -99,5 +100,7 @@ def test_nothing_to_read_is_an_error_and_so_is_reading_twice(tmp_path: Path) -> 
 
 
 def test_an_unknown_format_is_answered_with_those_there_are() -> None:
-    with pytest.raises(CorpusError, match="'csv': use one of scienceon, miracl, beir, jsonl, trec, papers"):
+    with pytest.raises(
+        CorpusError, match="'csv': use one of scienceon, miracl, beir, table, ris, bibtex, csl-json, trec, papers"
+    ):
         find_format("csv")

@@ -130,7 +130,7 @@ def test_what_is_no_qrels_file_is_named_by_line(tmp_path: Path, text: str, probl
 
 
 def test_text_that_is_not_utf_8_is_named_by_line(tmp_path: Path) -> None:
-    (tmp_path / "t").write_bytes(b"1\tok\n2\t\xb0\xa1\n")
+    (tmp_path / "t").write_bytes(b"1\tok\n2\t\xb0\xff\n")
     with pytest.raises(CorpusError, match="line 2 is not UTF-8"):
         read_topics(tmp_path / "t")
 

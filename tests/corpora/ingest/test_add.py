@@ -11,7 +11,7 @@ import pytest
 from shrag.corpora.errors import CorpusError, TooManyRejectedLines
 from shrag.corpora.files import lock_folder
 from shrag.corpora.ingest.add import add_corpus
-from shrag.corpora.store.manifest import MANIFEST_FILE
+from shrag.corpora.store.manifest import MANIFEST_FILE, read_previous
 from shrag.corpora.store.open_corpus import FAILED_REJECTS, open_corpus, stored_rejects
 
 pytestmark = pytest.mark.usefixtures("one_parser")
@@ -57,7 +57,7 @@ def test_records_come_back_as_they_went_in(tmp_path: Path) -> None:
 
 def test_the_fingerprint_is_of_the_records_and_their_order(tmp_path: Path) -> None:
     def fingerprint(*lines: str) -> str:
-        return add_corpus(tmp_path, "c", "scienceon", [_source(tmp_path, *lines)]).manifest.fingerprint
+        return add_corpus(tmp_path, "c", "scienceon", [_source(tmp_path, *lines)], replace=True).manifest.fingerprint
 
     first = fingerprint(GOOD, OTHER)
     assert fingerprint(GOOD, "", OTHER, GOOD) == first
@@ -105,11 +105,14 @@ def test_an_unreadable_source_leaves_the_corpus_as_it_was(tmp_path: Path) -> Non
     assert sorted((tmp_path / "c").iterdir()) == files
 
 
-def test_adding_again_replaces_and_leaves_nothing_behind(tmp_path: Path) -> None:
+def test_replacing_keeps_the_version_before_and_no_other(tmp_path: Path) -> None:
     add_corpus(tmp_path, "c", "scienceon", [_source(tmp_path, GOOD)])
-    manifest = add_corpus(tmp_path, "c", "scienceon", [_source(tmp_path, OTHER)]).manifest
-    names = {path.name for path in (tmp_path / "c").iterdir()}
-    assert names == {".lock", MANIFEST_FILE, manifest.records_file, manifest.rejects_file}
+    for lines in ((GOOD, OTHER), (OTHER,)):
+        manifest = add_corpus(tmp_path, "c", "scienceon", [_source(tmp_path, *lines)], replace=True).manifest
+        before = read_previous(tmp_path / "c")
+        assert before is not None
+        kept = {name for each in (manifest, before) for name in (each.records_file, each.rejects_file)}
+        assert {path.name for path in (tmp_path / "c").iterdir()} == {".lock", MANIFEST_FILE, *kept}
 
 
 def test_a_source_of_nothing_is_an_error(tmp_path: Path) -> None:
@@ -183,9 +186,9 @@ def test_without_repair_the_text_is_stored_as_it_is(tmp_path: Path) -> None:
     manifest = add_corpus(tmp_path, "c", "scienceon", [source], repair=False).manifest
     assert [record.text for record in open_corpus(tmp_path, "c")[1]] == [json.loads(FAULTY)["abstract"]]
     assert [(account.format, account.repairs) for account in manifest.sources] == [("scienceon no-repair", {})]
-    merged = add_corpus(tmp_path, "c", "scienceon", [source], merge=True)
+    merged = add_corpus(tmp_path, "c", "scienceon", [source])
     assert (merged.stored, merged.changes.changed) == (True, 1)
-    again = add_corpus(tmp_path, "c", "scienceon", [source], merge=True)
+    again = add_corpus(tmp_path, "c", "scienceon", [source])
     assert not again.stored
     assert [account.repairs for account in again.manifest.sources][1] == {
         "fused words": 1,

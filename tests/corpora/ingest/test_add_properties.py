@@ -128,9 +128,9 @@ def test_a_corpus_added_twice_is_unchanged_byte_for_byte(files: list[list[Line]]
     with tempfile.TemporaryDirectory() as made:
         home = Path(made)
         paths = _write(home, [*files, [_record("Z", "끝.")]])
-        for merge in (False, False, True):
+        for replace in (True, True, False):
             before = {path.name: path.read_bytes() for path in (home / "c").glob("*")}
-            addition = add_corpus(home, "c", "scienceon", paths, max_rejects=99, on_duplicate="newest", merge=merge)
+            addition = add_corpus(home, "c", "scienceon", paths, max_rejects=99, on_duplicate="newest", replace=replace)
             assert addition.stored == (not before)
         assert before == {path.name: path.read_bytes() for path in (home / "c").glob("*")}
         assert addition.changes == RecordChanges(0, 0, 0, addition.manifest.records)
@@ -138,7 +138,7 @@ def test_a_corpus_added_twice_is_unchanged_byte_for_byte(files: list[list[Line]]
 
 @settings(max_examples=15, deadline=None)
 @given(_FILES, _FILES)
-def test_merging_in_parts_stores_what_reading_all_with_newest_stores(
+def test_adding_in_parts_stores_what_reading_all_with_newest_stores(
     first: list[list[Line]], second: list[list[Line]]
 ) -> None:
     with tempfile.TemporaryDirectory() as made:
@@ -146,10 +146,9 @@ def test_merging_in_parts_stores_what_reading_all_with_newest_stores(
         (home / "1").mkdir()
         (home / "2").mkdir()
         parts = [_write(home / "1", [*first, [_record("Z", "끝.")]]), _write(home / "2", second)]
+        parts[1] = [path.rename(path.with_name(f"second-{path.name}")) for path in parts[1]]
         for paths in parts:
-            add_corpus(
-                home, "parts", "scienceon", paths, max_rejects=99, on_duplicate="newest", merge=paths is parts[1]
-            )
+            add_corpus(home, "parts", "scienceon", paths, max_rejects=99, on_duplicate="newest")
         add_corpus(home, "whole", "scienceon", [*parts[0], *parts[1]], max_rejects=99, on_duplicate="newest")
         one, other = open_corpus(home, "parts"), open_corpus(home, "whole")
         assert list(one[1]) == list(other[1])

@@ -9,9 +9,9 @@ from pathlib import Path
 import pytest
 
 from shrag.corpora.errors import ConflictingRecords, CorpusError
-from shrag.corpora.formats.mapped_json import JsonlKeys
-from shrag.corpora.formats.registry import jsonl_format
-from shrag.corpora.ingest.add import AdditionResult, add_corpus
+from shrag.corpora.formats.columns import parse_columns
+from shrag.corpora.formats.registry import table_format
+from shrag.corpora.ingest.add import AdditionResult, Deletion, add_corpus
 from shrag.corpora.ingest.reading import OnDuplicate
 from shrag.corpora.records import RecordChanges
 from shrag.corpora.store.manifest import MANIFEST_FILE, SourceAccount, read_manifest
@@ -33,11 +33,13 @@ def _file(path: Path, *lines: str) -> Path:
 def _add(
     home: Path,
     *sources: Path,
-    merge: bool = False,
+    replace: bool = True,
     on_duplicate: OnDuplicate = "error",
     max_rejects: int = 0,
 ) -> AdditionResult:
-    return add_corpus(home, "c", "scienceon", sources, merge=merge, on_duplicate=on_duplicate, max_rejects=max_rejects)
+    return add_corpus(
+        home, "c", "scienceon", sources, replace=replace, on_duplicate=on_duplicate, max_rejects=max_rejects
+    )
 
 
 def _texts(home: Path) -> dict[str, str]:
@@ -123,7 +125,7 @@ def test_adding_the_same_again_touches_no_file(tmp_path: Path) -> None:
     assert _bytes(tmp_path / "c") == before
 
 
-def test_adding_the_same_again_mends_what_is_damaged(tmp_path: Path) -> None:
+def test_replacing_by_the_same_mends_what_is_damaged(tmp_path: Path) -> None:
     source = _file(tmp_path / "1.jsonl", *map(_line, "AB"))
     manifest = _add(tmp_path, source).manifest
     records = tmp_path / "c" / manifest.records_file
@@ -148,11 +150,11 @@ def test_a_source_that_changed_without_its_records_is_told_from_one_that_did_not
     assert addition.manifest.sources[0].blank == 1
 
 
-def test_merging_adds_and_replaces_and_deletes_nothing(tmp_path: Path) -> None:
+def test_adding_adds_and_replaces_and_deletes_nothing(tmp_path: Path) -> None:
     one = _file(tmp_path / "1.jsonl", *map(_line, "ABC"), "{broken")
     _add(tmp_path, one, max_rejects=1)
     two = _file(tmp_path / "2.jsonl", _line("B", "새 초록."), _line("C"), _line("D"))
-    addition = _add(tmp_path, two, merge=True)
+    addition = _add(tmp_path, two, replace=False)
     assert addition.changes == RecordChanges(added=1, changed=1, deleted=0, unchanged=2)
     assert _texts(tmp_path) == {"A": "초록.", "C": "초록.", "B": "새 초록.", "D": "초록."}
     counts = [_counts(account) for account in addition.manifest.sources]
@@ -160,38 +162,68 @@ def test_merging_adds_and_replaces_and_deletes_nothing(tmp_path: Path) -> None:
     reasons = [(Path(reject.file).name, reject.line) for reject in stored_rejects(tmp_path, "c")]
     assert reasons == [("1.jsonl", 4), ("1.jsonl", 2)]
     before = _bytes(tmp_path / "c")
-    again = _add(tmp_path, one, two, merge=True)
+    again = _add(tmp_path, one, two, replace=False)
     assert (again.manifest, again.changes, again.stored) == (addition.manifest, RecordChanges(0, 0, 0, 4), False)
     assert _bytes(tmp_path / "c") == before
 
 
-def test_merging_a_file_in_its_next_version_keeps_what_it_lost(tmp_path: Path) -> None:
+def test_adding_a_file_in_its_next_version_keeps_what_it_lost(tmp_path: Path) -> None:
     source = _file(tmp_path / "1.jsonl", *map(_line, "AB"))
     _add(tmp_path, source)
     _file(source, _line("B", "새 초록."), _line("C"))
-    assert _add(tmp_path, source, merge=True).changes == RecordChanges(added=1, changed=1, deleted=0, unchanged=1)
+    assert _add(tmp_path, source, replace=False).changes == RecordChanges(added=1, changed=1, deleted=0, unchanged=1)
     assert sorted(_texts(tmp_path)) == ["A", "B", "C"]
 
 
-def test_merging_may_leave_the_stored_record_and_still_refuses_conflicts_of_its_own(tmp_path: Path) -> None:
+def test_adding_may_leave_the_stored_record_and_still_refuses_conflicts_of_its_own(tmp_path: Path) -> None:
     _add(tmp_path, _file(tmp_path / "1.jsonl", _line("A")))
     two = _file(tmp_path / "2.jsonl", _line("A", "새 초록."))
-    assert _add(tmp_path, two, merge=True, on_duplicate="first").changes == RecordChanges(0, 0, 0, 1)
+    assert _add(tmp_path, two, replace=False, on_duplicate="first").changes == RecordChanges(0, 0, 0, 1)
     assert _texts(tmp_path) == {"A": "초록."}
     three = _file(tmp_path / "3.jsonl", _line("A", "하나."), _line("A", "둘."))
     with pytest.raises(ConflictingRecords, match=r"A, in .*3\.jsonl line 1 and in .*3\.jsonl line 2"):
-        _add(tmp_path, three, merge=True)
+        _add(tmp_path, three, replace=False)
     assert _texts(tmp_path) == {"A": "초록."}
 
 
-def test_there_must_be_something_whole_to_merge_into(tmp_path: Path) -> None:
+def test_a_corpus_that_is_not_there_is_begun_and_a_damaged_one_is_not_added_to(tmp_path: Path) -> None:
     source = _file(tmp_path / "1.jsonl", _line("A"))
-    with pytest.raises(CorpusError, match="There is no corpus 'c'"):
-        _add(tmp_path, source, merge=True)
-    _add(tmp_path, source)
+    assert _add(tmp_path, source, replace=False).changes == RecordChanges(1, 0, 0, 0)
     (tmp_path / "c" / MANIFEST_FILE).write_text('{"format_version": 1}')
-    with pytest.raises(CorpusError, match="corpus format 1, this SHRAG reads 3: add the corpus again"):
-        _add(tmp_path, source, merge=True)
+    with pytest.raises(CorpusError, match="corpus format 1, this SHRAG reads 3: read its sources again with `shrag c"):
+        _add(tmp_path, source, replace=False)
+
+
+def test_the_same_file_elsewhere_is_not_read_again_but_one_of_another_name_is(tmp_path: Path) -> None:
+    first = _add(tmp_path, _file(tmp_path / "1.jsonl", _line("A")), replace=False)
+    (tmp_path / "copy").mkdir()
+    assert not _add(tmp_path, _file(tmp_path / "copy" / "1.jsonl", _line("A")), replace=False).stored
+    again = _add(tmp_path, _file(tmp_path / "2.jsonl", _line("A")), replace=False)
+    assert (again.manifest.fingerprint, again.manifest.sources[1].duplicates) == (first.manifest.fingerprint, 1)
+
+
+def test_replacing_asks_before_it_deletes_and_says_what(tmp_path: Path) -> None:
+    _add(tmp_path, _file(tmp_path / "1.jsonl", *map(_line, "ABCDE")))
+    asked: list[Deletion] = []
+
+    def refuse(deletion: Deletion) -> None:
+        asked.append(deletion)
+        raise KeyboardInterrupt
+
+    def replace(*docids: str) -> AdditionResult:
+        source = _file(tmp_path / "2.jsonl", *map(_line, docids))
+        return add_corpus(tmp_path, "c", "scienceon", [source], replace=True, confirm=refuse)
+
+    before = _bytes(tmp_path / "c")
+    with pytest.raises(KeyboardInterrupt):
+        replace("A")
+    assert asked == [Deletion(4, ("제목 B", "제목 C", "제목 D"))]
+    assert _bytes(tmp_path / "c") == before
+    assert replace(*"ABCDEF").changes == RecordChanges(1, 0, 0, 5)
+    (tmp_path / "c" / MANIFEST_FILE).write_text("{}")
+    with pytest.raises(KeyboardInterrupt):
+        replace(*"ABCDEF")
+    assert asked[1:] == [Deletion(None, ())]
 
 
 def test_digests_tell_an_update_what_changed(tmp_path: Path) -> None:
@@ -205,11 +237,11 @@ def test_digests_tell_an_update_what_changed(tmp_path: Path) -> None:
     assert {len(digest) for digest in after.values()} == {16}
 
 
-def test_merging_the_same_file_by_other_keys_reads_it_again(tmp_path: Path) -> None:
+def test_adding_the_same_file_by_other_columns_reads_it_again(tmp_path: Path) -> None:
     source = _file(tmp_path / "1.jsonl", json.dumps({"id": "A", "title": "가", "one": "하나.", "two": "둘."}))
-    add_corpus(tmp_path, "c", jsonl_format(JsonlKeys(text=("one",))), [source])
-    addition = add_corpus(tmp_path, "c", jsonl_format(JsonlKeys(text=("two",))), [source], merge=True)
+    add_corpus(tmp_path, "c", table_format(parse_columns(["text=one"])), [source])
+    addition = add_corpus(tmp_path, "c", table_format(parse_columns(["text=two"])), [source])
     assert addition.changes == RecordChanges(0, 1, 0, 0)
     assert _texts(tmp_path) == {"A": "둘."}
-    assert [account.format for account in addition.manifest.sources] == ["jsonl text=one", "jsonl text=two"]
-    assert not add_corpus(tmp_path, "c", jsonl_format(JsonlKeys(text=("two",))), [source], merge=True).stored
+    assert [account.format for account in addition.manifest.sources] == ["table text=one", "table text=two"]
+    assert not add_corpus(tmp_path, "c", table_format(parse_columns(["text=two"])), [source]).stored

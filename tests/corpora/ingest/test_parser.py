@@ -17,8 +17,8 @@ import pytest
 from shrag.cli.commands.corpus import add
 from shrag.cli.main import run
 from shrag.corpora.errors import CorpusError
-from shrag.corpora.formats.mapped_json import JsonlKeys
-from shrag.corpora.formats.registry import FORMATS, jsonl_format
+from shrag.corpora.formats.columns import parse_columns
+from shrag.corpora.formats.registry import FORMATS, table_format
 from shrag.corpora.ingest.add import add_corpus
 from shrag.corpora.ingest.parser import Parser, ParserLimits
 from shrag.corpora.records import Record
@@ -106,13 +106,13 @@ def test_a_reader_that_is_killed_ends_its_file_at_the_last_line_received_and_ano
     assert sum(batch.repairs["fused words"] for batch in whole) == 5_000
 
 
-def test_one_reader_reads_many_files_with_the_keys_of_the_user(tmp_path: Path) -> None:
+def test_one_reader_reads_many_files_with_the_columns_of_the_user(tmp_path: Path) -> None:
     with Parser(ParserLimits()) as parser:
         readers = set()
         for number in range(3):
             path = tmp_path / f"{number}.jsonl"
             path.write_text(f'{{"n": {number}, "t": "A title", "text": "studyis"}}\n')
-            ((items, _),) = parser.read(path, jsonl_format(JsonlKeys(id="n", title="t")), repair=False)
+            ((items, _),) = parser.read(path, table_format(parse_columns(["id=n", "title=t"])), repair=False)
             assert [item.outcome for item in items] == [Record(str(number), "A title", "studyis", "en", True)]
             assert parser._worker is not None
             readers.add(parser._worker.process.pid)
@@ -164,10 +164,10 @@ def test_a_pipe_is_refused_though_a_writer_waits_for_its_reader(tmp_path: Path) 
 
 def test_the_error_of_a_file_whose_name_is_not_utf_8_has_its_name(tmp_path: Path) -> None:
     path = Path(os.fsdecode(os.fsencode(tmp_path) + b"/\xff.jsonl"))
-    path.write_bytes('{"CN": "1"}'.encode("utf-16"))
+    path.write_bytes('{"CN": "1"}'.encode("utf-32"))
     with pytest.raises(CorpusError) as caught:
         add_corpus(tmp_path, "c", "scienceon", [path])
-    assert str(caught.value).startswith(f"{path} is UTF-16")
+    assert str(caught.value).startswith(f"{path} is UTF-32")
 
 
 def test_the_limits_are_options_of_the_command(

@@ -85,7 +85,7 @@ def test_a_damaged_corpus_that_is_added_to_is_an_error_or_stays_as_it_was(tmp_pa
     more = tmp_path / "more.jsonl"
     more.write_text('{"CN": "M", "title": "More"}\n')
     try:
-        manifest = add_corpus(tmp_path, "c", "scienceon", [more], merge=True).manifest
+        manifest = add_corpus(tmp_path, "c", "scienceon", [more]).manifest
     except CorpusError:
         _good_corpus(tmp_path)
     else:

@@ -9,7 +9,7 @@ import pytest
 
 from shrag.corpora.errors import CorpusError
 from shrag.corpora.readers import source
-from shrag.corpora.readers.source import SourceLine, open_source, read_head, read_lines
+from shrag.corpora.readers.source import SourceLine, open_source, read_head, read_lines, source_encoding
 
 
 @pytest.mark.slow
@@ -112,9 +112,20 @@ def test_an_empty_file_has_no_lines(tmp_path: Path) -> None:
     assert list(read_lines(tmp_path / "a")) == []
 
 
-def test_utf_16_is_named_with_the_way_out(tmp_path: Path) -> None:
-    (tmp_path / "a").write_bytes('{"a": 1}\n'.encode("utf-16"))
-    with pytest.raises(CorpusError, match=r"UTF-16.*iconv"):
+@pytest.mark.parametrize("encoding", ["utf-16", "utf-16-be"])
+@pytest.mark.parametrize("pack", [bytes, gzip.compress], ids=["plain", "gzip"])
+def test_utf_16_is_read_as_utf_8(tmp_path: Path, encoding: str, pack: Callable[[bytes], bytes]) -> None:
+    text = "\ufeff" if encoding.endswith("be") else ""
+    (tmp_path / "a").write_bytes(pack((text + "가나\r\n" * 50_000).encode(encoding)))
+    lines = list(read_lines(tmp_path / "a"))
+    assert {line.data for line in lines} == {"가나".encode()}
+    assert (len(lines), lines[-1].offset) == (50_000, 49_999 * 8)
+    assert source_encoding(tmp_path / "a") == "UTF-16"
+
+
+def test_utf_16_that_breaks_off_in_a_character_is_damaged(tmp_path: Path) -> None:
+    (tmp_path / "a").write_bytes("가나".encode("utf-16")[:-1])
+    with pytest.raises(CorpusError, match=r"is damaged UTF-16 \(truncated data\)"):
         list(read_lines(tmp_path / "a"))
 
 

@@ -53,14 +53,19 @@ def test_a_manifest_is_read_as_it_was_written(tmp_path: Path) -> None:
 @pytest.mark.parametrize("text", ["", "{}", "[]", '{"format_version": 3, "extra": 2}'])
 def test_what_is_no_manifest_is_refused(tmp_path: Path, text: str) -> None:
     (tmp_path / MANIFEST_FILE).write_text(text)
-    with pytest.raises(CorpusError, match=r"is not a corpus manifest .*add the corpus again"):
+    with pytest.raises(
+        CorpusError, match=r"is not a corpus manifest .*read its sources again with `shrag corpus replace`"
+    ):
         read_manifest(tmp_path)
 
 
 @pytest.mark.parametrize("version", [1, 9])
 def test_another_format_is_refused_by_number(tmp_path: Path, version: int) -> None:
     (tmp_path / MANIFEST_FILE).write_text(f'{{"format_version": {version}, "name": "c", "of another shape": true}}')
-    with pytest.raises(CorpusError, match=f"has corpus format {version}, this SHRAG reads 3: add the corpus again"):
+    with pytest.raises(
+        CorpusError,
+        match=f"has corpus format {version}, this SHRAG reads 3: read its sources again with `shrag corpus replace`",
+    ):
         read_manifest(tmp_path)
 
 

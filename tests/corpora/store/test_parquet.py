@@ -49,7 +49,7 @@ def test_no_records_are_no_records(tmp_path: Path) -> None:
 @pytest.mark.parametrize("damage", [b"", b"PAR1", b"nonsense" * 100])
 def test_a_damaged_file_is_an_error_of_the_corpus(tmp_path: Path, damage: bytes) -> None:
     (tmp_path / "r").write_bytes(damage)
-    with pytest.raises(CorpusError, match="add the corpus again"):
+    with pytest.raises(CorpusError, match="read its sources again with `shrag corpus replace`"):
         list(read_parquet(tmp_path / "r"))
 
 

@@ -188,7 +188,7 @@ def test_a_corpus_that_cannot_be_read_ends_the_build_with_its_own_error(tmp_path
     data = bytearray(path.read_bytes())
     data[len(data) // 2 : len(data) // 2 + 999] = bytes(999)
     path.write_bytes(bytes(data))
-    with pytest.raises(CorpusError, match=r"cannot be read .*add the corpus again"):
+    with pytest.raises(CorpusError, match=r"cannot be read .*read its sources again with `shrag corpus replace`"):
         build_index(tmp_path / "corpora", tmp_path / "indexes", "grown")
 
 

@@ -115,7 +115,7 @@ def test_the_index_can_be_ranked_by_encoding_the_candidates(made: Path) -> None:
 def test_an_update_writes_the_file_anew_and_a_changed_byte_of_it_is_found(home: Path, tmp_path: Path) -> None:
     source = tmp_path / "records.jsonl"
     source.write_text("\n".join((DEMO / "records.jsonl").read_text().splitlines()[:200]))
-    add_corpus(home / "corpora", "demo", "scienceon", [source])
+    add_corpus(home / "corpora", "demo", "scienceon", [source], replace=True)
     update_index(home / "corpora", home / "indexes", "demo")
     folder, _, card = _current(home)
     assert card.faiss is not None
@@ -159,7 +159,7 @@ def test_the_command_says_in_one_line_which_half_is_missing(
 ) -> None:
     source = tmp_path / "records.jsonl"
     source.write_text("\n".join((DEMO / "records.jsonl").read_text().splitlines()[:12]))
-    add_corpus(own_home / "corpora", "demo", "scienceon", [source])
+    add_corpus(own_home / "corpora", "demo", "scienceon", [source], replace=True)
     assert run(["index", "demo"]) == 0
     lines = [line for line in capsys.readouterr().err.splitlines() if "vectors" in line.lower()]
     assert lines == [f"No vectors for index demo: {own_home / 'weights'} has no encoder's weights (docs/encoders.md)."]

@@ -47,7 +47,7 @@ def _add(home: Path, contents: Contents) -> None:
     path = home / "records.jsonl"
     lines = (json.dumps({"docid": docid, "title": title, "text": text}) for docid, (title, text) in contents.items())
     path.write_text("\n".join(lines), encoding="utf-8")
-    add_corpus(home / "corpora", "c", "miracl", [path])
+    add_corpus(home / "corpora", "c", "miracl", [path], replace=True)
 
 
 def _record(chance: random.Random) -> tuple[str, str]:

@@ -173,7 +173,7 @@ def test_an_update_encodes_only_new_and_changed_records(home: Path, tmp_path: Pa
     lines[4]["title"] = f"Again: {lines[4]['title']}"  # its beginning, since the tiny encoder reads no further
     source = tmp_path / "records.jsonl"
     source.write_text("\n".join(map(json.dumps, lines)))
-    add_corpus(home / "corpora", "demo", "scienceon", [source])
+    add_corpus(home / "corpora", "demo", "scienceon", [source], replace=True)
     manifest, changes = update_index(home / "corpora", home / "indexes", "demo")
     assert changes is not None
     assert (changes.added, changes.changed, changes.deleted) == (2, 1, 3)
@@ -205,7 +205,7 @@ def test_the_command_names_the_encoders_there_are(
     own_home: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     source = _write_records(tmp_path / "records.jsonl", 3)
-    add_corpus(own_home / "corpora", "demo", "scienceon", [source])
+    add_corpus(own_home / "corpora", "demo", "scienceon", [source], replace=True)
     assert run(["index", "demo", "--encoder", "word2vec"]) == 2
     known = "lsa, gte, arctic, kure, bge-m3, bge-base, e5, none"
     assert f"There is no encoder 'word2vec': use one of {known}" in capsys.readouterr().err

@@ -151,7 +151,8 @@ def test_bodies_and_parameters_have_the_bounds_that_are_checked(app: Any) -> Non
     assert (ask["required"], ask["additionalProperties"]) == (["question"], False)
     assert {"type": "integer", "minimum": 1, "maximum": 1000, "default": 10}.items() <= ask["properties"]["k"].items()
     assert "additionalProperties" not in document["components"]["schemas"]["ChatRequest"]
-    (docid,) = document["paths"]["/v1/documents"]["get"]["parameters"]
+    docid, index = document["paths"]["/v1/documents"]["get"]["parameters"]
+    assert (index["name"], index["required"]) == ("index", False)
     assert (docid["name"], docid["in"], docid["required"]) == ("docid", "query", True)
     assert docid["schema"] == {"type": "string", "minLength": 1, "maxLength": 512}
     (model,) = document["paths"]["/v1/models/{model}"]["get"]["parameters"]

@@ -29,7 +29,7 @@ QUESTION = "재택근무를 많이 할수록 일과 가정 사이의 갈등이 �
 JSON = "application/json"
 K = "body.k: expected an integer from 1 to 1000, got "
 ORDER = 'body.keyword_order: expected one of "entropy", "model", "tfidf", got '
-SEARCH_FIELDS = "question, k, strategy, keyword_order, choices, settings, filter, facets, history"
+SEARCH_FIELDS = "question, k, strategy, keyword_order, choices, settings, filter, facets, index, history"
 
 
 @pytest.fixture(scope="module")
@@ -173,7 +173,7 @@ def test_a_query_string_is_read_by_the_same_rules(client: TestClient) -> None:
         (
             "q=a&jurnal=x",
             "query.jurnal: there is no such parameter, use year_from, year_to, language, journal, type, author, q, k, "
-            "strategy, keyword_order, facets.",
+            "strategy, keyword_order, facets, index.",
         ),
         ("q=a&language=kr", 'query.language.0: expected one of "en", "ko", "und", got "kr".'),
         ("q=a&year_from=2020&year_to=x", 'query.year_to: expected an integer from 0 to 9999 or null, got "x".'),

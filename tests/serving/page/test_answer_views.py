@@ -30,7 +30,7 @@ from shrag.serving.events import (
 )
 from shrag.serving.page.answer_views import answer_view
 from shrag.serving.page.rendering import render
-from shrag.serving.page.request import Filters, InterfaceLanguage, PageRequest
+from shrag.serving.page.request import InterfaceLanguage, PageRequest
 from shrag.serving.page.state import PageState
 from shrag.serving.page.stream import Fragment, PageStream
 from shrag.serving.request import AnswerLanguage, Question
@@ -70,9 +70,8 @@ def _html(
     answer: Answer,
     ranking: Ranking | None = None,
     language: InterfaceLanguage = "ko",
-    filters: Filters | None = None,
 ) -> str:
-    request = PageRequest(QUESTION.text, language, filters=filters or Filters())
+    request = PageRequest(QUESTION.text, language)
     state = PageState(QUESTION.text, QUESTION.language)
     for event in _events(ranking or _ranking(), answer):
         state.add(event)
@@ -121,12 +120,6 @@ def test_related_records_stand_below_with_one_finding_their_own_citation_and_ano
     related = html[html.index('<section class="related"') : html.index('<section class="sources"')]
     assert re.search(r"관련 문헌 재택근무의 갈등 \[2\] \(한국어\) 재택근무는 갈등을 줄였다\. $", _text(related))
     assert '<li id="source-2" tabindex="-1" lang="ko">' in related
-
-
-def test_a_citation_of_a_record_that_is_filtered_out_leads_to_its_card(demo: Engine) -> None:
-    html = _html(demo, _answer(), filters=Filters(language="ko"))
-    assert '<a class="mark" href="#source-1"' in html
-    assert '<a class="mark" href="#record-2"' in html
 
 
 @pytest.mark.parametrize(

@@ -2,36 +2,40 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import replace
 
 import pytest
 
 from shrag.corpora.records import Record
-from shrag.serving.page.facets import YearBar, facets_of, kind_of, year_bars
+from shrag.indexing.record_filter import EVERY_RECORD, NO_FACETS, RecordFilter, count_records
+from shrag.serving.page.facets import FilterChoice, FilterChoices, YearBar, filter_choices, kind_of, year_bars
 from shrag.serving.references.formats import write_references
 
 # Written out, so that a change of the module's own is noticed.
 MOST_BARS = 12
 
 
-def test_choices_are_counted_the_most_frequent_first(record: Record) -> None:
-    records = [
-        replace(record, language="ko", journal="A", year=2020),
-        replace(record, language="en", journal="B", year=2021),
-        replace(record, language="en", journal="B", year=2021),
-        replace(record, language="und"),
-    ]
-    facets = facets_of(records)
-    assert facets.languages == [("en", 2), ("ko", 1), ("und", 1)]
-    assert facets.kinds == [("article", 3), ("other", 1)]
-    assert facets.journals == [("B", 2), ("A", 1)]
-    assert facets.years == [YearBar(2020, 2020, 1, 50.0), YearBar(2021, 2021, 2, 100.0)]
-    assert facets.undated == 1
+def test_chosen_values_come_first_even_where_no_hit_has_them() -> None:
+    counts = count_records(
+        [
+            Record("1", "t", "x", "ko", complete=True, journal="A", year=2020),
+            Record("2", "t", "x", "en", complete=True, journal="B", year=2021, type="thesis"),
+            Record("3", "t", "x", "en", complete=True, journal="B", year=2021),
+            Record("4", "t", "x", "und", complete=True),
+        ],
+        RecordFilter(journal=("b", "C")),
+    )
+    choices = filter_choices(counts, RecordFilter(journal=("b", "C")))
+    assert (choices.total, choices.undated) == (2, 0)
+    assert choices.journal == [FilterChoice("b", 2, True), FilterChoice("C", 0, True), FilterChoice("A", 1, False)]
+    assert choices.language == [FilterChoice("en", 2, False)]
+    assert (choices.type, choices.author) == ([FilterChoice("thesis", 1, False)], [])
+    assert choices.years == [YearBar(2021, 2021, 2, 100.0)]
 
 
-def test_no_records_give_no_choices() -> None:
-    facets = facets_of([])
-    assert (facets.languages, facets.kinds, facets.journals, facets.years, facets.undated) == ([], [], [], [], 0)
+def test_no_hits_give_no_choices() -> None:
+    assert filter_choices(NO_FACETS, EVERY_RECORD) == FilterChoices(0, 0, [], [], [], [], [])
 
 
 @pytest.mark.parametrize(
@@ -45,18 +49,18 @@ def test_no_records_give_no_choices() -> None:
     ],
 )
 def test_bars_stand_for_equal_spans_and_empty_ones_too(years: list[int], bars: list[tuple[int, int, int]]) -> None:
-    assert [(bar.first, bar.last, bar.count) for bar in year_bars(years)] == bars
+    assert [(bar.first, bar.last, bar.count) for bar in year_bars(Counter(years))] == bars
 
 
 @pytest.mark.parametrize("years", [range(2000, 2012), range(1, 10_000, 7), [1, 9_999], [999, 1_000], [0, 9_999]])
 def test_there_are_never_more_bars_than_a_reader_steps_through(years: list[int]) -> None:
-    bars = year_bars(list(years))
+    bars = year_bars(Counter(years))
     assert len(bars) <= MOST_BARS
     assert sum(bar.count for bar in bars) == len(years)
     assert max(bar.height for bar in bars) == 100.0
 
 
-def test_a_record_with_a_journal_is_an_article_in_the_filters_and_in_both_forms_of_reference(record: Record) -> None:
+def test_a_record_with_a_journal_is_an_article_in_both_forms_of_reference(record: Record) -> None:
     for journal, kind, bibtex, ris in (
         ("J", "article", "@article{", "TY  - JOUR"),
         ("", "other", "@misc{", "TY  - GEN"),

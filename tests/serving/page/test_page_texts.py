@@ -17,7 +17,7 @@ from shrag.serving.events import (
     Purpose,
     SentenceIssue,
 )
-from shrag.serving.page.facets import RECORD_KINDS
+from shrag.serving.page.facets import RecordKind
 from shrag.serving.page.rendering import PAGE_FOLDER, PROBLEM_CODES, interface_texts
 from shrag.serving.page.start import strategy_texts
 from shrag.serving.request import AnswerLanguage
@@ -36,12 +36,20 @@ def test_both_languages_have_the_same_texts_with_the_same_blanks() -> None:
 def test_every_text_is_used_and_every_text_used_is_there() -> None:
     templates = "".join(path.read_text(encoding="utf-8") for path in (PAGE_FOLDER / "templates").iterdir())
     used = set(re.findall(r"texts\.(\w+)", templates))
-    computed = {"question_empty", "question_too_long", "question_problem", "example"}
+    computed = {
+        "question_empty",
+        "question_too_long",
+        "question_problem",
+        "example",
+        "filter_invalid",
+        "unknown_index",
+        "unknown_parameter",
+    }
     computed |= {f"problem_{code}" for code in (*PROBLEM_CODES, "unreachable")}
     # What is wrong with an index or a strategy's line is said in the words of the error, which name it and the way out.
     in_words_of_the_error = {"index_damaged", "strategy_unavailable", "unknown_strategy"}
     computed |= {f"problem_{code}_detail" for code in {*PROBLEM_CODES, "unreachable"} - in_words_of_the_error}
-    computed |= {f"kind_{kind}" for kind in RECORD_KINDS}
+    computed |= {f"kind_{kind}" for kind in get_args(RecordKind)}
     computed |= {f"progress_{step}" for step in ("keywords", "candidates", "ranking", "complete")}
     computed |= {f"language_{language}" for language in ("ko", "en", "und")}
     computed |= {f"order_{order}" for order in get_args(KeywordOrder)}
@@ -61,7 +69,7 @@ def _stages() -> set[str]:
     sources = (path.read_text(encoding="utf-8") for path in PAGE_FOLDER.parent.rglob("*.py"))
     named = {stage for text in sources for stage in re.findall(r'\.stage\(\s*"(\w+)"', text)}
     assert len(named) > 5
-    return named | set(STAGE_KINDS) | {"cache"}
+    return named | set(STAGE_KINDS) | {"cache", "facets"}
 
 
 def test_every_strategy_has_its_texts_in_both_languages_and_stands_in_its_group() -> None:

@@ -1,11 +1,13 @@
 from __future__ import annotations
 
 import json
+import re
 
 import pytest
 from starlette.testclient import TestClient
 
 from shrag.indexing.errors import IndexDamaged
+from shrag.indexing.record_filter import RecordFilter
 from shrag.serving.app import create_app
 from shrag.serving.engine import Engine
 from shrag.serving.errors import Overloaded, ShuttingDown
@@ -75,20 +77,52 @@ def test_references_of_what_is_not_there_are_a_problem(client: TestClient, query
     assert (response.status_code, response.headers["content-type"]) == (status, "application/problem+json")
 
 
-def test_filters_in_the_address_hide_records_and_point_their_citations_to_the_sources(client: TestClient) -> None:
-    html = client.get("/", params={"q": QUESTION, "ui": "en", "from": "1900", "to": "1901"}).text
-    records = html.count('<li id="record-')
-    assert html.count(" hidden>\n      <article") == records > 5
-    assert f"0 of {records}" in html
-    assert '<a class="mark" href="#source-1"' in html
-    assert '<a class="mark" href="#record-' not in html
+def test_filters_in_the_address_are_applied_and_chosen_in_the_form(client: TestClient, demo: Engine) -> None:
+    html = client.get("/", params={"q": QUESTION, "ui": "en", "year_from": "2022", "language": "en"}).text
+    found = demo.search(QUESTION, record_filter=RecordFilter(year_from=2022, language=("en",)), facets=True)
+    assert html.count('<li id="record-') == len(found.ranking.records) > 0
+    assert found.facets is not None
+    assert f"{len(found.ranking.records)} of {found.facets.total} found" in html
     assert '<details class="filter" open>' in html
+    counts = {each.value: each.count for each in found.facets.language}
+    assert f'name="language" value="en" checked> <bdi>English</bdi> <small>{counts["en"]}</small>' in html
+    assert f'name="language" value="ko"> <bdi>Korean</bdi> <small>{counts["ko"]}</small>' in html
+    assert '<input name="year_from" inputmode="numeric" pattern="[0-9]{1,4}" size="4" value="2022"' in html
 
 
-def test_a_language_or_journal_that_no_record_has_stays_chosen_in_the_form(client: TestClient) -> None:
-    html = client.get("/", params={"q": QUESTION, "ui": "en", "lang": "und", "journal": "<none>"}).text
-    assert '<input type="radio" name="lang" value="und" checked> other <small>0</small>' in html
-    assert '<option value="&lt;none&gt;" selected>&lt;none&gt; (0)</option>' in html
+def test_filters_that_nothing_passes_stay_chosen_and_can_be_cleared(client: TestClient) -> None:
+    html = client.get("/", params={"q": QUESTION, "ui": "en", "journal": "<none>", "year_to": "1901"}).text
+    assert html.count('<li id="record-') == 0
+    assert 'name="journal" value="&lt;none&gt;" checked> <bdi>&lt;none&gt;</bdi> <small>0</small>' in html
+    cleared = re.search(r'<p class="nothing-passes">No record found passes these filters. <a href="([^"]*)"', html)
+    assert cleared is not None
+    assert "journal" not in cleared[1]
+    assert '<li id="record-1"' in client.get(cleared[1].replace("&amp;", "&")).text
+
+
+@pytest.mark.parametrize(
+    ("query", "ko", "en"),
+    [
+        ("year_from=x", "거르기 조건을 읽을 수 없습니다", "The filter&#39;s year_from is &#39;x&#39;: use a year"),
+        (
+            "language=fr",
+            "거르기 조건을 읽을 수 없습니다",
+            "language is &#39;fr&#39;: use ko, en or und.",
+        ),
+        (
+            "lang=ko",
+            "이 화면이 읽지 않는 항목이 있습니다",
+            "query.lang: there is no such parameter, use q, ui, k",
+        ),
+    ],
+)
+def test_what_the_address_has_wrong_is_a_page_that_says_so(client: TestClient, query: str, ko: str, en: str) -> None:
+    for language, said in (("ko", ko), ("en", en)):
+        refused = client.get(f"/?q=film&ui={language}&{query}")
+        assert refused.status_code == 422
+        assert said in refused.text
+        assert 'value="film"' in refused.text
+    assert client.get(f"/stream?q=film&{query}").status_code == 422
 
 
 def test_more_records_can_be_asked_for(client: TestClient) -> None:
@@ -157,11 +191,3 @@ def test_a_page_of_50_records_holds_passages_and_not_whole_abstracts(client: Tes
     assert len(html.encode()) < 130_000
     ranked = demo.search("재택근무와 교육 data 연구", k=50).ranking.records
     assert sum(each.record.text in html for each in ranked[1:]) == 0  # the answer quotes the first
-
-
-def test_filters_that_hide_records_say_how_many_and_lead_to_all(client: TestClient) -> None:
-    html = client.get("/", params={"q": QUESTION, "ui": "en", "from": "1900", "to": "1901"}).text
-    assert 'class="hidden-by-filters all"><span' in html
-    records = html.count('<li id="record-')
-    assert f"Records hidden by the filters: {records}." in html
-    assert 'class="hidden-by-filters" hidden>' in client.get("/", params={"q": QUESTION, "ui": "en"}).text

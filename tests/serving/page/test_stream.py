@@ -47,7 +47,7 @@ def _events(engine: Engine, asked: PageRequest = ASKED) -> list[PageEvent]:
 
 
 def _page(engine: Engine, asked: PageRequest) -> EventRun[PageEvent]:
-    request = parse_request(asked.question or "", answered=True, k=asked.k, strategy=asked.strategy)
+    request = parse_request(asked.question or "", answered=True, k=asked.k, strategy=asked.strategy, facets=True)
     return page_events(engine.run(request), engine, asked, request.question)
 
 
@@ -63,7 +63,7 @@ def test_the_page_grows_from_keywords_to_records_to_sentences_to_the_whole_answe
     events = _events(_engine(demo, WRITTEN))
     order = [event.region if isinstance(event, Fragment) else event.event for event in events]
     assert order == [
-        "trace", "progress", "trace", "progress", "trace", "records", "progress",
+        "trace", "progress", "trace", "progress", "trace", "progress", "records",
         "draft", "draft", "draft", "answer", "records", "trace", "complete",
     ]  # fmt: skip
     title, first, second = _html(events, "draft")
@@ -104,7 +104,7 @@ def test_a_tree_grows_question_by_question_and_ends_as_the_whole_page_has_it(dem
         *("tree", "tree"),  # the reader's question: as it is asked, and as one search leaves it
         *("node", "progress", "node", "progress"),  # two that it grows
         *("node", "progress", "node", "progress"),  # both answered
-        *("node", "trace", "progress", "trace", "progress", "trace", "records", "progress"),
+        *("node", "trace", "progress", "trace", "progress", "trace", "progress", "records"),
         *("draft", "draft", "draft", "draft"),
         *("answer", "node", "tree", "records", "trace", "complete"),
     ]  # fmt: skip
@@ -171,8 +171,8 @@ _DRAWN: dict[Event, list[str]] = {
     Keywords((), ()): ["trace", "progress"],
     Queries((("a",),)): [],  # drawn with the hits
     Hits(((ScoredDoc("A", 1.0),),), ("A",), ()): ["trace", "progress"],
-    Ranking((RankedRecord(1, 1, 1.0, _RECORD),), "r", reranker_is_model=False): ["trace", "records", "progress"],
-    Facets(NO_FACETS): [],  # drawn with the records
+    Ranking((RankedRecord(1, 1, 1.0, _RECORD),), "r", reranker_is_model=False): ["trace", "progress"],
+    Facets(NO_FACETS): ["records"],
     AnswerSentence("body", Sentence("s", (1,))): ["draft"],
     Answer("extractive", "en", (), ()): ["answer"],
     ModelCall("evaluate", "m", 1, 2, 0.1, 0.1): [],  # drawn with the whole trace

@@ -1,0 +1,78 @@
+"""Read BibTeX; the only module that imports bibtexparser."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+
+from shrag.corpora.errors import CorpusError, RejectedLine
+from shrag.corpora.formats.table import parse_row
+from shrag.corpora.readers.encodings import convert_lines
+from shrag.corpora.readers.item import ParsedItem, SourceItem, decode_text, parse_items
+from shrag.corpora.readers.source import UTF8_MARK, read_bytes
+from shrag.corpora.records import Record
+
+LARGEST_FILE = 64 * 2**20
+"""Largest size in bytes; it is read into memory."""
+
+_COLUMNS = {
+    "id": ("key",),
+    "title": ("title",),
+    "text": ("abstract",),
+    "author": ("author",),
+    "journal": ("journal", "journaltitle", "booktitle"),
+    "publisher": ("publisher", "school", "institution", "organization"),
+    "year": ("year", "date"),
+    "link": ("url",),
+    "keyword": ("keywords", "keyword"),
+    "doi": ("doi",),
+    "volume": ("volume",),
+    "issue": ("number", "issue"),
+    "pages": ("pages",),
+    "type": ("entry type",),
+}
+
+
+def read_bibtex(path: Path) -> Iterator[ParsedItem]:
+    """Yield the entries of one file; comments and strings are no items.
+
+    Raises:
+        CorpusError: The file is too large, or no text.
+    """
+    return parse_items(_entries(path), parse_entry)
+
+
+def parse_entry(fields: Mapping[str, object]) -> Record:
+    """Return the record of one entry; its identifier is the key, it is complete if it has an abstract."""
+    mapped = {
+        field: (name,)
+        for field, names in _COLUMNS.items()
+        if (name := next((name for name in names if fields.get(name)), ""))
+    }
+    return parse_row(fields, mapped)
+
+
+def _entries(path: Path) -> Iterator[SourceItem]:
+    from bibtexparser import entrypoint, middlewares, model
+
+    logging.getLogger("bibtexparser").addHandler(logging.NullHandler())
+    try:
+        text = decode_text(convert_lines(read_bytes(path, LARGEST_FILE).removeprefix(UTF8_MARK)))
+    except RejectedLine as error:
+        raise CorpusError(f"{path} cannot be read: {error}.") from None
+    lines = text.split("\n")
+    starts = [0]
+    for line in lines:
+        starts.append(starts[-1] + len(line.encode()) + 1)
+    steps = [middlewares.LatexDecodingMiddleware(), middlewares.SeparateCoAuthors()]
+    for block in entrypoint.parse_string(text, append_middleware=steps).blocks:
+        number = min(block.start_line or 0, len(lines) - 1)
+        if isinstance(block, model.Entry):
+            fields: dict[str, object] = {"key": block.key, "entry type": block.entry_type}
+            fields |= {name.lower(): value for name, value in block.items() if name not in ("ID", "ENTRYTYPE")}
+            if isinstance(pages := fields.get("pages"), str):
+                fields["pages"] = pages.replace("--", "-").replace("–", "-")
+            yield SourceItem(number + 1, starts[number], fields)
+        elif isinstance(block, model.ParsingFailedBlock):
+            yield SourceItem(number + 1, starts[number], f"no entry of BibTeX: {block.error}")

@@ -1,0 +1,115 @@
+"""Columns: which column of a table, or key of an object, is which field of a record; recognition by common names."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+from shrag.corpora.errors import CorpusError
+
+# Field → names of its columns without signs and blanks in lower case, the best first.
+_ALIASES: dict[str, str] = {
+    "id": "id _id docid documentid cn 관리번호 등록번호 문헌번호 논문번호 논문id 제어번호 식별자 paperid "
+    "articleid recordid uid uuid eid pmid accessionnumber utuniquewosid uniquewosid key citekey "
+    "corpusid arxivid",
+    "title": "title 제목 논문명 논문제목 국문제목 한글제목 제목국문 논문명국문 표제 서명 자료명 기사명 "
+    "보고서명 보고서제목 articletitle documenttitle papertitle itemtitle titlekor titleko titleeng "
+    "영문제목 제목영문 논문명영문 headline",
+    "text": "abstract 초록 국문초록 한글초록 초록국문 요약 요약문 abstractkor abstractko abstractnote text "
+    "contents content 본문 내용 body fulltext passage description summary 영문초록 초록영문 "
+    "abstracteng abstracten",
+    "author": "author authors 저자 저자명 저자들 연구자 작성자 지은이 authornames authorfullnames creator "
+    "creators 주저자 제1저자",
+    "journal": "journal 학술지 학술지명 저널 저널명 수록지 수록지명 게재지 간행물명 journalname "
+    "journaltitle sourcetitle publicationtitle publicationname containertitle venue booktitle",
+    "publisher": "publisher 출판사 발행기관 발행처 출판사발행기관 학회명 발행기관명 publishername institution",
+    "year": "year 발행년도 발행연도 발행년 발행일 발행일자 출판연도 출판년도 출판일 연도 년도 게재연도 "
+    "게재년도 학위수여년도 pubyear publicationyear publishedyear publicationdate publishdate pubdate "
+    "issued date",
+    "link": "link url 링크 원문url 원문링크 상세링크 주소 contenturl weburl uri fulltexturl",
+    "keyword": "keyword keywords 키워드 주제어 핵심어 색인어 authorkeywords subject subjects tags 주제어국문",
+    "doi": "doi doi번호",
+    "volume": "volume vol 권 권번호 volumeno",
+    "issue": "issue 호 호번호 issueno issuenumber",
+    "pages": "pages page 페이지 페이지정보 쪽 쪽수 수록면 수록페이지 pagerange pageinfo",
+    "type": "type 자료유형 문헌유형 문서유형 자료구분 논문유형 자료종류 documenttype publicationtype itemtype",
+    "language": "",  # only by --column: a catalogue's language is the paper's, the abstract's may be another
+}
+FIELDS = tuple(_ALIASES)
+"""The fields of a record that a column can be."""
+
+_RANKS = {field: {alias: rank for rank, alias in enumerate(names.split())} for field, names in _ALIASES.items()}
+_SIGNS = re.compile(r"[\W_]+")
+_VALUES = ("name", "value", "text", "content", "ko", "kor", "fullname", "full", "en", "eng")
+"""Keys that hold the value of an object: ``title.ko``, ``authors.name``."""
+
+
+@dataclass(frozen=True, slots=True)
+class Columns:
+    """The columns that the user named: pairs of a field and a column.
+
+    A column is also a dotted path into an object (``meta.title``), through lists to all of their elements. An empty
+    name says that the records have no such field. A field named several times has the joined texts of its columns.
+    """
+
+    named: tuple[tuple[str, str], ...] = ()
+
+    def __str__(self) -> str:
+        return " ".join(f"{field}={name}" for field, name in self.named)
+
+
+NO_COLUMNS = Columns()
+
+Mapped = Mapping[str, tuple[str, ...]]
+"""Field → its columns."""
+
+
+def parse_columns(options: Iterable[str]) -> Columns:
+    """Return the columns of options ``FIELD=NAME``; raises :class:`CorpusError` for one that is malformed."""
+    named: list[tuple[str, str]] = []
+    for option in options:
+        field, sign, name = option.partition("=")
+        if not sign or field.strip() not in FIELDS:
+            raise CorpusError(f"--column {option!r}: write FIELD=NAME, where FIELD is one of {', '.join(FIELDS)}.")
+        named.append((field.strip(), name.strip()))
+    return Columns(tuple(named))
+
+
+def map_columns(names: Sequence[str], columns: Columns) -> Mapped:
+    """Return which of the columns ``names`` is which field: those that the user named, the others by their names.
+
+    Of several columns that may be a field the one with the better name is it, of equal ones the one less deep in an
+    object.
+    """
+    mapped: dict[str, tuple[str, ...]] = {}
+    for field, name in columns.named:
+        mapped[field] = (*mapped.get(field, ()), *filter(None, [name]))
+    used = {name for group in mapped.values() for name in group}
+    found: dict[str, tuple[int, int, str]] = {}
+    for name in names:
+        for field in FIELDS:
+            rank = _rank(field, name)
+            if rank is None or field in mapped or name in used:
+                continue
+            found[field] = min(found.get(field, (99, 99, "")), (rank, name.count("."), name))
+            break
+    return mapped | {field: (name,) for field, (_, _, name) in found.items()}
+
+
+def count_recognised(names: Iterable[str]) -> int:
+    """Return how many fields the names of columns give."""
+    return len(map_columns(list(names), Columns()))
+
+
+def _rank(field: str, name: str) -> int | None:
+    *before, last = name.split(".") if "." in name else [name]
+    rank = _RANKS[field].get(_plain(name), _RANKS[field].get(_plain(last)))
+    if rank is None and before and _plain(last) in _VALUES:
+        rank = _RANKS[field].get(_plain(before[-1]))
+        return None if rank is None else rank + _VALUES.index(_plain(last))
+    return rank
+
+
+def _plain(name: str) -> str:
+    return _SIGNS.sub("", name.casefold())

@@ -1,0 +1,224 @@
+"""Read tables and JSON objects whose columns the user names or their names tell: CSV, spreadsheets, Parquet, JSON."""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from collections.abc import Iterator, Mapping
+from itertools import chain, islice
+from pathlib import Path
+from typing import NamedTuple
+
+import msgspec
+
+from shrag.corpora.errors import CorpusError, RejectedLine
+from shrag.corpora.formats.columns import Columns, Mapped, count_recognised, map_columns
+from shrag.corpora.readers.csv_reader import read_csv
+from shrag.corpora.readers.fields import bibliography, docid_field, other_fields, text_field
+from shrag.corpora.readers.item import ParsedItem, SourceItem, parse_items
+from shrag.corpora.readers.json_reader import read_objects
+from shrag.corpora.readers.source import read_head
+from shrag.corpora.readers.spreadsheet_reader import OLE_MAGIC, read_spreadsheet
+from shrag.corpora.readers.zip_archive import ZIP_MAGIC
+from shrag.corpora.records import Language, Record
+from shrag.corpora.text.sentences import detect_language
+
+PARQUET_MAGIC = b"PAR1"
+
+_HEAD = 4_096
+_SHOWN_COLUMNS = 12
+_SAMPLE = 20
+"""Number of the first items whose names are looked at."""
+
+_DEEPEST = 4
+_DIGEST_BYTES = 10
+_HANGUL_NAMES = re.compile(r"[가-힣\s,·]+")
+_LANGUAGES: dict[str, Language] = {
+    **dict.fromkeys(("ko", "kor", "korean", "한국어", "국문"), "ko"),
+    **dict.fromkeys(("en", "eng", "english", "영어", "영문"), "en"),
+}
+
+
+class TableLayout(NamedTuple):
+    """What a file is taken for: its kind, such as CSV; which column is which field; and the other columns."""
+
+    kind: str
+    mapped: Mapped
+    others: tuple[str, ...]
+
+    def shown(self) -> list[str]:
+        """Return a line ``field ← column`` for each field, for people."""
+        lines = [f"{field} ← {' + '.join(names)}" for field, names in self.mapped.items() if names]
+        if not self.mapped.get("id"):
+            lines.insert(0, f"id ← {'doi, else ' if self.mapped.get('doi') else ''}a digest of the row")
+        return lines
+
+
+def read_table(path: Path, columns: Columns) -> Iterator[ParsedItem]:
+    """Yield the items of one file.
+
+    Raises:
+        CorpusError: No column is a title or a text; or, at the file's end, no record has a column that the user named:
+            it may be misspelt.
+    """
+    items = iter(_items(path)[1])
+    first = list(islice(items, _SAMPLE))
+    mapped = _mapping(path, first, columns)
+    unseen = {name for _, name in columns.named if name}
+    records = 0
+
+    def parse(found: Mapping[str, object]) -> Record:
+        nonlocal records
+        if unseen:
+            unseen.difference_update([name for name in unseen if find_value(found, name) is not None])
+        record = parse_row(found, mapped)
+        records += 1
+        return record
+
+    yield from parse_items(chain(first, items), parse)
+    if unseen and records:
+        there = ", ".join(_names(first)[:_SHOWN_COLUMNS])
+        raise CorpusError(f"{path} has no {min(unseen)!r} in its {records} records: their columns are {there}.")
+
+
+def inspect_table(path: Path, columns: Columns) -> TableLayout:
+    """Return what a file is taken for, from its first items; raises as :func:`read_table`."""
+    kind, items = _items(path)
+    first = list(islice(items, _SAMPLE))
+    mapped = _mapping(path, first, columns)
+    used = {name for names in mapped.values() for name in names}
+    return TableLayout(kind, mapped, tuple(name for name in _names(first) if name not in used))
+
+
+def parse_row(found: Mapping[str, object], mapped: Mapped) -> Record:
+    """Return the record of one row or object; it is complete if it has a text.
+
+    Where no column is the identifier it is the DOI, and without one a digest of the row.
+    """
+    flat: dict[str, object] = {
+        field: (_joined if field in ("title", "text", "journal", "publisher", "pages") else _first)(found, names)
+        for field, names in mapped.items()
+    }
+    for field in ("author", "keyword"):
+        flat[field] = _listed(found, mapped.get(field, ()))
+    about = bibliography(flat)
+    if mapped.get("id"):
+        if flat["id"] in (None, ""):
+            raise RejectedLine(
+                f"no identifier: {mapped['id'][0]!r} is missing or empty; this one has "
+                f"{', '.join(list(found)[:_SHOWN_COLUMNS]) or 'none'}; name the column with --column id=NAME"
+            )
+        docid = docid_field(flat, "id")
+    else:
+        docid = about["doi"] or _row_digest(found)
+    title, text = text_field(flat, "title"), text_field(flat, "text")
+    if not title and not text:
+        columns = " and ".join(repr(name) for field in ("title", "text") for name in mapped.get(field, ()))
+        raise RejectedLine(f"record {docid} has neither a title nor a text: {columns} empty or missing")
+    declared = str(flat.get("language") or "").strip().casefold()
+    used = {name.partition(".")[0] if name not in found else name for names in mapped.values() for name in names}
+    return Record(
+        docid=docid,
+        title=title,
+        text=text,
+        language=_LANGUAGES.get(declared) or detect_language(text or title),
+        complete=bool(text),
+        other=other_fields(found, used),
+        **about,
+    )
+
+
+def find_value(found: object, path: str) -> object:
+    """Return the value at a dotted path, a flat list if the path leads through lists, None if there is no value."""
+    if isinstance(found, list):
+        parts = [value for part in found if (value := find_value(part, path)) is not None]
+        return [value for part in parts for value in (part if isinstance(part, list) else [part])] or None
+    if not path or not isinstance(found, dict):
+        return None
+    if path in found:
+        return found[path]
+    head, dot, rest = path.partition(".")
+    return find_value(found[head], rest) if dot and head in found else None
+
+
+def _items(path: Path) -> tuple[str, Iterator[SourceItem]]:
+    """Return the kind of a file and its items."""
+    head = read_head(path, _HEAD)
+    if head.startswith(PARQUET_MAGIC):
+        from shrag.corpora.store.parquet import read_table_rows
+
+        return "Parquet", (SourceItem(number, 0, fields) for number, fields in enumerate(read_table_rows(path), 1))
+    if head.startswith((ZIP_MAGIC, OLE_MAGIC)):
+        return "spreadsheet", read_spreadsheet(path, count_recognised)
+    if head.lstrip().startswith((b"{", b"[")):
+        return "JSON", read_objects(path)
+    return ("TSV" if head.split(b"\n", 1)[0].count(b"\t") else "CSV"), read_csv(path)
+
+
+def _mapping(path: Path, first: list[SourceItem], columns: Columns) -> Mapped:
+    names = _names(first)
+    mapped = map_columns(names, columns)
+    if names and not mapped.get("title") and not mapped.get("text"):
+        raise CorpusError(
+            f"{path} has no column that is known as a title or a text: it has {', '.join(names[:_SHOWN_COLUMNS])}; "
+            "name them with --column title=NAME and --column text=NAME."
+        )
+    return mapped
+
+
+def _names(items: list[SourceItem]) -> list[str]:
+    """Return the names of the fields of items; of nested ones the dotted paths, to a certain depth."""
+    names: dict[str, None] = {}
+    for item in items:
+        if isinstance(item.fields, Mapping):
+            names.update(dict.fromkeys(_paths(item.fields)))
+    return list(names)
+
+
+def _paths(value: object, before: str = "", depth: int = 1) -> Iterator[str]:
+    if isinstance(value, list):
+        for part in value[:_SAMPLE]:
+            yield from _paths(part, before, depth)
+    elif isinstance(value, dict):
+        for name, part in value.items():
+            path = f"{before}.{name}" if before else name
+            inside = list(_paths(part, path, depth + 1)) if depth < _DEEPEST else []
+            yield from inside or ([path] if name.strip() else [])
+
+
+def _joined(found: Mapping[str, object], names: tuple[str, ...]) -> str:
+    return " ".join(filter(None, (_as_text(find_value(found, name), name) for name in names)))
+
+
+def _first(found: Mapping[str, object], names: tuple[str, ...]) -> object:
+    for name in names:
+        value = find_value(found, name)
+        while isinstance(value, list):
+            value = value[0] if value else None
+        if value not in (None, ""):
+            return None if isinstance(value, dict) else value
+    return None
+
+
+def _listed(found: Mapping[str, object], names: tuple[str, ...]) -> object:
+    """Return a list of texts, or one text; Korean names that only commas separate are a list."""
+    values = [value for name in names if (value := find_value(found, name)) not in (None, "")]
+    if len(values) == 1 and not isinstance(values[0], list | dict):
+        text = str(values[0])
+        return text.replace(",", ";") if ";" not in text and _HANGUL_NAMES.fullmatch(text) else text
+    parts = [part for value in values for part in (value if isinstance(value, list) else [value])]
+    return [str(part) for part in parts if isinstance(part, str | int | float)] or None
+
+
+def _as_text(value: object, key: str) -> str:
+    if isinstance(value, list):
+        return " ".join(_as_text(part, key) for part in value)
+    if isinstance(value, dict):
+        inner = ", ".join(f"{key}.{name}" for name in list(value)[:_SHOWN_COLUMNS])
+        raise RejectedLine(f"{key!r} is an object, expected text: name a key in it ({inner})")
+    return "" if value is None else str(value)
+
+
+def _row_digest(found: Mapping[str, object]) -> str:
+    data = msgspec.json.encode(sorted((name, value) for name, value in found.items() if value not in (None, "")))
+    return f"row-{hashlib.blake2b(data, digest_size=_DIGEST_BYTES).hexdigest()}"

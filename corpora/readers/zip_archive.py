@@ -1,0 +1,30 @@
+"""Open ZIP archives, such as XLSX and HWPX, with a limit on what they decompress to."""
+
+from __future__ import annotations
+
+import io
+import zipfile
+
+from shrag.corpora.errors import RejectedLine
+from shrag.corpora.readers.source import LARGEST_RATIO, RATIO_FROM
+
+ZIP_MAGIC = b"PK\x03\x04"
+
+
+def open_zip(data: bytes) -> zipfile.ZipFile:
+    """Open an archive; raises :class:`RejectedLine` for a damaged or encrypted one, and a decompression bomb.
+
+    What is checked are the sizes that the archive states; Python reads no more than them.
+    """
+    try:
+        archive = zipfile.ZipFile(io.BytesIO(data))
+        entries = archive.infolist()
+    except (zipfile.BadZipFile, NotImplementedError, ValueError) as error:
+        raise RejectedLine(f"the file is a damaged ZIP archive ({error}): copy it again from its source") from None
+    if sum(entry.file_size for entry in entries) > max(RATIO_FROM, LARGEST_RATIO * len(data)):
+        raise RejectedLine(
+            f"the file holds more than {LARGEST_RATIO} bytes in each of its bytes, like a decompression bomb"
+        )
+    if any(entry.flag_bits & 1 for entry in entries):
+        raise RejectedLine("the file is encrypted: save a copy without a password")
+    return archive

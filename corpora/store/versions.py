@@ -1,0 +1,105 @@
+"""Return to the version of a corpus before its last change, and remove a corpus."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from itertools import islice
+from pathlib import Path
+from typing import NamedTuple
+
+from shrag.corpora.errors import CorpusError
+from shrag.corpora.files import LOCK_FILE, FolderBusy, check_name, disk_errors, lock_folder, sole_user, sync_file
+from shrag.corpora.records import RecordChanges
+from shrag.corpora.store.manifest import (
+    MANIFEST_FILE,
+    CorpusManifest,
+    read_manifest,
+    read_previous,
+    write_manifest,
+)
+from shrag.corpora.store.open_corpus import check_files
+from shrag.corpora.store.parquet import read_digests, read_parquet
+
+
+class StoredSize(NamedTuple):
+    """How many records a stored corpus has, and the titles of the first; None and none where it cannot be read."""
+
+    records: int | None
+    titles: tuple[str, ...]
+
+
+def undo_change(corpora: Path, name: str) -> tuple[CorpusManifest, RecordChanges]:
+    """Make the version before the last addition or replacement the current one; return its manifest and the changes.
+
+    The version that was current becomes the one before, so that a second call takes the first one back.
+
+    Raises:
+        CorpusError: There is no such corpus, no version before, or its files are damaged; or another process writes it.
+    """
+    folder = corpora / check_name(name)
+    read_manifest(folder)
+    with _locked(folder):
+        current, previous = read_manifest(folder), read_previous(folder)
+        if previous is None:
+            raise CorpusError(
+                f"Corpus {name} has no earlier version: it was not changed since it was added. To delete it, use "
+                f"`shrag corpus remove {name}`."
+            )
+        check_files(folder, previous)
+        before, after = (dict(read_digests(folder / each.records_file)) for each in (current, previous))
+        write_manifest(folder, previous, current)
+    same = sum(before.get(docid) == digest for docid, digest in after.items())
+    common = len(before.keys() & after.keys())
+    return previous, RecordChanges(len(after) - common, common - same, len(before) - common, same)
+
+
+def stored_size(corpora: Path, name: str, titles: int) -> StoredSize:
+    """Return what removing a corpus deletes; raises :class:`CorpusError` if there is no corpus of the name."""
+    folder = corpora / check_name(name)
+    if not (folder / MANIFEST_FILE).exists():
+        read_manifest(folder)  # raises and says what there is to do
+    try:
+        manifest = read_manifest(folder)
+        shown = islice(read_parquet(folder / manifest.records_file), titles)
+        return StoredSize(manifest.records, tuple(record.title or record.docid for record in shown))
+    except CorpusError:
+        return StoredSize(None, ())
+
+
+def remove_corpus(corpora: Path, name: str) -> None:
+    """Delete a corpus with its earlier version; indexes built from it stay.
+
+    Its manifest is deleted first, so that a killed removal leaves no corpus.
+
+    Raises:
+        CorpusError: There is no corpus of the name, another process writes it, or a build reads it.
+    """
+    folder = corpora / check_name(name)
+    if not (folder / MANIFEST_FILE).exists():
+        read_manifest(folder)  # raises and says what there is to do
+    with _locked(folder), sole_user(folder) as alone:
+        if not alone:
+            raise CorpusError(
+                f"Corpus {folder.name} is being read by a build of its index: wait for it to end, or stop it."
+            )
+        (folder / MANIFEST_FILE).unlink(missing_ok=True)
+        sync_file(folder)
+        for path in folder.iterdir():
+            if path.is_dir():
+                shutil.rmtree(path)
+            elif path.name != LOCK_FILE:
+                path.unlink()
+        (folder / LOCK_FILE).unlink(missing_ok=True)
+        with suppress(OSError):  # another process may have begun to add the corpus
+            folder.rmdir()
+
+
+@contextmanager
+def _locked(folder: Path) -> Iterator[None]:
+    try:
+        with disk_errors(folder), lock_folder(folder):
+            yield
+    except FolderBusy as busy:
+        raise CorpusError(str(busy)) from None

@@ -1,0 +1,162 @@
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from shrag.corpora.errors import CorpusError, RejectedLine
+from shrag.corpora.formats.columns import map_columns, parse_columns
+from shrag.corpora.formats.detection import read_source
+from shrag.corpora.formats.registry import table_format
+from shrag.corpora.formats.table import find_value, inspect_table, parse_row
+from shrag.corpora.readers.item import ParsedItem
+from shrag.corpora.records import Record
+from tests.support.realistic_files import write_xlsx
+
+NESTED = {
+    "doi": "10.1/x",
+    "meta": {"title": "그래핀", "date": {"year": 2020}},
+    "abstract": ["첫째이다.", "둘째이다."],
+    "sections": [{"text": "셋째이다."}, {"none": 1}, {"text": ["넷째이다."]}],
+    "authors": [{"name": "홍길동"}, {"name": "Kim, A."}],
+    "topics": ["차폐", "그래핀"],
+    "a.b": "dotted",
+}
+COLUMNS = (
+    "id=doi title=meta.title text=abstract text=sections.text author=authors.name year=meta.date.year journal=a.b "
+    "keyword=topics doi="
+).split()
+
+
+def read(tmp_path: Path, objects: list[object], *columns: str) -> list[ParsedItem]:
+    path = tmp_path / "a.jsonl"
+    path.write_text("".join(json.dumps(found) + "\n" for found in objects))
+    return list(read_source(path, table_format(parse_columns(columns))))
+
+
+def test_paths_lead_into_objects_and_through_lists(tmp_path: Path) -> None:
+    (line,) = read(tmp_path, [NESTED], *COLUMNS)
+    assert line.outcome == Record(
+        docid="10.1/x",
+        title="그래핀",
+        text="첫째이다. 둘째이다. 셋째이다. 넷째이다.",
+        language="ko",
+        complete=True,
+        authors=("홍길동", "Kim, A."),
+        journal="dotted",
+        year=2020,
+        keywords=("차폐", "그래핀"),
+    )
+
+
+def test_common_names_need_no_options(tmp_path: Path) -> None:
+    row = {"ID": 7, "Title": "T", "Text": "a b", "Author(s)": "A;B", "URL": ["x", "y"], "Shelf": "3"}
+    (line,) = read(tmp_path, [row])
+    assert line.outcome == Record(
+        "7", "T", "a b", "en", complete=True, authors=("A", "B"), link="x", other=(("Shelf", "3"),)
+    )
+
+
+@pytest.mark.parametrize(
+    ("names", "mapped"),
+    [
+        ("논문명 초록 저자 발행년도 학술지명 DOI 관리번호", "title text author year journal doi id"),
+        ("논문 제목|국문초록|저자명|키워드|권|호|페이지", "title text author keyword volume issue pages"),
+        ("Article Title|Author Full Names|Source Title|Document Type", "title author journal type"),
+        ("metadata.title.ko|metadata.creators.name|abstract.text", "title author text"),
+        ("초록|국문초록|제목", "text - title"),
+        ("번호|비고", "- -"),
+        ("lang|language", "- -"),
+    ],
+)  # fmt: skip
+def test_what_names_of_columns_are_taken_for(names: str, mapped: str) -> None:
+    columns = names.split("|") if "|" in names else names.split()
+    found = {name: field for field, group in map_columns(columns, parse_columns([])).items() for name in group}
+    assert " ".join(found.get(name, "-") for name in columns) == mapped
+
+
+def test_a_named_column_goes_before_a_known_one_and_an_empty_name_leaves_the_field_out() -> None:
+    mapped = map_columns(["Title", "제목", "Year"], parse_columns(["title=제목", "year="]))
+    assert mapped == {"title": ("제목",), "year": ()}
+
+
+@pytest.mark.parametrize("option", ["title", "titel=제목", "=x"])
+def test_an_option_that_is_malformed_names_the_fields(option: str) -> None:
+    with pytest.raises(CorpusError, match="write FIELD=NAME, where FIELD is one of id, title, text, author"):
+        parse_columns([option])
+
+
+@pytest.mark.parametrize(
+    ("path", "value"),
+    [
+        ("meta.title", "그래핀"),
+        ("meta.none", None),
+        ("none.title", None),
+        ("doi.x", None),
+        ("", None),
+        ("a.b", "dotted"),
+    ],
+)
+def test_what_a_path_finds(path: str, value: object) -> None:
+    assert find_value(NESTED, path) == value
+
+
+@pytest.mark.parametrize(
+    ("change", "reason"),
+    [
+        ({"doi": None}, "no identifier: 'doi' is missing or empty; this one has doi, meta.*--column id=NAME"),
+        ({"abstract": {"en": "a"}}, r"'abstract' is an object, expected text: name a key in it \(abstract.en\)"),
+        ({"meta": {}, "abstract": "", "sections": []}, r"neither a title nor a text: 'meta.title' and 'abstract' and"),
+    ],
+)
+def test_what_is_missing_is_said_with_the_option_that_helps(change: dict[str, object], reason: str) -> None:
+    with pytest.raises(RejectedLine, match=reason):
+        parse_row({**NESTED, **change}, map_columns([], parse_columns(COLUMNS)))
+
+
+def test_a_column_that_no_record_has_is_an_error_and_not_a_lost_field(tmp_path: Path) -> None:
+    objects: list[object] = [{"id": 1, "text": "a"}, {"id": 2, "text": "b"}]
+    with pytest.raises(CorpusError, match="has no 'titel' in its 2 records: their columns are id, text"):
+        read(tmp_path, objects, "title=titel")
+    assert len(read(tmp_path, objects, "title=")) == 2
+
+
+def test_without_an_identifier_it_is_the_doi_else_a_digest_that_stays(tmp_path: Path) -> None:
+    rows: list[object] = [
+        {"title": "A", "doi": "https://doi.org/10.1/a"},
+        {"title": "B", "doi": ""},
+        {"doi": None, "title": "B"},
+    ]
+    docids = [line.outcome.docid for line in read(tmp_path, rows) if isinstance(line.outcome, Record)]
+    assert docids[0] == "10.1/a"
+    assert docids[1] == docids[2] == "row-20bdc3cf1d745c8052b4"
+    layout = inspect_table(tmp_path / "a.jsonl", parse_columns([]))
+    assert layout.shown() == ["id ← doi, else a digest of the row", "title ← title", "doi ← doi"]
+
+
+def test_korean_names_between_commas_are_several_authors(tmp_path: Path) -> None:
+    rows: list[object] = [
+        {"id": 1, "title": "A", "author": "홍길동, 김철수"},
+        {"id": 2, "title": "A", "author": "Kim, A."},
+        {"id": 3, "title": "A", "author": []},
+    ]
+    authors = [line.outcome.authors for line in read(tmp_path, rows) if isinstance(line.outcome, Record)]
+    assert authors == [("홍길동", "김철수"), ("Kim, A.",), ()]
+
+
+def test_a_spreadsheets_caption_is_no_header_and_its_rows_have_their_numbers(tmp_path: Path) -> None:
+    rows = [("검색 결과",), ("제목", "연도"), ("가", "2020"), ("", ""), ("나", "2021")]
+    items = list(read_source(write_xlsx(tmp_path / "a.xlsx", rows), table_format(parse_columns([]))))
+    assert [(item.number, item.outcome and getattr(item.outcome, "title", None)) for item in items] == [
+        (3, "가"), (4, None), (5, "나"),
+    ]  # fmt: skip
+
+
+def test_a_table_without_a_known_column_says_how_to_name_them(tmp_path: Path) -> None:
+    path = tmp_path / "a.csv"
+    path.write_text("번호,이름\n1,가\n")
+    with pytest.raises(
+        CorpusError, match=r"no column that is known as a title or a text: it has 번호, 이름; name them"
+    ):
+        list(read_source(path, table_format(parse_columns([]))))

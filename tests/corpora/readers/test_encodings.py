@@ -1,0 +1,38 @@
+from __future__ import annotations
+
+import pytest
+
+from shrag.corpora.readers.encodings import LineDecoder, convert_lines
+
+KOREAN = "관리번호,논문 제목"
+
+
+def test_korean_in_cp949_is_converted_line_by_line() -> None:
+    decoder = LineDecoder()
+    lines = [b"ascii", KOREAN.encode("cp949"), "utf-8 뒤에".encode(), b"\xb0\xff broken", "똠방각하".encode("cp949")]
+    assert [decoder.convert(line) for line in lines] == [
+        b"ascii", KOREAN.encode(), "utf-8 뒤에".encode(), b"\xb0\xff broken", "똠방각하".encode(),
+    ]  # fmt: skip
+    assert decoder.encoding == "CP949"
+
+
+def test_in_a_file_of_utf_8_no_other_line_is_converted() -> None:
+    decoder = LineDecoder()
+    other = KOREAN.encode("cp949")
+    assert [decoder.convert(line) for line in (KOREAN.encode(), other)] == [KOREAN.encode(), other]
+    assert decoder.encoding == "UTF-8"
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "Müller, Straße, façade".encode("latin-1"),  # decodes as CP949 in parts, to rare syllables or not at all
+        "日本語の論文".encode("shift_jis"),
+        "中文論文".encode("big5"),
+        bytes(range(128, 256)),
+        "관리번호".encode()[:-1],
+        "연구 결과를 보았다".encode()[1:],
+    ],
+)
+def test_what_is_not_korean_stays_as_it_is(line: bytes) -> None:
+    assert convert_lines(line) == line
