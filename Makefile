@@ -162,7 +162,7 @@ setup-vllm: .venv-vllm-gpu/.done ## install vLLM for NVIDIA GPUs, for `[llm] com
 .venv-pyserini/.done: pyproject.toml constraints.txt
 	@echo "Setting up .venv-pyserini: 2.5 GB of packages, some minutes."
 	@$(PYTHON) -m venv .venv-pyserini
-	@.venv-pyserini/bin/python -m pip --disable-pip-version-check install --quiet --constraint constraints.txt --editable '.[pyserini]' hypothesis pytest
+	@.venv-pyserini/bin/python -m pip --disable-pip-version-check install --quiet --constraint constraints.txt --editable '.[pyserini,llm,lsa,evaluation]' hypothesis pytest
 	@touch $@
 
 # An environment of its own: the libraries of other projects choose the versions that they need.
