@@ -65,6 +65,7 @@ def answer_view(state: PageState, request: PageRequest, analyzer: Analyzer) -> d
         "quoted_language": answer.quoted_language,
         "uncertain": answer.uncertain,
         "unsupported": sum(not sentence.supported for section in answer.sections for sentence in section.sentences),
+        "follow_up": state.follow_up.question if state.follow_up is not None else "",
         "fallbacks": [
             {"purpose": purpose, "message": FALLBACKS[request.language][cause]}
             for purpose, cause in dict.fromkeys((fallback.stage, fallback.cause) for fallback in state.fallbacks)

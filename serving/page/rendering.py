@@ -25,7 +25,7 @@ from shrag.serving.page.start import example_questions, strategy_groups, strateg
 from shrag.serving.page.state import PageState
 from shrag.serving.page.views import records_view, trace_view
 from shrag.serving.references.formats import REFERENCE_FILES
-from shrag.serving.request import DEFAULT_STRATEGY, parse_request
+from shrag.serving.request import DEFAULT_STRATEGY
 
 PAGE_FOLDER = Path(__file__).parent
 
@@ -40,10 +40,7 @@ def render_page(engine: Engine, request: PageRequest, cancellation: Cancellation
         pattern = interface_texts()[request.language]["example"]
         questions = example_questions(engine.open_index, request.language, pattern)
         return render_full_page("page.html", engine, request, examples=questions)
-    parsed = parse_request(
-        request.question, answered=True, k=request.k, strategy=request.strategy, record_filter=request.record_filter,
-        facets=True,
-    )  # fmt: skip
+    parsed = request.parse()
     run = engine.run(parsed)
     if cancellation is not None:
         cancellation.on_cancel(run.close)

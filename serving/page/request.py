@@ -10,15 +10,18 @@ from urllib.parse import urlencode
 from starlette.datastructures import QueryParams
 
 from shrag.indexing.record_filter import EVERY_RECORD, VALUE_FIELDS, RecordFilter
-from shrag.serving.request import DEFAULT_K, DEFAULT_STRATEGY, parse_filter
+from shrag.serving.request import DEFAULT_K, DEFAULT_STRATEGY, Request, Turn, parse_filter, parse_request
 
 InterfaceLanguage = Literal["ko", "en"]
 
 SIZES = (DEFAULT_K, 20, 50)
 """Numbers of records a page can show; another number is read as the first."""
 
-PARAMETERS = ("q", "ui", "k", "strategy", "index", "year_from", "year_to", *VALUE_FIELDS)
+PARAMETERS = ("q", "after", "ui", "k", "strategy", "index", "year_from", "year_to", *VALUE_FIELDS)
 """The parameters of a page; a filter has the names that it has in the API."""
+
+MOST_EARLIER = 4
+"""Questions asked before that a page's address has at most."""
 
 _YEAR = re.compile(r"\d{1,4}", re.ASCII)
 
@@ -38,6 +41,7 @@ class PageRequest:
         strategy: Name of a strategy, or the stages of a pipeline; it may be unknown.
         index: Name of the index, empty for the first one.
         indexes: Names of the indexes that are served.
+        after: The questions that a follow-up question was asked after, the oldest first.
         signed_in: Whether to show the link to sign out.
     """
 
@@ -48,6 +52,7 @@ class PageRequest:
     strategy: str = DEFAULT_STRATEGY
     index: str = ""
     indexes: tuple[str, ...] = ()
+    after: tuple[str, ...] = ()
     signed_in: bool = False
 
     def url(self, path: str = "/", *, language: str = "", k: int = 0, filtered: bool = True) -> str:
@@ -55,6 +60,7 @@ class PageRequest:
         pairs = [("ui", language or self.language)]
         if self.question is not None:
             pairs.append(("q", self.question))
+            pairs += [("after", each) for each in self.after]
         if self.index:
             pairs.append(("index", self.index))
         if self.strategy != DEFAULT_STRATEGY:
@@ -65,6 +71,18 @@ class PageRequest:
             for name, value in self.record_filter.to_mapping().items():
                 pairs += [(name, str(each)) for each in (value if isinstance(value, tuple) else (value,))]
         return f"{path}?{urlencode(pairs)}"
+
+    @property
+    def asked(self) -> tuple[str, ...]:
+        """The questions that the next one is asked after: those before, and this one."""
+        return (*self.after, self.question or "")[-MOST_EARLIER:]
+
+    def parse(self) -> Request:
+        """Return the request for an answer; raises as :func:`~shrag.serving.request.parse_request` does."""
+        return parse_request(
+            self.question or "", answered=True, k=self.k, strategy=self.strategy, record_filter=self.record_filter,
+            facets=True, history=[Turn(each) for each in self.after],
+        )  # fmt: skip
 
     def years_url(self, first: int, last: int) -> str:
         """Return the URL of the same request for records of these years, or of any year where these are chosen."""
@@ -107,6 +125,7 @@ def parse_page_request(parameters: QueryParams, accepted: str, *, filtered: bool
         record_filter=_filter(parameters) if filtered else EVERY_RECORD,
         strategy=parameters.get("strategy", "").strip() or DEFAULT_STRATEGY,
         index=parameters.get("index", "").strip(),
+        after=tuple(each for each in parameters.getlist("after") if each.strip())[-MOST_EARLIER:],
     )
 
 

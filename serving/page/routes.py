@@ -26,7 +26,6 @@ from shrag.serving.page.rendering import render_page, render_problem
 from shrag.serving.page.request import PARAMETERS, PageRequest, parse_page_request
 from shrag.serving.page.stream import page_events
 from shrag.serving.references.formats import REFERENCE_FILES, ReferenceFormat, write_references
-from shrag.serving.request import parse_request
 from shrag.serving.runtime.admission import AdmissionQueue
 
 MOST_REFERENCES = 50
@@ -76,10 +75,7 @@ async def stream(request: Request) -> SSEResponse:
     service: Service = request.app.state.service
     page_request = _page_request(request)
     deadline = service.deadline(request.is_disconnected)
-    parsed = parse_request(
-        page_request.question or "", answered=True, k=page_request.k, strategy=page_request.strategy,
-        record_filter=page_request.record_filter, facets=True,
-    )  # fmt: skip
+    parsed = page_request.parse()
     feed = await service.page_events(
         parsed,
         lambda run, engine: page_events(run, engine, page_request, parsed.question),

@@ -19,14 +19,14 @@ def test_the_interface_language_is_the_one_asked_for_or_the_browsers_first() -> 
 
 def test_an_address_asks_for_what_it_was_made_from() -> None:
     limits = RecordFilter(2018, 2024, ("ko", "en"), ("일과 삶 연구",), ("thesis",), ("Kim, Minsu", "이영희"))
-    asked = PageRequest("a&b 갈등?", "en", 20, limits, "a > b(1)", "wiki")
+    asked = PageRequest("a&b 갈등?", "en", 20, limits, "a > b(1)", "wiki", after=("c?", "d & e"))
     address = asked.url()
     assert address.startswith("/?ui=en&q=a%26b+")
     parameters = QueryParams(address.partition("?")[2])
     assert set(parameters) == set(PARAMETERS)
     assert parse_page_request(parameters, "ko") == asked
     assert asked.url("/stream", language="ko", k=10, filtered=False) == (
-        "/stream?ui=ko&q=a%26b+%EA%B0%88%EB%93%B1%3F&index=wiki&strategy=a+%3E+b%281%29"
+        "/stream?ui=ko&q=a%26b+%EA%B0%88%EB%93%B1%3F&after=c%3F&after=d+%26+e&index=wiki&strategy=a+%3E+b%281%29"
     )
 
 
@@ -75,3 +75,13 @@ def test_a_long_question_is_not_repeated_in_the_address_of_every_record() -> Non
     assert PageRequest("가" * 201, "ko").record_url("A") == "/record?ui=ko&docid=A"
     assert PageRequest("가" * 196, "ko", strategy="tree").record_url("A").endswith("&strategy=tree")
     assert PageRequest("가" * 197, "ko", strategy="tree").record_url("A") == "/record?ui=ko&docid=A"
+
+
+def test_earlier_questions_stay_in_the_address_the_last_four_of_them() -> None:
+    parameters = QueryParams([("q", "f?"), *(("after", each) for each in ("a?", "b?", "c?", " ", "d?", "e?"))])
+    request = parse_page_request(parameters, "en")
+    assert request.after == ("b?", "c?", "d?", "e?")
+    assert request.asked == ("c?", "d?", "e?", "f?")
+    assert parse_page_request(QueryParams(request.url().partition("?")[2]), "en") == request
+    assert [turn.question for turn in request.parse().history] == ["b?", "c?", "d?", "e?"]
+    assert PageRequest("q", "en").parse().history == ()

@@ -191,3 +191,16 @@ def test_a_page_of_50_records_holds_passages_and_not_whole_abstracts(client: Tes
     assert len(html.encode()) < 130_000
     ranked = demo.search("재택근무와 교육 data 연구", k=50).ranking.records
     assert sum(each.record.text in html for each in ranked[1:]) == 0  # the answer quotes the first
+
+
+def test_a_follow_up_question_is_asked_below_the_answer_and_says_how_it_was_read(client: TestClient) -> None:
+    first = "How much does milk yield fall in dairy cows under heat stress?"
+    asked = client.get("/", params={"q": first, "ui": "en"}).text
+    assert f'<input type="hidden" name="after" value="{first}">' in asked
+    assert "Read after the questions before it" not in asked
+    named = {"q": "And what about their conception rate?", "after": [first], "ui": "en"}
+    answered = client.get("/", params=named).text
+    assert "And what about their conception rate? milk yield fall dairy cows heat stress" in answered
+    assert "DEMO-AGR-008" in answered
+    assert answered.count('name="after"') == 2
+    assert "milk yield fall dairy cows heat stress" in client.get("/stream", params=named).text
