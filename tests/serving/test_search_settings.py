@@ -68,7 +68,7 @@ def test_values_of_a_file_and_of_a_command_line_are_equal() -> None:
 @pytest.mark.parametrize(
     ("mapping", "said"),
     [
-        ({"and": 1}, f"There is no setting 'and': use {', '.join(DEFAULTS)}."),
+        ({"and": 1}, f"There is no setting 'and': use {', '.join(DEFAULTS)}. Did you mean ands?"),
         ({"": 1}, f"There is no setting '': use {', '.join(DEFAULTS)}."),
         ({"ands": 10}, "The setting ands is 10: use a whole number from 0 to 9."),
         ({"ands": -1}, "The setting ands is -1: use a whole number from 0 to 9."),

@@ -122,7 +122,7 @@ def test_the_confidence_is_that_of_the_best_passing_record(demo: Engine) -> None
     best = demo.search(question).ranking
     assert best.confidence is not None
     assert best.confidence.level != "low"
-    without = RecordFilter(language=("en",))
+    without = RecordFilter(language=("ko",))
     assert not without.passes(best.records[0].record)
     others = demo.ask(question, record_filter=without)
     assert others.search.ranking.confidence is not None
