@@ -112,7 +112,7 @@ def test_what_is_said_of_a_fault_is_its_cause_and_not_a_full_disk_or_a_damaged_c
     assert run.status == status
     assert says in run.said
     assert "disk is full" not in run.said
-    assert "add the corpus" not in run.said
+    assert "corpus replace" not in run.said
 
 
 @pytest.mark.soak

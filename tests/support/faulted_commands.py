@@ -110,7 +110,8 @@ class FaultedCommands:
     def run(self, kind: Kind, call: str, pattern: str, error: str) -> Run | None:
         """Run the command while every such call on the home's file fails; None where there is no such call."""
         home = self._new_home(kind)
-        (path,) = home.glob(pattern) if "*" in pattern else [home / pattern]
+        current = read_manifest(home / "corpora" / NAME).records_file  # beside it lies the version before
+        (path,) = (each for each in home.glob(pattern) if each.name == current) if "*" in pattern else [home / pattern]
         run, happened = self._faulted(kind, Fault(call, str(path.relative_to(home)), error, "1+"), home)
         shutil.rmtree(home)
         return run if happened else None
