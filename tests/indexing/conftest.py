@@ -29,7 +29,7 @@ Grow = Callable[[Path, str, int], None]
 
 @pytest.fixture(scope="session")
 def grow_corpus() -> Grow:
-    """Return a function that adds a corpus of records made of the demonstration's words, the same ones each time."""
+    """Return a function that makes a corpus of records made of the demonstration's words, the same ones each time."""
     words = sorted(
         {word for line in DEMO_RECORDS.read_text().splitlines() for word in json.loads(line)["abstract"].split()}
     )
@@ -48,7 +48,7 @@ def grow_corpus() -> Grow:
                     "text": f"{text}.",
                 }
                 stream.write(json.dumps(record, ensure_ascii=False) + "\n")
-        add_corpus(home / "corpora", name, "miracl", [source])
+        add_corpus(home / "corpora", name, "miracl", [source], replace=True)
 
     return grow
 

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from shrag.corpora.store.manifest import read_previous
 from shrag.corpora.store.open_corpus import check_corpus, open_corpus
 from shrag.indexing.build.builder import build_index
 from shrag.indexing.build.incremental import update_index
@@ -51,10 +52,11 @@ def test_a_corpus_that_is_replaced_at_every_step_of_a_build_does_not_disturb_it(
     assert "checksums" in stages
     assert manifest.records == 30
     assert manifest.source.fingerprint == first.fingerprint
-    # The versions that the build kept are removed by the next addition, even one that changes nothing.
+    # The versions that the build kept are removed by the next change, even one that changes nothing; what an undo
+    # returns to stays.
     assert first.records_file in _records_files(tmp_path)
     grow_corpus(tmp_path, "c", 30 + len(stages))
-    assert _records_files(tmp_path) == [open_corpus(corpora, "c")[0].records_file]
+    assert _records_files(tmp_path) == _versions(corpora)
     assert check_corpus(corpora, "c") == 30 + len(stages)
 
 
@@ -69,7 +71,16 @@ def test_a_killed_reader_keeps_no_version(tmp_path: Path, grow_corpus: Grow) -> 
         assert reader.stdout is not None
         reader.stdout.readline()
         grow_corpus(tmp_path, "c", 4)
-        assert len(_records_files(tmp_path)) == 2
+        grow_corpus(tmp_path, "c", 5)
+        assert len(_records_files(tmp_path)) == 3
         reader.kill()
-    grow_corpus(tmp_path, "c", 5)
-    assert len(_records_files(tmp_path)) == 1
+    grow_corpus(tmp_path, "c", 6)
+    assert len(_records_files(tmp_path)) == 2
+    assert _records_files(tmp_path) == _versions(tmp_path / "corpora")
+
+
+def _versions(corpora: Path) -> list[str]:
+    """Return the records files of the current version of the corpus and of the one before."""
+    before = read_previous(corpora / "c")
+    assert before is not None
+    return sorted([open_corpus(corpora, "c")[0].records_file, before.records_file])
