@@ -192,6 +192,23 @@ def try_to_remove_files(folder: Path, files: Iterable[Path]) -> bool:
         return alone
 
 
+def remove_folder(folder: Path, first: str) -> None:
+    """Delete a folder that the caller has locked by :func:`lock_folder`, beginning with the file ``first``.
+
+    That is what makes its contents known, so that a killed removal leaves nothing that can be opened.
+    """
+    (folder / first).unlink(missing_ok=True)
+    sync_file(folder)
+    for path in folder.iterdir():
+        if path.is_dir():
+            shutil.rmtree(path)
+        elif path.name != LOCK_FILE:
+            path.unlink()
+    (folder / LOCK_FILE).unlink(missing_ok=True)
+    with suppress(OSError):  # another process may have begun to write it again
+        folder.rmdir()
+
+
 @contextmanager
 def sole_user(folder: Path) -> Iterator[bool]:
     """Give whether no process holds :func:`keep_files` of a folder; if so none can until the end."""

@@ -22,11 +22,11 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from shrag.corpora.formats.detection import FormatGuess
-    from shrag.corpora.ingest.add import Deletion
     from shrag.corpora.ingest.reading import OnDuplicate
     from shrag.corpora.ingest.sources import FilePreview
     from shrag.corpora.records import Reject
     from shrag.corpora.store.manifest import CorpusManifest, SourceAccount
+    from shrag.corpora.store.versions import Deletion
 
 
 _Command = TypeVar("_Command", bound=Callable[..., Any])
@@ -129,7 +129,7 @@ def replace(home: Home, /, name: str, paths: tuple[Path, ...], yes: bool, **opti
     """
 
     def confirm(deletion: Deletion) -> None:
-        ask_before_deleting(f"This deletes {_deleted(deletion.records, deletion.titles)} of corpus {name}", yes=yes)
+        ask_before_deleting(f"This deletes {_deleted(deletion)} of corpus {name}", yes=yes)
 
     may_ask = not yes and sys.stdin.isatty()
     _add(home, name, paths, replace=True, confirm=confirm, may_ask=may_ask, **options)
@@ -144,11 +144,9 @@ def remove(home: Home, name: str, yes: bool) -> None:
 
     Example: shrag corpus remove lib
     """
-    from shrag.corpora.ingest.add import SHOWN_TITLES
     from shrag.corpora.store.versions import remove_corpus, stored_size
 
-    size = stored_size(home.corpora, name, SHOWN_TITLES)
-    ask_before_deleting(f"This deletes corpus {name}: {_deleted(size.records, size.titles)}", yes=yes)
+    ask_before_deleting(f"This deletes corpus {name}: {_deleted(stored_size(home.corpora, name))}", yes=yes)
     remove_corpus(home.corpora, name)
     echo(f"corpus {name}: removed")
     if (home.indexes / name).exists():
@@ -261,7 +259,8 @@ def _print_preview(preview: FilePreview) -> None:
         echo(f"  rejected: {reason}")
 
 
-def _deleted(records: int | None, titles: tuple[str, ...]) -> str:
+def _deleted(deletion: Deletion) -> str:
+    records, titles = deletion
     if records is None:
         return "all its records (they cannot be read and counted)"
     more = f" and {records - len(titles):,} more" if records > len(titles) else ""

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 from shrag.corpora.errors import CorpusError, RejectedLine
+from shrag.corpora.formats.columns import first_columns
 from shrag.corpora.formats.table import parse_row
 from shrag.corpora.readers.encodings import convert_lines
 from shrag.corpora.readers.item import ParsedItem, SourceItem, decode_text, parse_items
@@ -45,12 +46,7 @@ def read_bibtex(path: Path) -> Iterator[ParsedItem]:
 
 def parse_entry(fields: Mapping[str, object]) -> Record:
     """Return the record of one entry; its identifier is the key, it is complete if it has an abstract."""
-    mapped = {
-        field: (name,)
-        for field, names in _COLUMNS.items()
-        if (name := next((name for name in names if fields.get(name)), ""))
-    }
-    return parse_row(fields, mapped)
+    return parse_row(fields, first_columns(fields, _COLUMNS))
 
 
 def _entries(path: Path) -> Iterator[SourceItem]:

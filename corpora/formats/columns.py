@@ -97,9 +97,15 @@ def map_columns(names: Sequence[str], columns: Columns) -> Mapped:
     return mapped | {field: (name,) for field, (_, _, name) in found.items()}
 
 
+def first_columns(fields: Mapping[str, object], columns: Mapping[str, tuple[str, ...]]) -> Mapped:
+    """Return which of the ``fields`` is which field of a record: of its possible names the first that has a value."""
+    found = {field: next((name for name in names if fields.get(name)), "") for field, names in columns.items()}
+    return {field: (name,) for field, name in found.items() if name}
+
+
 def count_recognised(names: Iterable[str]) -> int:
     """Return how many fields the names of columns give."""
-    return len(map_columns(list(names), Columns()))
+    return len(map_columns(list(names), NO_COLUMNS))
 
 
 def _rank(field: str, name: str) -> int | None:

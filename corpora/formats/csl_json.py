@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
+from shrag.corpora.formats.columns import first_columns
 from shrag.corpora.formats.table import parse_row
 from shrag.corpora.readers.item import ParsedItem, parse_items
 from shrag.corpora.readers.json_reader import read_objects
@@ -47,7 +48,7 @@ def parse_csl(fields: Mapping[str, object]) -> Record:
         found["id"] = "_".join(number.split())
     if found.get("type") == "article":  # CSL's name of a preprint
         found["type"] = "preprint"
-    return parse_row(found, {field: names for field, names in _COLUMNS.items() if found.get(names[0])})
+    return parse_row(found, first_columns(found, _COLUMNS))
 
 
 def _name(author: object) -> str:

@@ -21,10 +21,11 @@ from shrag.corpora.readers.fields import (
     text_field,
     year_field,
 )
-from shrag.corpora.readers.hwpx_reader import ZIP_MAGIC, read_hwpx
+from shrag.corpora.readers.hwpx_reader import read_hwpx
 from shrag.corpora.readers.item import ParsedItem, SourceItem, decode_text
 from shrag.corpora.readers.json_reader import read_objects
 from shrag.corpora.readers.source import LONGEST_LINE, UTF8_MARK, read_bytes, read_head
+from shrag.corpora.readers.zip_archive import ZIP_MAGIC
 from shrag.corpora.records import Record
 from shrag.corpora.text.chunking import split_chunks
 from shrag.corpora.text.cleaning import clean_text

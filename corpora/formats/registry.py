@@ -119,8 +119,13 @@ def find_files(format: Format, paths: Iterable[Path]) -> list[Path]:
                 f"name the files{_others(format, path)}."
             )
         files.extend(found)
+    return each_once(files, "file or folder")
+
+
+def each_once(files: list[Path], what: str) -> list[Path]:
+    """Return the files; raises :class:`CorpusError` where there is none (of ``what``), or one is named twice."""
     if not files:
-        raise CorpusError("There is nothing to read: name at least one file or folder.")
+        raise CorpusError(f"There is nothing to read: name at least one {what}.")
     repeated = {str(file) for file in files if files.count(file) > 1}
     if repeated:
         raise CorpusError(f"{min(repeated)} is named twice: each file is read once.")

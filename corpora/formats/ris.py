@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from shrag.corpora.errors import RejectedLine
+from shrag.corpora.formats.columns import first_columns
 from shrag.corpora.formats.table import parse_row
 from shrag.corpora.readers.item import ParsedItem, SourceItem, parse_items
 from shrag.corpora.readers.source import LONGEST_LINE, read_lines
@@ -41,18 +42,11 @@ def parse_reference(fields: Mapping[str, object]) -> Record:
 
     The identifier is ``ID``, else ``AN``, else the DOI, else a digest.
     """
-    mapped = {field: name for field, names in _COLUMNS.items() if (name := _first_name(fields, names))}
     pages = "-".join(dict.fromkeys(str(fields[name]) for name in ("start_page", "end_page") if fields.get(name)))
     unknown = fields.get("unknown_tag")
     rest = {name: value for name, value in fields.items() if name not in ("unknown_tag", "start_page", "end_page")}
     found = {**rest, **(dict(unknown) if isinstance(unknown, dict) else {})} | ({"pages": pages} if pages else {})
-    return parse_row(
-        found, {field: (name,) for field, name in mapped.items()} | ({"pages": ("pages",)} if pages else {})
-    )
-
-
-def _first_name(fields: Mapping[str, object], names: tuple[str, ...]) -> str:
-    return next((name for name in names if fields.get(name)), "")
+    return parse_row(found, {**first_columns(fields, _COLUMNS), **({"pages": ("pages",)} if pages else {})})
 
 
 def _references(path: Path) -> Iterator[SourceItem]:

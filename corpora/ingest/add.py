@@ -51,13 +51,10 @@ from shrag.corpora.store.parquet import (
     record_digest,
     summarise,
 )
+from shrag.corpora.store.versions import SHOWN_TITLES, Deletion
 
 UNREPAIRED = "no-repair"
 """The option of a format, in the manifest, whose records were stored without repairs."""
-
-
-SHOWN_TITLES = 3
-"""Number of titles that a deletion names."""
 
 
 class AdditionResult(NamedTuple):
@@ -66,16 +63,6 @@ class AdditionResult(NamedTuple):
     manifest: CorpusManifest
     changes: RecordChanges
     stored: bool
-
-
-class Deletion(NamedTuple):
-    """What replacing a corpus deletes: the number of records and the titles of the first ones.
-
-    The number is None where the stored corpus cannot be read.
-    """
-
-    records: int | None
-    titles: tuple[str, ...]
 
 
 def add_corpus(

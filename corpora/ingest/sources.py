@@ -7,12 +7,12 @@ from itertools import islice
 from pathlib import Path
 from typing import NamedTuple
 
-from shrag.corpora.errors import CorpusError
 from shrag.corpora.formats.columns import NO_COLUMNS, Columns
 from shrag.corpora.formats.detection import FormatGuess
 from shrag.corpora.formats.registry import (
     FORMATS,
     Format,
+    each_once,
     find_files,
     find_format,
     folder_files,
@@ -44,12 +44,7 @@ def find_sources(format: Format | None, paths: Sequence[Path]) -> list[Path]:
     if format is not None:
         return find_files(format, paths)
     files = [file for path in paths for file in (folder_files(path) if path.is_dir() else [path])]
-    if not files:
-        raise CorpusError("There is nothing to read: name at least one file, or a folder that has one.")
-    repeated = {str(file) for file in files if files.count(file) > 1}
-    if repeated:
-        raise CorpusError(f"{min(repeated)} is named twice: each file is read once.")
-    return files
+    return each_once(files, "file, or a folder that has one")
 
 
 def resolve_formats(

@@ -5,12 +5,11 @@ from __future__ import annotations
 import re
 import zipfile
 import zlib
+from abc import ABC, abstractmethod
 from xml.parsers import expat
 
 from shrag.corpora.errors import RejectedLine
-from shrag.corpora.readers.zip_archive import ZIP_MAGIC, open_zip
-
-__all__ = ["ZIP_MAGIC", "is_hwpx", "read_hwpx"]
+from shrag.corpora.readers.zip_archive import open_zip
 
 _SECTION = re.compile(r"Contents/section(\d+)\.xml")
 _PACKAGE = "Contents/content.hpf"
@@ -44,14 +43,14 @@ def read_hwpx(data: bytes) -> tuple[str, str]:
     return title, "\n".join(paragraphs)
 
 
-class _Reader:
+class _Reader(ABC):
     """Reads one XML file of the archive; document type declarations are refused, so no entity is expanded."""
 
     def __init__(self) -> None:
         self._parser = expat.ParserCreate(namespace_separator=" ")
         self._parser.StartElementHandler = self._start
         self._parser.EndElementHandler = self._end
-        self._parser.CharacterDataHandler = self._characters
+        self._parser.CharacterDataHandler = self.characters
         self._parser.StartDoctypeDeclHandler = self._doctype
         self._depth = 0
 
@@ -65,23 +64,23 @@ class _Reader:
         self._depth -= 1
         self.end(name.rpartition(" ")[2])
 
-    def _characters(self, text: str) -> None:
-        self.characters(text)
-
     def _doctype(self, *_: object) -> None:
         raise RejectedLine("the HWPX has a document type declaration, which is refused")
 
     def parse(self, data: bytes) -> None:
         self._parser.Parse(data, True)
 
+    @abstractmethod
     def start(self, name: str) -> None:
-        raise NotImplementedError
+        """Take the beginning of an element."""
 
+    @abstractmethod
     def end(self, name: str) -> None:
-        raise NotImplementedError
+        """Take the end of an element."""
 
+    @abstractmethod
     def characters(self, text: str) -> None:
-        raise NotImplementedError
+        """Take text."""
 
 
 class _Paragraphs(_Reader):

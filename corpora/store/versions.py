@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import shutil
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from itertools import islice
 from pathlib import Path
 from typing import NamedTuple
 
 from shrag.corpora.errors import CorpusError
-from shrag.corpora.files import LOCK_FILE, FolderBusy, check_name, disk_errors, lock_folder, sole_user, sync_file
+from shrag.corpora.files import FolderBusy, check_name, disk_errors, lock_folder, remove_folder, sole_user
 from shrag.corpora.records import RecordChanges
 from shrag.corpora.store.manifest import (
     MANIFEST_FILE,
@@ -22,9 +21,15 @@ from shrag.corpora.store.manifest import (
 from shrag.corpora.store.open_corpus import check_files
 from shrag.corpora.store.parquet import read_digests, read_parquet
 
+SHOWN_TITLES = 3
+"""Number of titles that a deletion names."""
 
-class StoredSize(NamedTuple):
-    """How many records a stored corpus has, and the titles of the first; None and none where it cannot be read."""
+
+class Deletion(NamedTuple):
+    """What a change of a corpus deletes: the number of records and the titles of the first ones.
+
+    The number is None where the stored corpus cannot be read.
+    """
 
     records: int | None
     titles: tuple[str, ...]
@@ -55,7 +60,7 @@ def undo_change(corpora: Path, name: str) -> tuple[CorpusManifest, RecordChanges
     return previous, RecordChanges(len(after) - common, common - same, len(before) - common, same)
 
 
-def stored_size(corpora: Path, name: str, titles: int) -> StoredSize:
+def stored_size(corpora: Path, name: str, titles: int = SHOWN_TITLES) -> Deletion:
     """Return what removing a corpus deletes; raises :class:`CorpusError` if there is no corpus of the name."""
     folder = corpora / check_name(name)
     if not (folder / MANIFEST_FILE).exists():
@@ -63,15 +68,13 @@ def stored_size(corpora: Path, name: str, titles: int) -> StoredSize:
     try:
         manifest = read_manifest(folder)
         shown = islice(read_parquet(folder / manifest.records_file), titles)
-        return StoredSize(manifest.records, tuple(record.title or record.docid for record in shown))
+        return Deletion(manifest.records, tuple(record.title or record.docid for record in shown))
     except CorpusError:
-        return StoredSize(None, ())
+        return Deletion(None, ())
 
 
 def remove_corpus(corpora: Path, name: str) -> None:
     """Delete a corpus with its earlier version; indexes built from it stay.
-
-    Its manifest is deleted first, so that a killed removal leaves no corpus.
 
     Raises:
         CorpusError: There is no corpus of the name, another process writes it, or a build reads it.
@@ -84,16 +87,7 @@ def remove_corpus(corpora: Path, name: str) -> None:
             raise CorpusError(
                 f"Corpus {folder.name} is being read by a build of its index: wait for it to end, or stop it."
             )
-        (folder / MANIFEST_FILE).unlink(missing_ok=True)
-        sync_file(folder)
-        for path in folder.iterdir():
-            if path.is_dir():
-                shutil.rmtree(path)
-            elif path.name != LOCK_FILE:
-                path.unlink()
-        (folder / LOCK_FILE).unlink(missing_ok=True)
-        with suppress(OSError):  # another process may have begun to add the corpus
-            folder.rmdir()
+        remove_folder(folder, MANIFEST_FILE)
 
 
 @contextmanager

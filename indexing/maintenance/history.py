@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import shutil
-from contextlib import ExitStack, suppress
+from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
 
-from shrag.corpora.files import LOCK_FILE, FolderBusy, check_name, disk_errors, lock_folder, sole_user, sync_file
+from shrag.corpora.files import FolderBusy, check_name, disk_errors, lock_folder, remove_folder, sole_user
 from shrag.indexing.analysis.korean_english import analyzer_fingerprint
 from shrag.indexing.analysis.user_dictionary import load_dictionary
 from shrag.indexing.errors import IndexDamaged, IndexingError, IndexMismatch, IndexMissing
@@ -53,8 +52,6 @@ def roll_back(indexes: Path, name: str, to: int | None = None) -> IndexManifest:
 def remove_index(indexes: Path, name: str) -> None:
     """Delete an index with all of its generations; the corpus stays.
 
-    What names the current generation is deleted first, so that a killed removal leaves no index that can be opened.
-
     Raises:
         IndexMissing: There is no index of the name.
         IndexingError: A build writes it, or a server or another command has it open.
@@ -69,16 +66,7 @@ def remove_index(indexes: Path, name: str) -> None:
                     raise IndexingError(
                         f"Index {name} is open in a server or another command (generation {number}): stop it first."
                     )
-            (index / CURRENT_FILE).unlink(missing_ok=True)
-            sync_file(index)
-            for path in index.iterdir():
-                if path.is_dir():
-                    shutil.rmtree(path)
-                elif path.name != LOCK_FILE:
-                    path.unlink()
-            (index / LOCK_FILE).unlink(missing_ok=True)
-            with suppress(OSError):  # another process may have begun to build the index
-                index.rmdir()
+            remove_folder(index, CURRENT_FILE)
     except FolderBusy as busy:
         raise IndexingError(str(busy)) from None
 

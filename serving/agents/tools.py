@@ -27,7 +27,7 @@ from shrag.serving.agents.results import (
     indexes_text,
     search_reply,
 )
-from shrag.serving.api.schemas import FilterLimits
+from shrag.serving.api.schemas import FilterLimits, WantsFacets
 from shrag.serving.api.service import find_record
 from shrag.serving.concurrency import CancellationToken
 from shrag.serving.errors import ClientDisconnected, QuestionError
@@ -64,7 +64,7 @@ class SearchArguments(FilterLimits, frozen=True, forbid_unknown_fields=True, kw_
     index: _Index = None
     k: _K = DEFAULT_K
     strategy: _Strategy = DEFAULT_STRATEGY
-    facets: Annotated[bool, Meta(description="Count all hits by year, language, journal, type and author.")] = False
+    facets: WantsFacets = False
 
 
 class AskArguments(FilterLimits, frozen=True, forbid_unknown_fields=True, kw_only=True):

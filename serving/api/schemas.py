@@ -61,7 +61,7 @@ class FilterLimits(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True
 
 
 _INDEX = Annotated[str, Meta(max_length=100, description="The index by its name, empty for the first one served.")]
-_FACETS = Annotated[bool, Meta(description="Count all hits by year, language, journal, type and author.")]
+WantsFacets = Annotated[bool, Meta(description="Count all hits by year, language, journal, type and author.")]
 
 
 class EarlierTurn(Struct, frozen=True, forbid_unknown_fields=True):
@@ -84,7 +84,7 @@ class QuestionRequest(Struct, frozen=True, forbid_unknown_fields=True):
         Meta(description="Settings of the search, of plans and of the answer, by name: docs/search-settings.md."),
     ] = {}
     filter: Annotated[FilterLimits, Meta(description="Which records may be found.")] = FilterLimits()
-    facets: _FACETS = False
+    facets: WantsFacets = False
     index: _INDEX = ""
     history: Annotated[
         list[EarlierTurn],
@@ -110,7 +110,7 @@ class SearchQuery(FilterLimits, frozen=True, kw_only=True):
     k: _K = DEFAULT_K
     strategy: str = DEFAULT_STRATEGY
     keyword_order: KeywordOrder = "tfidf"
-    facets: _FACETS = False
+    facets: WantsFacets = False
     index: _INDEX = ""
 
 

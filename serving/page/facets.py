@@ -1,23 +1,12 @@
-"""What the filter of a page offers: values with their counts over all hits, a histogram of years."""
+"""Filter of the page: the values that can be chosen, with their counts over all hits, and a histogram of years."""
 
 from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Literal
 
-from shrag.corpora.records import Record
 from shrag.indexing.record_filter import VALUE_FIELDS, FacetCounts, FacetValue, RecordFilter, value_key
-
-RecordKind = Literal["article", "other"]
-"""``article``: published in a journal. ``other``: a report, a thesis or whatever names no journal."""
-
-
-def kind_of(record: Record) -> RecordKind:
-    """Return the kind of ``record``."""
-    return "article" if record.journal else "other"
-
 
 MOST_CHOICES = 12
 """Values offered of a field, beside those that are chosen."""

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any
+from typing import Any, Literal
 
 from shrag.corpora.records import Record
 from shrag.serving.api.service import find_record
 from shrag.serving.engine import Engine
 from shrag.serving.errors import QuestionError
-from shrag.serving.page.facets import kind_of
 from shrag.serving.page.rendering import render, render_full_page
 from shrag.serving.page.request import PageRequest
 from shrag.serving.page.snippets import LONGEST_NAME, LONGEST_TITLE, PART, join_names, mark_matches, shorten
@@ -22,6 +21,14 @@ _SHOWN_KEYWORDS = 50
 _SHOWN_LINK = 500
 _DUPLICATE_SEARCH = 20
 """Records searched for the same paper under another number; a paper's title finds all of them first."""
+
+RecordKind = Literal["article", "other"]
+"""``article``: published in a journal. ``other``: a report, a thesis or whatever names no journal."""
+
+
+def kind_of(record: Record) -> RecordKind:
+    """Return the kind of ``record``."""
+    return "article" if record.journal else "other"
 
 
 def render_record(engine: Engine, request: PageRequest, docid: str, part: int = 1) -> str:

@@ -90,8 +90,10 @@ class PageStream:
         """Yield the changes that an event makes to the page; to be called once for each event, in order."""
         self._state.add(event)
         match event:
-            case Keywords() | Hits() | Ranking() | Facets():
+            case Keywords() | Hits() | Ranking():
                 yield from self._retrieval(event)
+            case Facets():
+                yield self._records()  # their filter has the counts
             case Node():
                 yield from self._node(event)
             case Truncated():
@@ -103,18 +105,13 @@ class PageStream:
             case Answer():
                 yield self._fragment("answer", answer=answer_view(self._state, self._request, self._analyzer))
             case Timings():
-                if self._state.nodes:
-                    yield self._tree()
-                yield from (self._records(), self._trace(), Complete(self._texts["progress_complete"]))
+                yield from self._end()
             case FollowUp() | Queries() | ModelCall():
                 pass  # the next fragment of the trace shows it
             case _:
                 assert_never(event)
 
-    def _retrieval(self, event: Keywords | Hits | Ranking | Facets) -> Iterator[PageEvent]:
-        if isinstance(event, Facets):
-            yield self._records()  # their filter has the counts
-            return
+    def _retrieval(self, event: Keywords | Hits | Ranking) -> Iterator[PageEvent]:
         yield self._trace()
         match event:
             case Keywords():
@@ -124,6 +121,11 @@ class PageStream:
             case Ranking():
                 step, count = "ranking", len(event.records)
         yield Progress(self._texts[f"progress_{step}"].format(count=count))
+
+    def _end(self) -> Iterator[PageEvent]:
+        if self._state.nodes:
+            yield self._tree()
+        yield from (self._records(), self._trace(), Complete(self._texts["progress_complete"]))
 
     def _node(self, node: Node) -> Iterator[PageEvent]:
         """Yield the node's fragment, or the whole tree for the first node, and a message where the counts changed."""

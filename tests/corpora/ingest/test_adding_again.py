@@ -11,12 +11,13 @@ import pytest
 from shrag.corpora.errors import ConflictingRecords, CorpusError
 from shrag.corpora.formats.columns import parse_columns
 from shrag.corpora.formats.registry import table_format
-from shrag.corpora.ingest.add import AdditionResult, Deletion, add_corpus
+from shrag.corpora.ingest.add import AdditionResult, add_corpus
 from shrag.corpora.ingest.reading import OnDuplicate
 from shrag.corpora.records import RecordChanges
 from shrag.corpora.store.manifest import MANIFEST_FILE, SourceAccount, read_manifest
 from shrag.corpora.store.open_corpus import failed_rejects, list_corpora, open_corpus, stored_rejects
 from shrag.corpora.store.parquet import read_digests
+from shrag.corpora.store.versions import Deletion
 
 pytestmark = pytest.mark.usefixtures("one_parser")
 

@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import replace
 
 import pytest
 
 from shrag.corpora.records import Record
 from shrag.indexing.record_filter import EVERY_RECORD, NO_FACETS, RecordFilter, count_records
-from shrag.serving.page.facets import FilterChoice, FilterChoices, YearBar, filter_choices, kind_of, year_bars
-from shrag.serving.references.formats import write_references
+from shrag.serving.page.facets import FilterChoice, FilterChoices, YearBar, filter_choices, year_bars
 
 # Written out, so that a change of the module's own is noticed.
 MOST_BARS = 12
@@ -58,14 +56,3 @@ def test_there_are_never_more_bars_than_a_reader_steps_through(years: list[int])
     assert len(bars) <= MOST_BARS
     assert sum(bar.count for bar in bars) == len(years)
     assert max(bar.height for bar in bars) == 100.0
-
-
-def test_a_record_with_a_journal_is_an_article_in_both_forms_of_reference(record: Record) -> None:
-    for journal, kind, bibtex, ris in (
-        ("J", "article", "@article{", "TY  - JOUR"),
-        ("", "other", "@misc{", "TY  - GEN"),
-    ):
-        one = replace(record, journal=journal)
-        assert kind_of(one) == kind
-        assert write_references([one], "bibtex").startswith(bibtex)
-        assert write_references([one], "ris").startswith(ris)

@@ -17,7 +17,7 @@ from shrag.serving.events import (
     Purpose,
     SentenceIssue,
 )
-from shrag.serving.page.facets import RecordKind
+from shrag.serving.page.record import RecordKind
 from shrag.serving.page.rendering import PAGE_FOLDER, PROBLEM_CODES, interface_texts
 from shrag.serving.page.start import strategy_texts
 from shrag.serving.request import AnswerLanguage

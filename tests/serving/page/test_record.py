@@ -6,11 +6,13 @@ from dataclasses import replace
 
 import pytest
 
+from shrag.corpora.records import Record
 from shrag.indexing.analyzed_record import AnalyzedRecord
 from shrag.serving.engine import Engine
 from shrag.serving.errors import DocumentMissing
-from shrag.serving.page.record import duplicate_docids, render_record, render_text
+from shrag.serving.page.record import duplicate_docids, kind_of, render_record, render_text
 from shrag.serving.page.request import PageRequest
+from shrag.serving.references.formats import write_references
 
 # Written out, so that a change of the module's own is noticed.
 PART = 20_000
@@ -85,3 +87,14 @@ def test_ten_megabytes_are_read_in_parts_that_hold_all_of_it(demo: Engine) -> No
         assert f"Part {min(part, parts)} of {parts} (10,000,008 characters in all)" in html
         assert ('rel="prev"' in html, 'rel="next"' in html) == (before, after)
     assert len(render_text(engine, PageRequest("graphene", "en"), PAPER)) < 120_000
+
+
+def test_a_record_with_a_journal_is_an_article_in_both_forms_of_reference(record: Record) -> None:
+    for journal, kind, bibtex, ris in (
+        ("J", "article", "@article{", "TY  - JOUR"),
+        ("", "other", "@misc{", "TY  - GEN"),
+    ):
+        one = replace(record, journal=journal)
+        assert kind_of(one) == kind
+        assert write_references([one], "bibtex").startswith(bibtex)
+        assert write_references([one], "ris").startswith(ris)
