@@ -46,14 +46,7 @@ def select_vocabulary(frequencies: DocumentFrequencies, analyzer: Analyzer) -> l
         frequencies: Document frequencies of the corpus.
         analyzer: The index's analyzer.
     """
-    pairs = [
-        VocabularyTerm(korean, english, pair.confidence)
-        for pair in read_vocabulary()
-        for korean in korean_spellings(pair.korean)
-        for english in english_spellings(pair.english)
-    ]
-    english = {term: phrase_terms(analyzer, term) for term in dict.fromkeys(pair.english for pair in pairs)}
-    korean = {term: headword_forms(analyzer, term) for term in dict.fromkeys(pair.korean for pair in pairs)}
+    _, pairs, english, korean = _analyze_vocabulary(analyzer)
     phrases = {*english.values(), *(form.terms for forms in korean.values() for form in forms)}
     occurring = _occurring(phrases, frequencies)
     found: dict[tuple[tuple[str, ...], tuple[str, ...]], Entry] = {}
@@ -70,6 +63,37 @@ def select_vocabulary(frequencies: DocumentFrequencies, analyzer: Analyzer) -> l
             if known is None or known.score < score:
                 found[ours, theirs] = Entry(pair.korean, pair.english, ours, theirs, 0, "general", score, only)
     return list(found.values())
+
+
+class _AnalyzedVocabulary(NamedTuple):
+    """The vocabulary, its pairs in all spellings, and the terms of each English and of each Korean one."""
+
+    vocabulary: Sequence[VocabularyTerm]
+    pairs: list[VocabularyTerm]
+    english: dict[str, tuple[str, ...]]
+    korean: dict[str, list[HeadwordForm]]
+
+
+_last_analyzed: dict[str, _AnalyzedVocabulary] = {}
+"""Fingerprint of the last analyzer used → the vocabulary in its terms, which takes it seconds."""
+
+
+def _analyze_vocabulary(analyzer: Analyzer) -> _AnalyzedVocabulary:
+    vocabulary = read_vocabulary()
+    known = _last_analyzed.get(analyzer.fingerprint)
+    if known is not None and known.vocabulary == vocabulary:
+        return known
+    pairs = [
+        VocabularyTerm(korean, english, pair.confidence)
+        for pair in vocabulary
+        for korean in korean_spellings(pair.korean)
+        for english in english_spellings(pair.english)
+    ]
+    english = {term: phrase_terms(analyzer, term) for term in dict.fromkeys(pair.english for pair in pairs)}
+    korean = {term: headword_forms(analyzer, term) for term in dict.fromkeys(pair.korean for pair in pairs)}
+    _last_analyzed.clear()
+    _last_analyzed[analyzer.fingerprint] = analyzed = _AnalyzedVocabulary(vocabulary, pairs, english, korean)
+    return analyzed
 
 
 def _occurring(phrases: Collection[tuple[str, ...]], frequencies: DocumentFrequencies) -> set[tuple[str, ...]]:

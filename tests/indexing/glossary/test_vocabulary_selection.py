@@ -6,8 +6,10 @@ from collections.abc import Sequence
 import pytest
 
 from shrag.indexing.analysis.korean_english import KoreanEnglishAnalyzer
+from shrag.indexing.glossary import vocabulary_selection
 from shrag.indexing.glossary.alignment import Bitext
 from shrag.indexing.glossary.store import Entry
+from shrag.indexing.glossary.vocabulary import VocabularyTerm
 from shrag.indexing.glossary.vocabulary_selection import headword_forms, select_vocabulary, weigh_vocabulary
 
 COUNTS = Counter({"전이": 30, "transit": 10, "transfer": 10, "metastasi": 10, "최적": 3, "optimis": 2})
@@ -27,6 +29,12 @@ def test_pairs_are_selected_of_which_the_corpus_has_a_side(analyzer: KoreanEngli
         has_korean, has_english = (all(map(COUNTS.get, terms)) for terms in (entry.korean_terms, entry.english_terms))
         assert (has_korean, has_english) == (entry.only != "en", entry.only != "ko")
     assert select_vocabulary(lambda terms: dict.fromkeys(terms, 0), analyzer) == []
+
+
+def test_another_vocabulary_is_analyzed_anew(analyzer: KoreanEnglishAnalyzer, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert len(select_vocabulary(_counts, analyzer)) > 1
+    monkeypatch.setattr(vocabulary_selection, "read_vocabulary", lambda: [VocabularyTerm("전이", "transfer", 0.5)])
+    assert [(entry.korean, entry.score) for entry in select_vocabulary(_counts, analyzer)] == [("전이", 0.5)]
 
 
 def test_a_headword_has_the_terms_that_it_has_alone_and_before_a_particle(analyzer: KoreanEnglishAnalyzer) -> None:
