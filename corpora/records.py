@@ -8,6 +8,10 @@ from typing import Literal, NamedTuple
 Language = Literal["ko", "en", "und"]
 
 
+PAGE = "page"
+"""The name in ``other`` of the page of a file that a passage stands on."""
+
+
 @dataclass(frozen=True, slots=True)
 class Record:
     """One document as it is searched, shown and cited.
@@ -42,6 +46,11 @@ class Record:
     type: str = ""
     other: tuple[tuple[str, str], ...] = ()
     duplicate_of: str = ""
+
+    @property
+    def page(self) -> str:
+        """The page of the file that the text stands on, as ``3`` or ``3-4``; empty where there is none."""
+        return dict(self.other).get(PAGE, "")
 
     @property
     def paper(self) -> str:

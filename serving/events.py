@@ -284,11 +284,15 @@ class Sentence:
 
 @dataclass(frozen=True, slots=True)
 class Citation:
-    """A record that the answer cites, and its number in the answer."""
+    """A record that the answer cites, and its number in the answer.
+
+    ``page`` is the page of the file that a passage stands on, where it was read from a PDF.
+    """
 
     number: int
     docid: str
     title: str
+    page: str = ""
 
 
 @dataclass(frozen=True, slots=True)

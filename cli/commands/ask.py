@@ -20,6 +20,7 @@ from shrag.serving.answering.formats import (
     choice_line,
     confidence_line,
     follow_up_line,
+    title_and_page,
 )
 from shrag.serving.events import Answer, Confidence
 from shrag.serving.request import Turn
@@ -111,7 +112,7 @@ def print_answer(answer: Answer, confidence: Confidence | None = None) -> None:
     echo("")
     echo(answer_text(answer) + "\n")
     for citation in answer.citations:
-        echo(f"[{citation.number}] {citation.docid}  {citation.title}")
+        echo(f"[{citation.number}] {citation.docid}  {title_and_page(citation.title, citation.page, answer.language)}")
     for section in answer.sections:
         for sentence in section.sentences:
             if not sentence.supported:

@@ -6,10 +6,11 @@ import re
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path
+from typing import NamedTuple
 
 from shrag.corpora.errors import RejectedLine
 from shrag.corpora.formats.paper_sections import PaperSection, merge_titles, sections_of_object, sections_of_text
-from shrag.corpora.formats.pdf import read_pdf
+from shrag.corpora.formats.pdf import PageFinder, read_pdf
 from shrag.corpora.readers.document_types import document_type
 from shrag.corpora.readers.encodings import convert_lines
 from shrag.corpora.readers.fields import (
@@ -26,7 +27,7 @@ from shrag.corpora.readers.item import ParsedItem, SourceItem, decode_text
 from shrag.corpora.readers.json_reader import read_objects
 from shrag.corpora.readers.source import LONGEST_LINE, UTF8_MARK, read_bytes, read_head
 from shrag.corpora.readers.zip_archive import ZIP_MAGIC
-from shrag.corpora.records import Record
+from shrag.corpora.records import PAGE, Record
 from shrag.corpora.text.chunking import split_chunks
 from shrag.corpora.text.cleaning import clean_text
 from shrag.corpora.text.sentences import detect_language
@@ -151,29 +152,37 @@ def _parse_object(item: SourceItem, split: Splitter) -> Iterator[ParsedItem]:
         yield ParsedItem(item.number, item.offset, record)
 
 
-def _read_file(
-    path: Path, largest: int, parse: Callable[[bytes], tuple[str, list[PaperSection]]], split: Splitter
-) -> Iterator[ParsedItem]:
+class _Paper(NamedTuple):
+    """A file's title and sections, and of a PDF a function that returns the page of a passage."""
+
+    title: str
+    sections: list[PaperSection]
+    find_page: Callable[[str], str] | None = None
+
+
+def _read_file(path: Path, largest: int, parse: Callable[[bytes], _Paper], split: Splitter) -> Iterator[ParsedItem]:
     try:
-        title, sections = parse(read_bytes(path, largest))
+        title, sections, find_page = parse(read_bytes(path, largest))
         paper = re.sub(r"\s+", "_", clean_text(Path(path.name.removesuffix(".gz")).stem))
         records = chunk_paper(paper, title, sections, {}, split)
     except RejectedLine as reason:
         yield ParsedItem(1, 0, str(reason))
         return
     for record in records:
-        yield ParsedItem(1, 0, record)
+        page = find_page(record.text) if find_page else ""
+        yield ParsedItem(1, 0, replace(record, other=((PAGE, page),)) if page else record)
 
 
-def _parse_pdf(data: bytes) -> tuple[str, list[PaperSection]]:
-    title, text = read_pdf(data)
-    return merge_titles(title, *sections_of_text(text, paragraph_lines=False))
+def _parse_pdf(data: bytes) -> _Paper:
+    pdf = read_pdf(data)
+    title, sections = merge_titles(pdf.title, *sections_of_text(pdf.text, paragraph_lines=False))
+    return _Paper(title, sections, PageFinder([page._replace(text=replace_urls(page.text)) for page in pdf.pages]).find)
 
 
-def _parse_hwpx(data: bytes) -> tuple[str, list[PaperSection]]:
+def _parse_hwpx(data: bytes) -> _Paper:
     title, text = read_hwpx(data)
-    return merge_titles(title, *sections_of_text(text))
+    return _Paper(*merge_titles(title, *sections_of_text(text)))
 
 
-def _parse_text(data: bytes) -> tuple[str, list[PaperSection]]:
-    return sections_of_text(decode_text(convert_lines(data.removeprefix(UTF8_MARK))))
+def _parse_text(data: bytes) -> _Paper:
+    return _Paper(*sections_of_text(decode_text(convert_lines(data.removeprefix(UTF8_MARK)))))

@@ -13,7 +13,7 @@ import msgspec
 from shrag.corpora.records import Record
 from shrag.indexing.record_filter import FacetCounts
 from shrag.serving.agents.connector import ConnectorResult, cut_to_json, results_of
-from shrag.serving.answering.formats import ISSUES, REASONS, answer_label, answer_text
+from shrag.serving.answering.formats import ISSUES, REASONS, answer_label, answer_text, title_and_page
 from shrag.serving.events import AnswerPart, Confidence, EmptyReason, NearestRecord, RankedRecord, SentenceIssue
 from shrag.serving.request import AnswerLanguage
 from shrag.serving.results import AskResult, SearchResult
@@ -87,6 +87,7 @@ class CitedRecord:
     number: int
     docid: str
     title: str
+    page: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -202,7 +203,8 @@ def ask_reply(result: AskResult) -> AskReply:
         answer=cut_to_json(answer_text(answer), MOST_ANSWER_BYTES),
         sentences=tuple(said[:_MOST_SENTENCES]),
         citations=tuple(
-            CitedRecord(each.number, each.docid, cut_to_json(each.title, _MOST_LINE_BYTES)) for each in answer.citations
+            CitedRecord(each.number, each.docid, cut_to_json(each.title, _MOST_LINE_BYTES), each.page)
+            for each in answer.citations
         ),
         nearest=tuple(NearestRecord(each.docid, cut_to_json(each.title, _MOST_LINE_BYTES)) for each in answer.nearest),
         uncovered=answer.uncovered,
@@ -254,7 +256,10 @@ def ask_text(reply: AskReply) -> str:
         for sentence in reply.sentences
         if sentence.issue
     ]
-    records = [f"[{record.number}] {record.docid} {record.title}" for record in reply.citations]
+    records = [
+        f"[{cited.number}] {cited.docid} {title_and_page(cited.title, cited.page, reply.language)}"
+        for cited in reply.citations
+    ]
     return "\n".join([f"({reply.label})", *reply.fallbacks, "", reply.answer, "", *issues, *records])
 
 

@@ -168,7 +168,12 @@ def make_citations(sections: Sequence[Section], records: Sequence[Record]) -> tu
     """Return the citations of ``sections`` and their sentences, by number, of ``records`` numbered from 1."""
     by_sentences = {number for section in sections for each in section.sentences for number in each.citations}
     cited = sorted(by_sentences | {section.source.number for section in sections if section.source is not None})
-    return tuple(Citation(number, records[number - 1].docid, records[number - 1].title) for number in cited)
+    return tuple(cite(number, records[number - 1]) for number in cited)
+
+
+def cite(number: int, record: Record) -> Citation:
+    """Return the citation of ``record`` under ``number``."""
+    return Citation(number, record.docid, record.title, record.page)
 
 
 def citation_precision(answer: Answer) -> float | None:

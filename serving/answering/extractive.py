@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 from shrag.corpora.records import Language
 from shrag.indexing.analyzed_record import AnalyzedRecord
-from shrag.serving.answering.citations import make_citations
+from shrag.serving.answering.citations import cite, make_citations
 from shrag.serving.answering.sentence_selection import (
     QuotableSentence,
     QuotableText,
@@ -21,7 +21,7 @@ from shrag.serving.answering.sentence_selection import (
     quotable_text,
     select_sentences,
 )
-from shrag.serving.events import Answer, AnswerPart, Citation, Section, Sentence
+from shrag.serving.events import Answer, AnswerPart, Section, Sentence
 from shrag.serving.request import AnswerLanguage, Question
 from shrag.serving.retrieval.query_terms import QueryTerm, distinctive_words, matched_share
 
@@ -144,8 +144,7 @@ def _quoted(number: int, analyzed: AnalyzedRecord, words: Sequence[QueryTerm], l
 
 
 def _section(part: AnswerPart, quoted: _Quoted, sentences: Sequence[QuotableSentence]) -> Section:
-    record = quoted.analyzed.record
-    source = Citation(quoted.number, record.docid, record.title)
+    source = cite(quoted.number, quoted.analyzed.record)
     cited = tuple([Sentence(each.text, (quoted.number,)) for each in sentences])
     return Section(part, cited, source, quoted.text.language)
 

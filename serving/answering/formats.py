@@ -274,6 +274,18 @@ def _sentences(section: Section) -> str:
     return " ".join(sentence.text for sentence in section.sentences)
 
 
+def page_text(page: str, language: AnswerLanguage) -> str:
+    """Return a citation's page or pages as ``p. 3``, ``pp. 3-4`` or ``3쪽``, nothing where there is none."""
+    if not page:
+        return ""
+    return f"{page}쪽" if language == "ko" else f"{'pp.' if '-' in page else 'p.'} {page}"
+
+
+def title_and_page(title: str, page: str, language: AnswerLanguage) -> str:
+    """Return what a citation names: the title of the record, and the page where it has one."""
+    return ", ".join(filter(None, (title, page_text(page, language))))
+
+
 def _with_citations(sentence: Sentence) -> str:
     marks = "".join(f"[{number}]" for number in sentence.citations)
     return f"{sentence.text} {marks}" if marks else sentence.text

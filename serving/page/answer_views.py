@@ -9,7 +9,15 @@ from typing import Any, NamedTuple
 
 from shrag.corpora.records import Record
 from shrag.indexing.analysis.analyzer import Analyzer
-from shrag.serving.answering.formats import CONFIDENCE_LEVELS, FALLBACKS, HEADINGS, ISSUES, REASONS, answer_text
+from shrag.serving.answering.formats import (
+    CONFIDENCE_LEVELS,
+    FALLBACKS,
+    HEADINGS,
+    ISSUES,
+    REASONS,
+    answer_text,
+    page_text,
+)
 from shrag.serving.events import Answer, AnswerPart, Citation, RankedRecord, Section, Sentence
 from shrag.serving.page.request import PageRequest
 from shrag.serving.page.snippets import (
@@ -150,6 +158,7 @@ def _record_view(record: Record, context: _Context) -> dict[str, Any]:
         "authors": join_names(record.authors, SHOWN_AUTHORS),
         "journal": shorten(record.journal, LONGEST_NAME),
         "year": record.year,
+        "page": page_text(record.page, context.request.language),
         "language": record.language,
     }
 
@@ -162,6 +171,7 @@ def _citation_view(citation: Citation, context: _Context) -> dict[str, Any]:
         "title": shorten(citation.title or citation.docid, LONGEST_TITLE),
         "tooltip": shorten(citation.title, LONGEST_NAME),
         "docid": citation.docid,
+        "page": page_text(citation.page, context.request.language),
     }
 
 

@@ -9,6 +9,7 @@ from typing import Any
 
 from shrag.indexing.analysis.analyzer import Analyzer
 from shrag.indexing.record_filter import NO_FACETS
+from shrag.serving.answering.formats import page_text
 from shrag.serving.events import Hits, RankedRecord
 from shrag.serving.page.diagrams import bar_lengths, model_work, rank_changes, stage_shares
 from shrag.serving.page.facets import filter_choices
@@ -85,6 +86,7 @@ def _record_view(
         "authors": join_names(record.authors, SHOWN_AUTHORS),
         "journal": shorten(record.journal, LONGEST_NAME),
         "year": record.year,
+        "page": page_text(record.page, request.language),
         "matched": _matched_words([*title, *passage]),
         "snippet": passage,
         "more": "".join(segment.text for segment in passage) != record.text,

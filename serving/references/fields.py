@@ -44,9 +44,10 @@ def one_line(text: str) -> str:
 
 
 def reference_line(record: Record) -> str:
-    """Return ``Authors (year). Title. Journal. docid`` without the fields that are empty."""
+    """Return ``Authors (year). Title. Journal. p. 3. docid`` without the fields that are empty."""
     authors = ", ".join(one_line(author) for author in record.authors)
     year = f"({record.year})" if record.year is not None else ""
-    about = (one_line(record.title), one_line(record.journal), one_line(record.docid))
+    page = f"p. {one_line(record.page)}" if record.page else ""
+    about = (one_line(record.title), one_line(record.journal), page, one_line(record.docid))
     parts = [" ".join(filter(None, (authors, year))), *about]
     return ". ".join(part.rstrip(".") for part in parts if part)

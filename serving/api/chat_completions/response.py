@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 import uuid
-from collections.abc import AsyncGenerator, AsyncIterator, Callable, Iterable, Sequence
+from collections.abc import AsyncGenerator, AsyncIterator, Callable, Iterable
 from contextlib import aclosing
 from dataclasses import replace
 from typing import Literal
@@ -19,6 +19,7 @@ from shrag.serving.answering.formats import (
     answer_text,
     follow_up_line,
     quotation_lines,
+    title_and_page,
     uncovered_line,
 )
 from shrag.serving.api.chat_completions.markdown import escape_markdown
@@ -282,12 +283,16 @@ class AnswerText:
             gap = "\n\n"
         self._add(f"{gap}*{escape_markdown(answer_label(answer))}*")
         if answer.citations:
-            self._add(f"\n\n**{_SOURCES[answer.language]}**\n\n" + "\n".join(_sources(answer.citations)))
+            self._add(f"\n\n**{_SOURCES[answer.language]}**\n\n" + "\n".join(_sources(answer)))
 
     def _add(self, text: str) -> None:
         self._text.append(text)
         self._length += len(text)
 
 
-def _sources(citations: Sequence[Citation]) -> list[str]:
-    return [f"- [{one.number}] {escape_markdown(one.title)} ({escape_markdown(one.docid)})" for one in citations]
+def _sources(answer: Answer) -> list[str]:
+    titles = [title_and_page(one.title, one.page, answer.language) for one in answer.citations]
+    return [
+        f"- [{one.number}] {escape_markdown(title)} ({escape_markdown(one.docid)})"
+        for one, title in zip(answer.citations, titles, strict=True)
+    ]

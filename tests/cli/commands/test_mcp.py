@@ -57,7 +57,12 @@ def test_a_client_starts_it_and_asks_in_korean(demo_home: Path) -> None:
     assert len(found.structured_content["records"]) == 3
     assert found.structured_content["records"][0]["docid"] == "DEMO-SOC-012"
     assert answered.structured_content["citations"] == [
-        {"number": 1, "docid": "DEMO-SOC-012", "title": "재택근무 강도와 일·가정 갈등 : 직무 자율성의 조절 효과"}
+        {
+            "number": 1,
+            "docid": "DEMO-SOC-012",
+            "title": "재택근무 강도와 일·가정 갈등 : 직무 자율성의 조절 효과",
+            "page": "",
+        }
     ]
     assert answered.content[0].text.startswith("(발췌 답변: 언어 모델 없이")
     assert "재택근무" in document.structured_content["text"]

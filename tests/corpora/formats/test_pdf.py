@@ -10,7 +10,7 @@ import pytest
 
 from shrag.corpora.errors import RejectedLine
 from shrag.corpora.formats.detection import read_source
-from shrag.corpora.formats.pdf import read_pdf
+from shrag.corpora.formats.pdf import PageFinder, PdfPage, read_pdf
 from shrag.corpora.formats.registry import FORMATS
 from shrag.corpora.records import Record
 
@@ -80,11 +80,36 @@ def test_a_pdf_becomes_chunks_in_both_languages(tmp_path: Path, packed: bool) ->
     data = make_pdf(LINES, title="그래핀 차폐")
     path.write_bytes(gzip.compress(data) if packed else data)
     outcomes = [line.outcome for line in read_source(path, FORMATS["papers"])]
-    assert [(found.docid, found.title, found.text) for found in outcomes if isinstance(found, Record)] == [
-        ("a#0", "그래핀 차폐", "Graphene shields"),
-        ("a#1", "그래핀 차폐 — Introduction", "Films are thin and measurements were made."),
-        ("a#2", "그래핀 차폐 — 결과", "차폐 효율은 30 dB였다."),
+    assert [(found.docid, found.title, found.text, found.page) for found in outcomes if isinstance(found, Record)] == [
+        ("a#0", "그래핀 차폐", "Graphene shields", "1"),
+        ("a#1", "그래핀 차폐 — Introduction", "Films are thin and measurements were made.", "1"),
+        ("a#2", "그래핀 차폐 — 결과", "차폐 효율은 30 dB였다.", "1"),
     ]
+
+
+def test_a_passage_is_found_on_its_pages_in_spite_of_repairs_hyphens_and_what_was_left_out() -> None:
+    pages = [
+        PdfPage("iv", "Graphene shields\n1 Introduction\nFilms are thin and measure-"),
+        PdfPage("1", "ments were made. See URL for more.\nReferences\nHong, G."),
+        PdfPage("2", "부록\n차폐 효율은 30dB였다.\n차폐 효율은 30dB였다."),
+    ]
+    finder = PageFinder(pages)
+    assert finder.find("Films are thin and measurements were made. See URL for more.") == "iv-1"
+    assert finder.find("measurements were broken off here.") == "iv-1"
+    assert finder.find("차폐 효율은 30 dB였다.") == "2"
+    assert [finder.find(passage) for passage in ("Graphene shields", "nowhere", "…", "")] == ["", "", "", ""]
+
+
+def test_pages_have_the_labels_that_readers_show_or_their_numbers() -> None:
+    assert [page.label for page in read_pdf(make_pdf(LINES)).pages] == ["1"]
+    labelled = make_pdf(LINES).replace(
+        b"/Catalog /Pages 2 0 R", b"/Catalog /Pages 2 0 R /PageLabels << /Nums [0 << /S /D /St 45 >>] >>"
+    )
+    assert [page.label for page in read_pdf(labelled).pages] == ["45"]
+    hostile = make_pdf(LINES).replace(
+        b"/Catalog /Pages 2 0 R", b"/Catalog /Pages 2 0 R /PageLabels << /Nums [0 << /P (%s) >>] >>" % (b"x" * 99)
+    )
+    assert [page.label for page in read_pdf(hostile).pages] == ["1"]
 
 
 @pytest.mark.parametrize("title", ["", "Microsoft Word - final2.docx", "Untitled", "paper.hwp"])

@@ -81,7 +81,7 @@ CASES: dict[str, tuple[Callable[[Path], Path], str, str, Record]] = {
     "papers": (
         files.write_pdf_folder, "papers", "is a PDF",
         Record("damping#0", "Acoustic damping of felted wool — Introduction",
-               "Panels were measured in a tube for days.", "en", complete=True),
+               "Panels were measured in a tube for days.", "en", complete=True, other=(("page", "1"),)),
     ),
     "ondol.hwpx": (
         files.write_hwpx, "papers", "is a HWPX document",
