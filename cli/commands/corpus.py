@@ -155,6 +155,43 @@ def remove(home: Home, name: str, yes: bool) -> None:
 
 @command.command()
 @click.argument("name")
+@click.argument("file", type=click.Path(path_type=Path))
+@click.pass_obj
+def export(home: Home, name: str, file: Path) -> None:
+    """Write the corpus NAME as one FILE, to be carried to another machine.
+
+    Every record is checked. The same corpus gives the same bytes.
+
+    Example: shrag corpus export sci sci-corpus.tar
+    """
+    from shrag.corpora.store.transfer import export_corpus
+
+    header = export_corpus(home.corpora, name, file)
+    echo(f"corpus {name}: {file}, {header.bytes / 2**20:,.1f} MiB")
+    echo(f"next, on the other machine: shrag corpus import {file.name}", err=True)
+
+
+@command.command("import")
+@click.argument("file", type=click.Path(path_type=Path))
+@click.option("--name", default="", help="The corpus's name here.  [default: its name where it was exported]")
+@click.option("--replace", is_flag=True, help="Replace a corpus of the name that has other records.")
+@click.pass_obj
+def import_(home: Home, file: Path, name: str, replace: bool) -> None:
+    """Store the corpus in FILE, which `shrag corpus export` wrote.
+
+    Nothing is stored unless all of it is as it was exported. `shrag corpus undo NAME` takes a replacement back.
+
+    Example: shrag corpus import sci-corpus.tar
+    """
+    from shrag.corpora.store.transfer import import_corpus
+
+    manifest, stored = import_corpus(home.corpora, file, name, replace=replace)
+    echo(f"corpus {manifest.name}: {manifest.records:,} records" + ("" if stored else ": nothing to store"))
+    echo(f"next: shrag index {manifest.name}", err=True)
+
+
+@command.command()
+@click.argument("name")
 @click.pass_obj
 def undo(home: Home, name: str) -> None:
     """Return the corpus NAME to the version before the last addition or replacement; once more takes that back.

@@ -205,6 +205,44 @@ def rollback(home: Home, name: str, to: int | None) -> None:
 
 @command.command()
 @click.argument("name")
+@click.argument("file", type=click.Path(path_type=Path))
+@click.option("--generation", type=click.IntRange(min=1), help="The generation.  [default: the current one]")
+@click.pass_obj
+def export(home: Home, name: str, file: Path, generation: int | None) -> None:
+    """Write the index NAME as one FILE, to be carried to another machine.
+
+    Its checksums are verified first. The same generation gives the same bytes.
+
+    Example: shrag index export sci sci-index.tar
+    """
+    from shrag.indexing.maintenance.transfer import export_index
+
+    header = export_index(home.indexes, name, file, generation)
+    echo(f"index {name}: {file}, {header.bytes / 2**20:,.1f} MiB")
+    echo(f"next, on the other machine: shrag index import {file.name}", err=True)
+
+
+@command.command("import")
+@click.argument("file", type=click.Path(path_type=Path))
+@click.option("--name", default="", help="The index's name here.  [default: its name where it was exported]")
+@click.pass_obj
+def import_(home: Home, file: Path, name: str) -> None:
+    """Publish the index in FILE, which `shrag index export` wrote, as the next generation of its index.
+
+    Nothing is published unless all of it is as it was exported. `shrag index rollback NAME` takes it back.
+
+    Example: shrag index import sci-index.tar
+    """
+    from shrag.indexing.maintenance.transfer import import_index
+
+    manifest = import_index(home.indexes, file, name)
+    shown = name or manifest.source.name
+    echo(f"index {shown}: generation {manifest.generation} is current, {manifest.records:,} records")
+    echo("Running servers switch to it within seconds.", err=True)
+
+
+@command.command()
+@click.argument("name")
 @yes_option
 @click.pass_obj
 def remove(home: Home, name: str, yes: bool) -> None:
