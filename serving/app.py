@@ -22,6 +22,7 @@ from shrag.serving.http.access import Access, middleware_stack
 from shrag.serving.http.problems import http_exception_response
 from shrag.serving.page import routes as page
 from shrag.serving.page.api_docs import docs
+from shrag.serving.page.documentation import Documentation, documentation
 from shrag.serving.page.rendering import PAGE_FOLDER
 from shrag.serving.page.sign_in import SignIn
 from shrag.serving.runtime.admission import ServerLimits
@@ -75,7 +76,9 @@ ROUTES: tuple[BaseRoute, ...] = (
     Route("/health/live", api.live, methods=["GET"]),
     Route("/metrics", api.metrics, methods=["GET"]),
     Route("/openapi.json", openapi, methods=["GET"]),
-    Route("/docs", docs, methods=["GET"]),
+    Route("/docs", documentation, methods=["GET"]),
+    Route("/docs/api", docs, methods=["GET"]),
+    Mount("/docs", Documentation()),
 )
 """All routes but those for signing in, which exist only where there is a key."""
 
