@@ -19,7 +19,6 @@ from shrag.serving.api.openapi import openapi
 from shrag.serving.api.service import Service
 from shrag.serving.engine import Engine
 from shrag.serving.http.access import Access, middleware_stack
-from shrag.serving.http.problems import http_exception_response
 from shrag.serving.page import routes as page
 from shrag.serving.page.api_docs import docs
 from shrag.serving.page.rendering import PAGE_FOLDER
@@ -118,7 +117,7 @@ def create_app(
     app = Starlette(
         routes=[*ROUTES, *(sign_in.routes() if sign_in is not None else ())],
         middleware=middleware_stack(access, service.metrics.request, sign_in.form if sign_in is not None else None),
-        exception_handlers={HTTPException: http_exception_response},
+        exception_handlers={HTTPException: page.error_response},
         lifespan=lifespan,
     )
     app.state.service = service

@@ -285,7 +285,7 @@ def test_the_page_lives_through_any_question(client: TestClient, question: str) 
 
 
 def test_a_question_in_no_language_is_answered_in_the_readers(client: TestClient) -> None:
-    assert "질문에 검색할 낱말이 없습니다" in client.get("/", params={"q": "?!", "ui": "ko"}).text
+    assert "질문에 검색할 단어가 없습니다" in client.get("/", params={"q": "?!", "ui": "ko"}).text
     assert "no word to search for" in client.get("/", params={"q": "?!", "ui": "en"}).text
 
 

@@ -110,10 +110,10 @@ def test_a_tree_grows_question_by_question_and_ends_as_the_whole_page_has_it(dem
     ]  # fmt: skip
     said = [event.message for event in events if isinstance(event, Progress)]
     assert said[:4] == [
-        f"이어 물은 질문 {count}개, 마친 것 {done}개." for count, done in ((1, 0), (2, 0), (2, 1), (2, 2))
+        f"하위 질문 {count}개 중 {done}개 처리" for count, done in ((1, 0), (2, 0), (2, 1), (2, 2))
     ]
     grown = _html(events, "node")
-    assert '<span class="slot" lang="ko">[1번의 답]</span>의 지하수위' in grown[1]
+    assert '<span class="slot" lang="ko">[1번의 답변]</span>의 지하수위' in grown[1]
     assert "long short-term memory (LSTM)의 지하수위" in grown[3]
     assert all('data-parent="0"' in html and html.count("<li ") == 1 for html in grown[:4])
     page = render_page(Engine(demo.open_index, ScriptFile("tree")), asked)
@@ -126,7 +126,7 @@ def test_a_tree_grows_question_by_question_and_ends_as_the_whole_page_has_it(dem
     [
         ("decompose", "parts", ["부분", "LSTM의 양파 도매가격 예측 오차는 얼마인가?"]),
         ("chain", "steps", ["단계", "long Short-Term memory (LSTM)로 지하수위를 예측한 효율은 얼마인가?"]),
-        ("rewrite", "rewrite", ["쉬운 말로", "LSTM 양파 도매가격 예측 오차"]),
+        ("rewrite", "rewrite", ["쉽게 바꾼 질문", "LSTM 양파 도매가격 예측 오차"]),
         ("raise", "raise", ["단계", "4주 앞 예측의 오차는 7.8%이다.", "weekly wholesale onion prices", "DEMO-AGR-002"]),
         ("pipeline-8", "pipelines", ["더한 질의", "onion price forecasting LSTM", "ARIMA의 13.1%보다 작다."]),
         ("pipeline-4", "pipelines", ["짐작한 답", "기상 변수를 빼면 오차가 커진다."]),
