@@ -35,7 +35,9 @@ def test_the_tree_grows_before_the_answer_and_a_place_is_filled_when_its_answer_
     expect(page.locator("#node-0 .state")).to_contain_text("처리 중")
     model.go_on("query")
     expect(page.locator("#node-0 > ol > li")).to_have_count(2)
-    expect(page.locator("#node-0 > .node .assessment")).to_contain_text("이 답변은 질문에 충분히 답하지 못합니다. 10점 만점에 4.0점")
+    expect(page.locator("#node-0 > .node .assessment")).to_contain_text(
+        "이 답변은 질문에 충분히 답하지 못합니다. 10점 만점에 4.0점"
+    )
     expect(page.locator("#node-0 > .node .state")).to_contain_text("처리 중")
     expect(page.locator("#node-2 .node-question")).to_have_text("[1번의 답변]의 지하수위 예측 효율은 얼마인가?")
     expect(page.locator("#tree-count")).to_contain_text("하위 질문 2개 중 0개 처리")
@@ -48,7 +50,9 @@ def test_the_tree_grows_before_the_answer_and_a_place_is_filled_when_its_answer_
         "long short-term memory (LSTM)의 지하수위 예측 효율은 얼마인가?"
     )
     expect(page.locator("#node-2 .node-answer")).to_contain_text("효율은 0.91이다.")
-    expect(page.locator("#node-0 > .node .assessment")).to_contain_text("이 답변은 질문에 충분히 답합니다. 10점 만점에 9.1점")
+    expect(page.locator("#node-0 > .node .assessment")).to_contain_text(
+        "이 답변은 질문에 충분히 답합니다. 10점 만점에 9.1점"
+    )
     expect(page.locator("#status")).to_have_text("답변이 완료되었습니다.")
     with page.expect_popup() as opening:
         page.click("#node-1 .node-answer a")
@@ -131,7 +135,8 @@ def test_a_tree_that_a_bound_ended_says_which_and_is_not_read_out_question_by_qu
     expect(page.locator("#status")).to_have_text("답변이 완료되었습니다.")
     assert page.locator(".tree li").count() > 12
     expect(page.locator(".tree .notice")).to_have_text(
-        "하위 질문이 최대 개수(24개)에 도달했습니다. 언어 모델 호출 한도(48회)에 도달했습니다. 답변은 그때까지 찾은 내용으로 작성했습니다."
+        "하위 질문이 최대 개수(24개)에 도달했습니다. 언어 모델 호출 한도(48회)에 도달했습니다. "
+        "답변은 그때까지 찾은 내용으로 작성했습니다."
     )
     expect(page.locator(".tree .skipped .state").first).to_contain_text("건너뜀")
     said = page.evaluate("window.said")

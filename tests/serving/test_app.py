@@ -61,7 +61,7 @@ def test_ask_returns_a_labelled_answer_whose_citations_are_documents(client: Tes
     body = client.post("/v1/ask", json={"question": QUESTION}).json()
     answer = body["answer"]
     assert answer["kind"] == "extractive"
-    assert "언어 모델 없이" in answer["label"]
+    assert "언어 모델을 쓰지 않고" in answer["label"]
     assert answer["text"].startswith("##재택근무 강도와 일·가정 갈등")
     for citation in answer["citations"]:
         document = client.get("/v1/documents", params={"docid": citation["docid"]})

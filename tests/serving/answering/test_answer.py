@@ -62,7 +62,9 @@ def test_a_confidence_below_the_threshold_refuses_with_the_nearest_titles(demo: 
     records = demo.search(QUESTION).ranking.records[:3]
     assert [(each.docid, each.title) for each in refused.nearest] == [(r.record.docid, r.record.title) for r in records]
     text = answer_text(refused)
-    assert text.startswith("이 질문에 답하는 문헌이 없습니다.\n문헌에서 찾지 못한 단어: 갈등, 가정\n가장 가까운 문헌:\n- ")
+    assert text.startswith(
+        "이 질문에 답하는 문헌이 없습니다.\n문헌에서 찾지 못한 단어: 갈등, 가정\n가장 가까운 문헌:\n- "
+    )
     assert text.count("\n- ") == 3
 
 

@@ -65,7 +65,7 @@ def test_the_page_marks_what_is_unsupported_and_renders_nothing_a_model_wrote(de
     assert "a.b/c.png" not in page
     assert '<bdi class="unsupported">갈등은 987% 커졌다.</bdi>' in page
     assert "근거 문헌에 없는 수치가 있습니다" in page
-    assert "문헌이 뒷받침하지 않는 문장 1개" in page
+    assert "근거 문헌에서 확인되지 않는 문장 1개" in page
 
 
 def test_the_page_says_what_was_done_without_the_model(demo: Engine) -> None:

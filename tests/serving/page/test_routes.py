@@ -111,7 +111,7 @@ def test_filters_that_nothing_passes_stay_chosen_and_can_be_cleared(client: Test
         ),
         (
             "lang=ko",
-            "이 화면이 읽지 않는 항목이 있습니다",
+            "이 페이지가 지원하지 않는 항목이 있습니다",
             "query.lang: there is no such parameter, use q, after, ui, k",
         ),
     ],
