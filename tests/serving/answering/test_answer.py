@@ -116,7 +116,9 @@ def test_a_model_reads_the_estimate_and_decides_itself(demo: Engine) -> None:
     answered = _answer(demo, LOW, model=model)
     assert (answered.kind, answered.reason, answered.uncovered) == ("generated", "", ("갈등", "가정"))
     prompt = model.asked[-1][-1].content
-    assert "\n\n검색의 추정: 기록이 질문에 답한다는 확신 낮음. 기록에 없는 말: 갈등, 가정.\n\n질문: " in prompt
+    assert (
+        "\n\n검색 시스템의 추정: 문헌이 질문에 답한다는 확신도 낮음. 문헌에 없는 단어: 갈등, 가정.\n\n질문: " in prompt
+    )
     without = _model("##본론##\n" + best.text.split(". ")[0] + " [1].")
     _answer(demo, None, model=without)
     assert "검색의 추정" not in without.asked[-1][-1].content

@@ -109,7 +109,7 @@ def test_a_tree_grows_question_by_question_and_ends_as_the_whole_page_has_it(dem
         *("answer", "node", "tree", "records", "trace", "complete"),
     ]  # fmt: skip
     said = [event.message for event in events if isinstance(event, Progress)]
-    assert said[:4] == [f"하위 질문 {count}개 중 {done}개 처리" for count, done in ((1, 0), (2, 0), (2, 1), (2, 2))]
+    assert said[:4] == [f"하위 질문 {count}개 중 {done}개 처리." for count, done in ((1, 0), (2, 0), (2, 1), (2, 2))]
     grown = _html(events, "node")
     assert '<span class="slot" lang="ko">[1번의 답변]</span>의 지하수위' in grown[1]
     assert "long short-term memory (LSTM)의 지하수위" in grown[3]
