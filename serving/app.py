@@ -15,6 +15,7 @@ from starlette.staticfiles import StaticFiles
 from shrag.models.chat.circuit_breaker import CircuitBreaker
 from shrag.serving.api import routes as api
 from shrag.serving.api.chat_completions import routes as openai
+from shrag.serving.api.embeddings import embeddings
 from shrag.serving.api.openapi import openapi
 from shrag.serving.api.service import Service
 from shrag.serving.engine import Engine
@@ -61,6 +62,7 @@ ROUTES: tuple[BaseRoute, ...] = (
     Route("/v1/documents", api.document, methods=["GET"]),
     Route("/v1/indexes", api.indexes, methods=["GET"]),
     Route("/v1/chat/completions", openai.chat, methods=["POST"]),
+    Route("/v1/embeddings", embeddings, methods=["POST"]),
     Route("/v1/models", openai.models, methods=["GET"]),
     Route("/v1/models/{model:path}", openai.model, methods=["GET"]),
     Route("/", page.page, methods=["GET"]),

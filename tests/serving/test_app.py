@@ -228,7 +228,7 @@ def test_the_openapi_file_describes_every_route(client: TestClient) -> None:
     paths = client.get("/openapi.json").json()["paths"]
     assert set(paths) == {
         "/v1/search", "/v1/ask", "/v1/documents", "/v1/indexes", "/v1/models", "/v1/models/{model}",
-        "/v1/chat/completions", "/health", "/health/live", "/health/ready", "/metrics",
+        "/v1/chat/completions", "/v1/embeddings", "/health", "/health/live", "/health/ready", "/metrics",
     }  # fmt: skip
 
 
