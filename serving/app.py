@@ -15,11 +15,11 @@ from starlette.staticfiles import StaticFiles
 from shrag.models.chat.circuit_breaker import CircuitBreaker
 from shrag.serving.api import routes as api
 from shrag.serving.api.chat_completions import routes as openai
+from shrag.serving.api.embeddings import embeddings
 from shrag.serving.api.openapi import openapi
 from shrag.serving.api.service import Service
 from shrag.serving.engine import Engine
 from shrag.serving.http.access import Access, middleware_stack
-from shrag.serving.http.problems import http_exception_response
 from shrag.serving.page import routes as page
 from shrag.serving.page.api_docs import docs
 from shrag.serving.page.documentation import Documentation, documentation
@@ -63,6 +63,7 @@ ROUTES: tuple[BaseRoute, ...] = (
     Route("/v1/documents", api.document, methods=["GET"]),
     Route("/v1/indexes", api.indexes, methods=["GET"]),
     Route("/v1/chat/completions", openai.chat, methods=["POST"]),
+    Route("/v1/embeddings", embeddings, methods=["POST"]),
     Route("/v1/models", openai.models, methods=["GET"]),
     Route("/v1/models/{model:path}", openai.model, methods=["GET"]),
     Route("/", page.page, methods=["GET"]),
@@ -121,7 +122,7 @@ def create_app(
     app = Starlette(
         routes=[*ROUTES, *(sign_in.routes() if sign_in is not None else ())],
         middleware=middleware_stack(access, service.metrics.request, sign_in.form if sign_in is not None else None),
-        exception_handlers={HTTPException: http_exception_response},
+        exception_handlers={HTTPException: page.error_response},
         lifespan=lifespan,
     )
     app.state.service = service

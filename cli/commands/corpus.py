@@ -227,7 +227,7 @@ def _add(
             announce=announce,
         )
     if repeated := guesses.total() - len(guesses):
-        echo(f"{repeated:,} more files are taken for the same", err=True)
+        echo(f"the same of {repeated:,} more files" if repeated > 1 else "the same of 1 more file", err=True)
     _print_counts(manifest)
     echo(f"  {changes}" + ("" if stored else ": nothing to store"))
     if any(account.rejected or account.superseded for account in manifest.sources):

@@ -74,12 +74,12 @@ def _is_common(syllable: str) -> bool:
         return False
 
 
-class Utf16Reader(io.RawIOBase):
-    """Reads a stream of UTF-16 as UTF-8."""
+class Utf8Reader(io.RawIOBase):
+    """Reads a stream of another encoding, which Python names ``utf-16`` or ``cp949``, as UTF-8."""
 
-    def __init__(self, path: Path, stream: BinaryIO) -> None:
-        self._path, self._stream = path, stream
-        self._decoder = codecs.getincrementaldecoder("utf-16")()
+    def __init__(self, path: Path, stream: BinaryIO, encoding: str = "utf-16") -> None:
+        self._path, self._stream, self._encoding = path, stream, encoding.upper()
+        self._decoder = codecs.getincrementaldecoder(encoding)()
         self._rest = b""
 
     def readable(self) -> bool:
@@ -95,8 +95,8 @@ class Utf16Reader(io.RawIOBase):
                 self._rest = self._decoder.decode(data, final=not data).encode()
             except UnicodeDecodeError as error:
                 raise CorpusError(
-                    f"{self._path} is damaged UTF-16 ({error.reason}): copy the file again from its source, or save it "
-                    "as UTF-8."
+                    f"{self._path} is damaged {self._encoding} ({error.reason}): copy the file again from its "
+                    "source, or save it as UTF-8."
                 ) from None
             if not data:
                 break

@@ -1,5 +1,7 @@
 """Read the JSON objects of a file, one per line or the elements of one array, with one in memory at a time.
 
+The array may be a member of one object, as interfaces answer: ``{"total": 3, "records": [{…}, …]}``.
+
 In an array only brackets and strings are scanned, to find where an element ends; msgspec decodes each element. So
 each element has its exact position, and a malformed one rejects no other.
 """
@@ -11,11 +13,19 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from shrag.corpora.errors import CorpusError
-from shrag.corpora.readers.encodings import LineDecoder
+from shrag.corpora.readers.encodings import LineDecoder, convert_lines
 from shrag.corpora.readers.item import SourceItem, decode_object
-from shrag.corpora.readers.source import LONGEST_LINE, UTF8_MARK, SourceLine, open_source, read_head, read_lines
+from shrag.corpora.readers.source import LONGEST_LINE, UTF8_MARK, SourceLine, open_source, read_lines
 
-_ARRAY_OF_OBJECTS = re.compile(rb"\s*\[\s*\{")
+# An object that holds the array has nothing but numbers and strings before it, and is itself no record with a title.
+_ARRAY_START = re.compile(
+    rb"""(?:\xef\xbb\xbf)?\s*
+    (?P<object>\{\s*
+      (?:(?!"(?:id|title)")"[^"\\]*"\s*:\s*(?:"(?:[^"\\]|\\.)*"|[\w.+-]+)\s*,\s*)*
+      "(?:articles|data|docs|documents|items|papers|recordList|records?|references|results?|rows)"\s*:\s*)?
+    (?=\[\s*\{)""",
+    re.VERBOSE | re.IGNORECASE,
+)
 _HEAD = 4_096
 _CHUNK = 2**20
 _MARK = re.compile(rb'["{}\[\],]')
@@ -24,26 +34,31 @@ _SPACE = b" \t\r\n"
 
 
 def read_objects(path: Path) -> Iterator[SourceItem]:
-    """Yield the objects of ``path`` in order: the elements of one array if it begins like one, else its lines.
+    """Yield the objects of ``path`` in order: the elements of its array if it begins like one, else its lines.
 
     Raises:
         CorpusError: As :func:`~shrag.corpora.readers.source.open_source`; or an array is incomplete, or followed by
             more, so that the items could not be counted.
     """
-    if _ARRAY_OF_OBJECTS.match(read_head(path, _HEAD)):
-        yield from read_json_array(path)
+    with open_source(path) as stream:
+        start = _ARRAY_START.match(stream.read(_HEAD))
+    if start:
+        yield from read_json_array(path, start.end(), in_object=bool(start["object"]))
         return
     for line in read_lines(path):
         blank = line.data is not None and not line.data.strip()
         yield SourceItem(line.number, line.offset, None if blank else decode_object(line.data))
 
 
-def read_json_array(path: Path) -> Iterator[SourceItem]:
-    """Yield the elements of the array in ``path``; raises as :func:`read_objects`."""
-    scanner = _Scanner(path)
+def read_json_array(path: Path, start: int = 0, *, in_object: bool = False) -> Iterator[SourceItem]:
+    """Yield the elements of the array that begins at the byte ``start`` of ``path``; raises as :func:`read_objects`.
+
+    With ``in_object`` it is a member of an object, whose other members are read over.
+    """
     decoder = LineDecoder()
     count = 0
     with open_source(path) as stream:
+        scanner = _Scanner(path, stream.read(start), in_object)
         while chunk := stream.read(_CHUNK):
             for element in scanner.feed(chunk):
                 count += 1
@@ -54,15 +69,17 @@ def read_json_array(path: Path) -> Iterator[SourceItem]:
 
 
 class _Scanner:
-    """Splits a stream of chunks at the commas of the outermost array."""
+    """Splits a stream of chunks at the commas of the array that begins behind the bytes ``before``."""
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path: Path, before: bytes, in_object: bool) -> None:
         self._path = path
+        self._in_object = in_object
+        self._rest = b""  # what follows the array
         self._buffer = b""
         self._at = 0  # the buffer is scanned up to here
         self._start = 0  # the current element begins here
-        self._offset = 0  # of the buffer in the file
-        self._line = 1  # the line at _start
+        self._offset = len(before)  # of the buffer in the file
+        self._line = 1 + before.count(b"\n")  # the line at _start
         self._depth = 0
         self._in_string = False
         self._too_long: SourceLine | None = None  # position of the current element if it is too long to keep
@@ -101,6 +118,8 @@ class _Scanner:
                 f"{self._path} is a JSON array that breaks off after element {count}: copy the file again from its "
                 "source."
             )
+        if self._in_object:
+            self._check_object()
 
     def _append(self, chunk: bytes) -> None:
         if self._at - self._start > LONGEST_LINE and not self._too_long:
@@ -145,10 +164,25 @@ class _Scanner:
 
     def _check_rest(self) -> None:
         rest = self._buffer[self._at :]
-        if rest.strip(_SPACE):
-            offset = self._offset + self._at + len(rest) - len(rest.lstrip(_SPACE))
-            raise CorpusError(
-                f"{self._path} has more after the end of its JSON array, at byte {offset}: correct it, or write one "
-                "object a line."
-            )
+        if self._in_object:
+            self._rest += rest
+            self._check_size()
+        elif rest.strip(_SPACE):
+            raise self._more_after(self._offset + self._at + len(rest) - len(rest.lstrip(_SPACE)))
         self._at = self._start = len(self._buffer)
+
+    def _check_size(self) -> None:
+        if len(self._rest) > LONGEST_LINE:
+            raise self._more_after(self._offset + self._at)
+
+    def _check_object(self) -> None:
+        """Raise where what follows the array is not the rest of the object that it is in."""
+        rest = convert_lines(self._rest.strip(_SPACE))
+        if rest != b"}" and isinstance(decode_object(b"{" + rest.removeprefix(b",")), str):
+            raise self._more_after(self._offset)
+
+    def _more_after(self, offset: int) -> CorpusError:
+        return CorpusError(
+            f"{self._path} has more after the end of its JSON array, at byte {offset}: correct it, or write one object "
+            "a line."
+        )

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO, NamedTuple, cast
 
 from shrag.corpora.errors import CorpusError, RejectedLine
-from shrag.corpora.readers.encodings import UTF16_MARKS, LineDecoder, Utf16Reader, convert_lines
+from shrag.corpora.readers.encodings import UTF16_MARKS, LineDecoder, Utf8Reader, convert_lines
 
 if TYPE_CHECKING:
     from typing_extensions import Buffer
@@ -65,7 +65,7 @@ def open_source(path: Path) -> Iterator[BinaryIO]:
             head = stream.peek(4)[:4]
             _check_head(path, head, counted.compressed)
             if head.startswith(UTF16_MARKS):
-                stream = io.BufferedReader(Utf16Reader(path, stream), _BUFFER)
+                stream = io.BufferedReader(Utf8Reader(path, stream), _BUFFER)
             yield cast("BinaryIO", stream)
     except (EOFError, gzip.BadGzipFile, zlib.error) as error:
         last = counted.lines if counted else 0

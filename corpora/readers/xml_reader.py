@@ -5,6 +5,8 @@ The parser is Python's expat; document type declarations are refused, so no enti
 
 from __future__ import annotations
 
+import io
+import re
 from collections import deque
 from collections.abc import Iterator
 from pathlib import Path
@@ -12,11 +14,17 @@ from xml.parsers import expat
 from xml.parsers.expat import errors
 
 from shrag.corpora.errors import CorpusError
+from shrag.corpora.readers.encodings import Utf8Reader
 from shrag.corpora.readers.item import SourceItem
-from shrag.corpora.readers.source import LONGEST_LINE, is_utf16, open_source
+from shrag.corpora.readers.source import LONGEST_LINE, is_utf16, open_source, read_head
 
 _CHUNK = 2**16
 _DEEPEST = 100
+_DECLARATION = 200
+# Expat knows no encoding of several bytes but UTF-8 and UTF-16.
+_CP949 = re.compile(
+    rb"""<\?xml[^>]{0,100}\bencoding\s*=\s*["'](?:euc-kr|cp949|ms949|uhc|ks_c_5601-1987)["']""", re.IGNORECASE
+)
 
 
 def read_xml(path: Path) -> Iterator[SourceItem]:
@@ -32,9 +40,11 @@ def read_xml(path: Path) -> Iterator[SourceItem]:
     reader = _RecordParser(path)
     fed = 0
     try:
-        with open_source(path) as stream:
-            # UTF-16 is read as UTF-8, whatever the file declares.
-            parser = expat.ParserCreate("utf-8" if is_utf16(path) else None, namespace_separator=" ")
+        is_cp949 = _CP949.match(read_head(path, _DECLARATION)) is not None
+        with open_source(path) as source:
+            stream = io.BufferedReader(Utf8Reader(path, source, "cp949")) if is_cp949 else source
+            # What is converted to UTF-8 is read as that, whatever the file declares.
+            parser = expat.ParserCreate("utf-8" if is_cp949 or is_utf16(path) else None, namespace_separator=" ")
             reader.attach(parser)
             while chunk := stream.read(_CHUNK):
                 parser.Parse(chunk, False)

@@ -135,7 +135,7 @@ def openai_error_body(error: Exception) -> OpenAIProblem:
 
 def uses_openai_errors(path: str) -> bool:
     """Return whether the errors of ``path`` have OpenAI's form."""
-    return path.startswith(("/v1/chat/", "/v1/models"))
+    return path.startswith(("/v1/chat/", "/v1/models", "/v1/embeddings"))
 
 
 def problem_response(path: str, error: Exception) -> Response:

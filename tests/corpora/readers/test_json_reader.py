@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from shrag.corpora.errors import CorpusError
 from shrag.corpora.readers import json_reader
 from shrag.corpora.readers.item import SourceItem
-from shrag.corpora.readers.json_reader import read_json_array
+from shrag.corpora.readers.json_reader import read_json_array, read_objects
 
 TEXTS = st.text(st.characters(exclude_categories=["Cs"]), max_size=12)
 OBJECTS = st.dictionaries(TEXTS, st.one_of(TEXTS, st.integers(), st.none(), st.lists(TEXTS, max_size=3)), max_size=4)
@@ -85,3 +85,40 @@ def test_any_array_is_cut_into_its_elements_wherever_the_chunks_end(
     assert [item.fields for item in found] == objects
     assert all(data[item.offset :].startswith(b"{") for item in found)
     assert all(data[: item.offset].count(b"\n") == item.number - 1 for item in found)
+
+
+@pytest.mark.parametrize(
+    "data",
+    [
+        '{"records": [{"가": 1}, {"b": 2}]}',
+        '\ufeff {"total": 2, "message": "정상 \\"처리\\"",\n "items":[ {"가": 1},{"b": 2} ], "facets": {"x": [1]}}\n',
+        '{"code": "00", "data": [{"가": 1}, {"b": 2}], "ok": true}',
+    ],
+)
+@pytest.mark.parametrize("encoding", ["utf-8", "cp949"])
+def test_an_array_in_an_object_is_read_as_one_alone(
+    tmp_path: Path, data: str, encoding: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "a.json"
+    path.write_bytes((data if encoding == "utf-8" else data.removeprefix("\ufeff")).encode(encoding))
+    for size in (1_000, 3):
+        monkeypatch.setattr(json_reader, "_CHUNK", size)
+        assert [item.fields for item in read_objects(path)] == [{"가": 1}, {"b": 2}]
+
+
+def test_a_record_with_a_list_of_objects_is_one_record(tmp_path: Path) -> None:
+    path = tmp_path / "a.jsonl"
+    path.write_text(
+        '{"id": "a", "title": "t", "references": [{"b": 1}]}\n{"sections": [{"heading": "h", "text": "t"}]}\n'
+    )
+    assert [sorted(item.fields) for item in read_objects(path) if isinstance(item.fields, dict)] == [
+        ["id", "references", "title"], ["sections"],
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize("rest", ["", "}}", ", {}}", '}\n{"records": []}', ', "more": [}'])
+def test_an_object_around_an_array_that_does_not_end_as_one_is_an_error(tmp_path: Path, rest: str) -> None:
+    path = tmp_path / "a.json"
+    path.write_text(f'{{"records": [{{"a": 1}}]{rest}')
+    with pytest.raises(CorpusError, match="has more after the end of its JSON array, at byte"):
+        list(read_objects(path))

@@ -78,7 +78,8 @@ def test_a_document_type_is_refused_and_with_it_every_entity(tmp_path: Path, bom
         (b"<x/><x/>", "junk after document element"),
         (b"", "no element found"),
         (b"<x><record><CN>\xb0\xa1</CN></record></x>", "not well-formed"),
-        ('<?xml version="1.0" encoding="EUC-KR"?><x/>'.encode("euc-kr"), "not UTF-8"),
+        (b'<?xml version="1.0" encoding="Shift_JIS"?><x/>', "not UTF-8"),
+        (b'<?xml version="1.0" encoding="EUC-KR"?><x>\xb0</x>', "damaged CP949"),
         (b'<?xml version="1.0" encoding="klingon"?><x/>', "klingon|unknown encoding"),
         (b"<x>" * 200, "deeper than 100"),
         (
@@ -91,6 +92,14 @@ def test_a_document_type_is_refused_and_with_it_every_entity(tmp_path: Path, bom
 def test_what_is_no_answer_is_an_error_that_says_why(tmp_path: Path, data: bytes, problem: str) -> None:
     with pytest.raises(CorpusError, match=problem):
         items_of(tmp_path, data)
+
+
+@pytest.mark.parametrize("name", ["EUC-KR", "euc-kr", "CP949", "ks_c_5601-1987"])
+def test_an_answer_in_cp949_is_converted(tmp_path: Path, name: str) -> None:
+    data = ANSWER.replace("UTF-8", name).encode("cp949")
+    assert [item.fields for item in items_of(tmp_path, data)] == [
+        item.fields for item in items_of(tmp_path, ANSWER.encode())
+    ]
 
 
 def test_an_answer_without_records_has_none(tmp_path: Path) -> None:
