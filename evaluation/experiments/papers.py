@@ -86,7 +86,8 @@ left out with one line each. Its report has the paper's values next to those mea
 was left out. `--data` (or `SHRAG_DATA`) names the folder of the data, `SHRAG_LLM_URL` the language model;
 [experiments.md](../reference/experiments.md) describes the rest. Every experiment has a set over the demonstration,
 which needs no data. The other folders of data are not part of SHRAG: `wiki-ko`, `multihop-ko` and so on hold questions,
-judgements and records in the layouts of [formats.md](../reference/formats.md), and sets of your own can take their places.
+judgements and records in the layouts of [formats.md](../reference/formats.md), and sets of your own can take their
+places.
 
 With an encoder and a language model of random weights every experiment runs on a processor without a GPU
 (`pytest -m "vllm and soak" tests/vllm/test_papers.py`, after `make test-vllm`); the values then mean nothing."""
