@@ -20,7 +20,7 @@ export SHRAG_HOME ?= var
 # Bytecode is written whatever the shell says: else each process that a test starts would compile everything again.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: help wheel test-wheel setup setup-models setup-gpu setup-vllm index serve test quick test-vllm test-pyserini test-clients soak mutants check fix openapi evaluate bench bench-gpu java load clean
+.PHONY: help docs wheel test-wheel setup setup-models setup-gpu setup-vllm index serve test quick test-vllm test-pyserini test-clients soak mutants check fix openapi evaluate bench bench-gpu java load clean
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-13s %s\n", $$1, $$2}'
@@ -75,11 +75,14 @@ fix: $(VENV)/.dev ## apply what the linter and the formatter can do themselves
 wheel: ## build dist/shrag-*.whl, which is all that another machine needs besides its packages
 	$(PYTHON) -m pip --disable-pip-version-check wheel --quiet --no-deps --wheel-dir dist .
 
+docs: $(VENV)/.dev ## build the documentation that the server has at /docs, in both languages
+	$(BIN)/python deploy/build_docs.py
+
 openapi: $(VENV)/.dev ## write docs/openapi.json anew, after a change of the HTTP interface
 	$(BIN)/shrag openapi > docs/openapi.json
 
-# What is written over the demonstration alone says nothing of other collections, and is no docs/results.md.
-RESULTS = $(if $(DATA),$(if $(filter-out file,$(origin EXPERIMENT)),,docs/results.md))
+# What is written over the demonstration alone says nothing of other collections, and is no docs/en/explanation/results.md.
+RESULTS = $(if $(DATA),$(if $(filter-out file,$(origin EXPERIMENT)),,docs/en/explanation/results.md))
 evaluate: $(VENV)/.evaluation ## run EXPERIMENT (default: six) over DATA, where it is, else the demonstration (SAMPLE=N), and report
 	@for each in $(EXPERIMENT); do \
 	    $(BIN)/shrag experiment $$each --resume $(if $(DATA),--data $(DATA),--sets demo) $(if $(SAMPLE),--sample $(SAMPLE)) || exit; \
@@ -105,7 +108,7 @@ java: $(VENV)/.lean $(LUCENE) ## compile indexing/lexical/java, with a JDK 21 or
 	cd indexing/lexical/java/shrag && sha256sum *.java *.class > ../compiled.sha256
 
 clean: ## remove what can be made again, but no corpus and no index
-	rm -rf build dist $(LUCENE) .typing .mypy_cache .pytest_cache .ruff_cache *.egg-info $(VENV)
+	rm -rf build dist $(LUCENE) serving/page/docs .typing .mypy_cache .pytest_cache .ruff_cache *.egg-info $(VENV)
 	find . -name __pycache__ -type d -not -path './var/*' -prune -exec rm -rf {} +
 
 $(VENV)/.lean: pyproject.toml constraints.txt
@@ -145,7 +148,7 @@ $(VENV)/.evaluation: $(VENV)/.lean
 	@touch $@
 
 # vLLM pins its own torch and transformers, so it never shares an environment with anything else.
-setup-vllm: .venv-vllm-gpu/.done ## install vLLM for NVIDIA GPUs, for `[llm] command` (docs/language-model.md)
+setup-vllm: .venv-vllm-gpu/.done ## install vLLM for NVIDIA GPUs, for `[llm] command` (docs/en/how-to/language-model.md)
 
 .venv-vllm-gpu/.done: requirements/vllm.txt
 	@$(PYTHON) -m venv .venv-vllm-gpu

@@ -1,4 +1,4 @@
-"""Build backend: setuptools, with Lucene's classes cut out of the jar of the pinned Pyserini.
+"""Build backend: setuptools, with Lucene's classes cut out of the jar of the pinned Pyserini, and the documentation.
 
 Pyserini's jar has 166 MB, of which SHRAG needs Lucene's own classes (4 MB). Before a wheel or an editable installation
 is made, they are written to ``indexing/lexical/java/lucene/``, which git ignores, with Lucene's licence and notice.
@@ -6,6 +6,9 @@ Pyserini is taken from this environment if it is installed, else downloaded by p
 
 Whole packages are kept: all of Lucene's core, and of its analysis module those that ``WhitespaceAnalyzer`` is made of.
 A test checks that no class refers to one that is left out.
+
+The documentation is built by :mod:`build_docs`, with packages that are installed in the environment of the build only.
+An editable installation is made without it where that fails: `/docs` then says how to build it.
 """
 
 from __future__ import annotations
@@ -22,6 +25,8 @@ from contextlib import contextmanager
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
+
+import build_docs
 
 PYSERINI = "1.6.0"
 ANSERINI_JAR = "anserini-1.7.1-fatjar.jar"
@@ -54,9 +59,25 @@ class WrongJar(Exception):
     """Pyserini's jar is not the pinned one."""
 
 
+def get_requires_for_build_wheel(config_settings: _Settings = None) -> list[str]:
+    """Return the packages that the documentation is built with (PEP 517)."""
+    return build_docs.requirements()
+
+
+def get_requires_for_build_sdist(config_settings: _Settings = None) -> list[str]:
+    """Return the packages that the documentation is built with (PEP 517)."""
+    return build_docs.requirements()
+
+
+def get_requires_for_build_editable(config_settings: _Settings = None) -> list[str]:
+    """Return the packages that the documentation is built with (PEP 660)."""
+    return build_docs.requirements()
+
+
 def build_wheel(wheel_directory: str, config_settings: _Settings = None, metadata_directory: str | None = None) -> str:
     """Build the wheel (PEP 517)."""
     shutil.rmtree(_ROOT / "build" / "lib", ignore_errors=True)  # setuptools would pack what was deleted since
+    build_docs.make_docs()
     return str(_setuptools().build_wheel(wheel_directory, config_settings, metadata_directory))
 
 
@@ -64,11 +85,16 @@ def build_editable(
     wheel_directory: str, config_settings: _Settings = None, metadata_directory: str | None = None
 ) -> str:
     """Build the wheel of an editable installation (PEP 660)."""
+    try:
+        build_docs.make_docs()
+    except build_docs.DocsNotBuilt as error:
+        print(f"The documentation was not built: {error}", file=sys.stderr)  # noqa: T201
     return str(_setuptools().build_editable(wheel_directory, config_settings, metadata_directory))
 
 
 def build_sdist(sdist_directory: str, config_settings: _Settings = None) -> str:
-    """Build the source distribution (PEP 517), which has Lucene's jar too."""
+    """Build the source distribution (PEP 517), which has Lucene's jar and the documentation too."""
+    build_docs.make_docs()
     return str(_setuptools().build_sdist(sdist_directory, config_settings))
 
 

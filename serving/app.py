@@ -20,9 +20,9 @@ from shrag.serving.api.openapi import openapi
 from shrag.serving.api.service import Service
 from shrag.serving.engine import Engine
 from shrag.serving.http.access import Access, middleware_stack
-from shrag.serving.http.problems import http_exception_response
 from shrag.serving.page import routes as page
 from shrag.serving.page.api_docs import docs
+from shrag.serving.page.documentation import Documentation, documentation
 from shrag.serving.page.rendering import PAGE_FOLDER
 from shrag.serving.page.sign_in import SignIn
 from shrag.serving.runtime.admission import ServerLimits
@@ -77,7 +77,9 @@ ROUTES: tuple[BaseRoute, ...] = (
     Route("/health/live", api.live, methods=["GET"]),
     Route("/metrics", api.metrics, methods=["GET"]),
     Route("/openapi.json", openapi, methods=["GET"]),
-    Route("/docs", docs, methods=["GET"]),
+    Route("/docs", documentation, methods=["GET"]),
+    Route("/docs/api", docs, methods=["GET"]),
+    Mount("/docs", Documentation()),
 )
 """All routes but those for signing in, which exist only where there is a key."""
 
@@ -120,7 +122,7 @@ def create_app(
     app = Starlette(
         routes=[*ROUTES, *(sign_in.routes() if sign_in is not None else ())],
         middleware=middleware_stack(access, service.metrics.request, sign_in.form if sign_in is not None else None),
-        exception_handlers={HTTPException: http_exception_response},
+        exception_handlers={HTTPException: page.error_response},
         lifespan=lifespan,
     )
     app.state.service = service

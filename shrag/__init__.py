@@ -9,7 +9,7 @@
             print(ranked.rank, ranked.record.title)
         print(engine.ask("How long should a lecture video be?").text)
 
-What a command can do, a call can do (``docs/python.md``).
+What a command can do, a call can do (``docs/en/how-to/python.md``).
 """
 
 from __future__ import annotations

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 import pytest
 from hypothesis import settings
 
+import build_docs
 from shrag.corpora.errors import ConflictingRecords, TooManyRejectedLines
 from shrag.corpora.ingest import add
 from shrag.corpora.ingest.add import add_corpus
@@ -206,3 +207,9 @@ def index(contents: Path, tmp_path: Path) -> Path:
     roll_back(folder.parent, "demo", to=1)
     shutil.rmtree(generation_folder(folder, 2))
     return folder
+
+
+@pytest.fixture(scope="session")
+def built_docs(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Return the documentation as HTML, both languages; Sphinx's warnings are errors."""
+    return built_once(tmp_path_factory, "docs", build_docs.make_docs)

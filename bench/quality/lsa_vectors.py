@@ -1,4 +1,4 @@
-"""Quality and cost of LSA vectors (docs/vectors.md).
+"""Quality and cost of LSA vectors (docs/en/explanation/vectors.md).
 
     python -m bench.quality.lsa_vectors [--topics N] [SET…]
 

@@ -106,8 +106,8 @@ def _reading_options(command: _Command) -> _Command:
 def add(home: Home, /, name: str, paths: tuple[Path, ...], **options: Any) -> None:  # noqa: ANN401 (click's)
     """Read, clean and validate PATHS (files or folders), and add them to the corpus NAME.
 
-    Nothing stored is deleted; a record replaces the stored one with its identifier. docs/formats.md describes the
-    formats; any file may be gzip. `shrag corpus undo NAME` takes it back.
+    Nothing stored is deleted; a record replaces the stored one with its identifier. docs/en/reference/formats.md
+    describes the formats; any file may be gzip. `shrag corpus undo NAME` takes it back.
 
     Example: shrag corpus add lib catalogue.xlsx --column id=관리번호
     """

@@ -142,7 +142,9 @@ def check_language_model(settings: LlmSettings) -> Iterator[DoctorFinding]:
             check_server_program(settings)
             yield DoctorFinding(what, "ok", f"{served_name(settings)}, started by shrag-serve from {settings.weights}")
         else:
-            yield DoctorFinding(what, "note", "none: answers are extractive. To add one: docs/language-model.md")
+            yield DoctorFinding(
+                what, "note", "none: answers are extractive. To add one: docs/en/how-to/language-model.md"
+            )
     except ModelError as error:
         yield DoctorFinding(what, "fail", f"{error} Until then answers are extractive.", 6)
 

@@ -25,7 +25,8 @@ if TYPE_CHECKING:
 @click.option(
     "--papers",
     is_flag=True,
-    help="Print the tables and figures of the papers, with the command that repeats each (docs/reproduction.md).",
+    help="Print the tables and figures of the papers, with the command that repeats each, as "
+    "docs/en/explanation/reproduction.md does.",
 )
 @click.option(
     "--data",

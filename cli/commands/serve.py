@@ -49,7 +49,7 @@ def command(
     log_questions: bool,
     options: ServerOptions,
 ) -> int:
-    """Serve the indexes NAME (default: demo): the web page at /, the API under /v1, its description at /docs.
+    """Serve the indexes NAME (default: demo): the web page at /, the API under /v1, the documentation at /docs.
 
     The first one is asked where a request names none.
 

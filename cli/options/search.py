@@ -73,7 +73,7 @@ set_option = click.option(
     "settings",
     multiple=True,
     metavar="KEY=VALUE",
-    help="A search setting for experiments (docs/search-settings.md), such as ands=1; repeatable.",
+    help="A search setting for experiments (docs/en/reference/search-settings.md), such as ands=1; repeatable.",
 )
 
 

@@ -27,7 +27,7 @@ _NO_DATA = ("readme", "license", "licence", "changelog", "notice")
 
 @dataclass(frozen=True, slots=True)
 class Format:
-    """A corpus format; docs/formats.md describes the layouts.
+    """A corpus format; docs/en/reference/formats.md describes the layouts.
 
     Attributes:
         name: Its name on the command line.

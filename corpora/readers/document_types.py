@@ -24,6 +24,9 @@ _ALIASES: dict[str, str] = {
     "thesis": "thes|phdthesis|mastersthesis|dissertation|diko|학위논문|학위 논문|석사|박사|석사학위논문|박사학위논문",
     "webpage": "elec|web|blog|online|웹페이지",
 }
+DOCUMENT_TYPES = tuple(_ALIASES)
+"""CSL's names of the types that have other names; a record may have any other type."""
+
 _TYPE_OF = {alias: type for type, aliases in _ALIASES.items() for alias in aliases.split("|")}
 _LONGEST = 50
 

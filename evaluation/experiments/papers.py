@@ -71,7 +71,7 @@ def paper_experiments() -> dict[tuple[str, str], PaperExperiment]:
 
 
 def papers_page() -> str:
-    """Return the page ``docs/reproduction.md``."""
+    """Return the page ``docs/en/explanation/reproduction.md``."""
     return "\n".join(_lines()) + "\n"
 
 
@@ -84,9 +84,10 @@ by `shrag experiment --papers`, without manual edits.
 An experiment asks what it can: sets whose files are missing, and conditions whose weights or language model are, are
 left out with one line each. Its report has the paper's values next to those measured, with intervals, and "–" for what
 was left out. `--data` (or `SHRAG_DATA`) names the folder of the data, `SHRAG_LLM_URL` the language model;
-[experiments.md](experiments.md) describes the rest. Every experiment has a set over the demonstration, which needs no
-data. The other folders of data are not part of SHRAG: `wiki-ko`, `multihop-ko` and so on hold questions, judgements and
-records in the layouts of [formats.md](formats.md), and sets of your own can take their places.
+[experiments.md](../reference/experiments.md) describes the rest. Every experiment has a set over the demonstration,
+which needs no data. The other folders of data are not part of SHRAG: `wiki-ko`, `multihop-ko` and so on hold questions,
+judgements and records in the layouts of [formats.md](../reference/formats.md), and sets of your own can take their
+places.
 
 With an encoder and a language model of random weights every experiment runs on a processor without a GPU
 (`pytest -m "vllm and soak" tests/vllm/test_papers.py`, after `make test-vllm`); the values then mean nothing."""
@@ -110,7 +111,9 @@ def _here(item: Item, found: PaperExperiment | None) -> str:
         return f"`shrag experiment {found.name}`"
     if item.same_as:
         return f"see {item.same_as}"
-    return f"`{item.command}`" if item.command else ", ".join(f"[{Path(each).name}](../{each})" for each in item.files)
+    if item.command:
+        return f"`{item.command}`"
+    return ", ".join(f"[{Path(each).name}](../../../{each})" for each in item.files)
 
 
 def _note(item: Item, found: PaperExperiment | None) -> str:

@@ -64,7 +64,7 @@ def read_experiment(path: Path) -> Experiment:
         raise ExperimentRejected(f"{path} is not TOML: {error}.") from None
     except msgspec.ValidationError as error:
         raise ExperimentRejected(
-            f"{path} is not an experiment: {error} (docs/experiments.md has the layout)."
+            f"{path} is not an experiment: {error} (docs/en/reference/experiments.md has the layout)."
         ) from None
     check_experiment(path, experiment)
     return experiment

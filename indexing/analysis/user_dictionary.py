@@ -2,7 +2,7 @@
 
 A line is ``WORD``, ``WORD<TAB>TAG`` or ``WORD<TAB>TAG<TAB>SCORE``; blank lines and lines that begin with ``#`` are
 ignored. A word with Hangul is added to Kiwi; one without gives a further term beside its parts
-(``docs/analysis.md``).
+(``docs/en/explanation/analysis.md``).
 """
 
 from __future__ import annotations

@@ -21,7 +21,7 @@ def default_encoder(name: str, weights: Path, notify: Callable[[str], None]) -> 
     """
     installed = installed_encoders(weights)
     if not installed:
-        notify(f"No vectors for index {name}: {weights} has no encoder's weights (docs/encoders.md).")
+        notify(f"No vectors for index {name}: {weights} has no encoder's weights (docs/en/reference/encoders.md).")
     elif len(installed) > 1:
         notify(
             f"No vectors for index {name}: {weights} has several encoders ({', '.join(installed)}). Choose one with "

@@ -40,7 +40,7 @@ from shrag.indexing.glossary.vocabulary_selection import DocumentFrequencies, se
 
 _HANGUL = re.compile("[\uac00-\ud7a3]")
 
-# Below these, an aligned pair is as often wrong as right; see docs/glossary.md.
+# Below these, an aligned pair is as often wrong as right; see docs/en/explanation/glossary.md.
 _MIN_SHARE = 0.35
 _MIN_BACK_SHARE = 0.35
 _MIN_ASSOCIATION = 15.0

@@ -60,7 +60,7 @@ class LexicalReranker:
     what it holds of the question, and nothing makes up for words that have no translation. Words that only frame the
     request do not count. Of a compound (딥러닝: 딥, 러닝) the words count, not the compound, since only passages in
     Korean can have that.
-    ``docs/strategies.md`` has what else was tried.
+    ``docs/en/explanation/strategies.md`` has what else was tried.
     """
 
     name = "BM25 + best sentence"

@@ -2,7 +2,8 @@
 
 A call into Java releases the interpreter's lock and waits for it again, which under load takes longer than the call
 itself. So each step is one call (``java/shrag/IndexSearch.java``): all queries of a question, the docids of their hits,
-the records. The queries are nested: one call looks each term up once and runs them in parallel (docs/benchmarks.md).
+the records. The queries are nested: one call looks each term up once and runs them in parallel
+(docs/en/explanation/benchmarks.md).
 
 The index does not change, so recent terms, docids and records are cached. A term takes some 15 µs in Lucene's
 dictionary, less than one here. Records are cached as stored: decoding one takes 8 µs, reading one 30, and decoded they

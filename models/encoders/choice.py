@@ -138,7 +138,7 @@ def _pooling(folder: Path, config: dict[str, Any]) -> Pooling:
 
 
 class LsaOptions(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """Options of the LSA encoder; ``docs/vectors.md`` has the measurements behind the defaults.
+    """Options of the LSA encoder; ``docs/en/explanation/vectors.md`` has the measurements behind the defaults.
 
     ``dimension`` is the largest length of a vector, ``documents`` the number of documents to fit on, ``vocabulary`` the
     number of terms (by document frequency), ``iterations`` the power iterations of the randomised decomposition.

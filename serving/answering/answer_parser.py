@@ -28,7 +28,7 @@ _REFUSALS = frozenset({"답변불가", "답변 불가", "no answer"})
 
 _HEADING = re.compile(r"\s*(?:\*\*)?#{1,6}\s*([^#]*?)\s*#*(?:\*\*)?\s*:?\s*#*\s*")
 _HEADING_WITH_REST = re.compile(r"\s*#{2,6}\s*([^#]+?)\s*#{2,6}\s*(.*)")
-_CITATION = re.compile(r"\[\s*(?:기록|[Rr]ecords?)?\s*(\d{1,3}(?:\s*(?:[,;·~–-]|and|및)\s*\d{1,3})*)\s*\]")
+_CITATION = re.compile(r"\[\s*(?:문헌|[Rr]ecords?)?\s*(\d{1,3}(?:\s*(?:[,;·~–-]|and|및)\s*\d{1,3})*)\s*\]")
 _RANGE = re.compile(r"(\d+)\s*[~–-]\s*(\d+)")
 _LINK = re.compile(r"!?\[([^\]\[]*)\]\((?:[a-z]+:|//?|#|www\.)[^()\s]*\)", re.IGNORECASE)
 _BULLET = re.compile(r"\s*(?:[-*•·]|\d{1,2}[.)])\s+")

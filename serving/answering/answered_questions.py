@@ -19,7 +19,7 @@ LONGEST_NOTES = 4_000
 """Characters of the notes; further sub-questions are left out."""
 
 _NOTE = {
-    "ko": "하위 질문 {number}: {question}\n답: {answer}",
+    "ko": "하위 질문 {number}: {question}\n답변: {answer}",
     "en": "Sub-question {number}: {question}\nAnswer: {answer}",
 }
 _NOT_FOUND = {"ko": "찾지 못했다.", "en": "not found."}

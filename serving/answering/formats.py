@@ -27,7 +27,7 @@ from shrag.serving.events import (
 from shrag.serving.request import AnswerLanguage
 
 _FOLLOW_UPS: Mapping[AnswerLanguage, str] = {
-    "ko": "앞의 질문에 이어 다음과 같이 읽었습니다: {question}",
+    "ko": "앞의 질문에 이어 다음과 같이 이해했습니다: {question}",
     "en": "Read after the questions before it as: {question}",
 }
 
@@ -37,7 +37,7 @@ HEADINGS: Mapping[AnswerLanguage, Mapping[AnswerPart, str]] = {
         "introduction": "서론",
         "body": "본론",
         "conclusion": "결론",
-        "record": "답하는 문헌",
+        "record": "질문에 답하는 문헌",
         "related": "관련 문헌",
     },
     "en": {
@@ -52,15 +52,16 @@ HEADINGS: Mapping[AnswerLanguage, Mapping[AnswerPart, str]] = {
 
 _LABELS: Mapping[str, Mapping[AnswerLanguage, str]] = {
     "extractive": {
-        "ko": "발췌 답변: 언어 모델 없이, 찾은 문헌의 문장을 그대로 옮겼습니다.",
+        "ko": "발췌 답변: 언어 모델을 쓰지 않고 검색한 문헌의 문장을 그대로 옮겼습니다.",
         "en": "Extractive answer: sentences copied from the records found, written by no language model.",
     },
     "generated": {
-        "ko": "생성 답변: 언어 모델 {model}이(가) 찾은 문헌에 근거해 썼습니다.",
+        "ko": "생성 답변: 언어 모델({model})이 검색한 문헌을 근거로 작성했습니다.",
         "en": "Generated answer: written by the language model {model} from the records found.",
     },
     "closed_book": {
-        "ko": "근거 없는 답변: 언어 모델 {model}이(가) 문헌을 찾지 않고 아는 대로 썼습니다. 확인된 것이 없습니다.",
+        "ko": "검색 없이 쓴 답변: 언어 모델({model})이 문헌을 검색하지 않고 작성했습니다. "
+        "근거를 확인하지 않은 내용입니다.",
         "en": "Closed-book answer: written by the language model {model} from what it knows. Nothing was searched or "
         "checked.",
     },
@@ -68,12 +69,12 @@ _LABELS: Mapping[str, Mapping[AnswerLanguage, str]] = {
 
 ISSUES: Mapping[AnswerLanguage, Mapping[SentenceIssue, str]] = {
     "ko": {
-        "no_citation": "근거로 든 문헌이 없습니다",
-        "no_such_record": "없는 문헌을 근거로 들었습니다",
-        "number": "근거로 든 문헌에 없는 수가 있습니다",
-        "name": "근거로 든 문헌에 없는 이름이 있습니다",
-        "quote": "따온 말이 근거로 든 문헌에 없습니다",
-        "unrelated": "근거로 든 문헌과 겹치는 말이 거의 없습니다",
+        "no_citation": "근거 문헌을 밝히지 않았습니다",
+        "no_such_record": "검색 결과에 없는 문헌을 인용했습니다",
+        "number": "근거 문헌에 없는 수치가 있습니다",
+        "name": "근거 문헌에 없는 이름이 있습니다",
+        "quote": "인용문이 근거 문헌에 없습니다",
+        "unrelated": "근거 문헌과 일치하는 단어가 거의 없습니다",
     },
     "en": {
         "no_citation": "cites no record",
@@ -89,8 +90,8 @@ ISSUES: Mapping[AnswerLanguage, Mapping[SentenceIssue, str]] = {
 FALLBACKS: Mapping[AnswerLanguage, Mapping[str, str]] = {
     "ko": {
         "unavailable": "언어 모델이 응답하지 않아 모델 없이 처리했습니다.",
-        "refused": "언어 모델이 요청을 거절해 모델 없이 처리했습니다.",
-        "invalid_output": "언어 모델이 쓴 것을 쓸 수 없어 모델 없이 처리했습니다.",
+        "refused": "언어 모델이 요청을 거부해 모델 없이 처리했습니다.",
+        "invalid_output": "언어 모델의 출력을 해석할 수 없어 모델 없이 처리했습니다.",
     },
     "en": {
         "unavailable": "The language model does not answer; this step was done without it.",
@@ -102,11 +103,11 @@ FALLBACKS: Mapping[AnswerLanguage, Mapping[str, str]] = {
 
 REASONS: Mapping[AnswerLanguage, Mapping[EmptyReason, str]] = {
     "ko": {
-        "no_keywords": "질문에 검색할 낱말이 없습니다. 찾으려는 주제를 나타내는 낱말을 넣어 주세요.",
-        "unknown_words": "질문의 낱말이 이 색인에 하나도 없습니다. 다른 낱말로 물어 보세요.",
-        "nothing_found": "답의 근거로 쓸 수 있는 문헌(제목과 초록이 모두 있는 문헌)을 찾지 못했습니다.",
+        "no_keywords": "질문에 검색할 단어가 없습니다. 찾으려는 주제를 나타내는 단어를 넣어 주세요.",
+        "unknown_words": "질문의 단어가 이 색인에 하나도 없습니다. 다른 단어로 질문해 주세요.",
+        "nothing_found": "답변의 근거로 쓸 수 있는 문헌(제목과 초록이 모두 있는 문헌)을 찾지 못했습니다.",
         "nothing_fits": "이 질문에 답하는 문헌이 없습니다.",
-        "not_searched": "이 방식은 문헌을 찾지 않습니다. 언어 모델이 아는 대로 답합니다.",
+        "not_searched": "이 방식은 문헌을 검색하지 않습니다. 언어 모델이 검색 없이 답변합니다.",
     },
     "en": {
         "no_keywords": "The question has no word to search for. Add words that name the subject.",
@@ -123,7 +124,7 @@ CONFIDENCE_LEVELS: Mapping[AnswerLanguage, Mapping[ConfidenceLevel, str]] = {
 }
 """The levels of a confidence in words."""
 
-_CONFIDENCE: Mapping[AnswerLanguage, str] = {"ko": "확신", "en": "Confidence"}
+_CONFIDENCE: Mapping[AnswerLanguage, str] = {"ko": "답변 확신도", "en": "Confidence"}
 _QUOTED_LANGUAGE: Mapping[AnswerLanguage, str] = {
     "ko": "질문에 가장 가까운 문헌이 영어로 되어 있어 원문 그대로 인용합니다.",
     "en": "The closest record is in Korean; it is quoted in its own language.",
@@ -136,17 +137,17 @@ _LANGUAGE_NOTES: Mapping[AnswerLanguage, Mapping[str, str]] = {
     "ko": {"en": " (영어)", "ko": " (한국어)"},
     "en": {"en": " (in English)", "ko": " (in Korean)"},
 }
-_UNCOVERED: Mapping[AnswerLanguage, str] = {"ko": "문헌에 없는 말: {words}", "en": "Not covered: {words}"}
+_UNCOVERED: Mapping[AnswerLanguage, str] = {"ko": "문헌에서 찾지 못한 단어: {words}", "en": "Not covered: {words}"}
 _NEAREST: Mapping[AnswerLanguage, str] = {"ko": "가장 가까운 문헌:", "en": "Nearest titles:"}
 
 
-_CHOSEN: Mapping[AnswerLanguage, str] = {"ko": "답: {letter}. {choice}", "en": "Answer: {letter}. {choice}"}
+_CHOSEN: Mapping[AnswerLanguage, str] = {"ko": "선택한 답변: {letter}. {choice}", "en": "Answer: {letter}. {choice}"}
 _UNSUPPORTED: Mapping[AnswerLanguage, str] = {
-    "ko": " (뒷받침하는 문헌이 없습니다)",
+    "ko": " (근거 문헌이 없습니다)",
     "en": " (no record supports this)",
 }
 _NOT_CHOSEN: Mapping[AnswerLanguage, str] = {
-    "ko": "선택지 가운데 하나를 고르지 못했습니다.",
+    "ko": "선택지를 고르지 못했습니다.",
     "en": "No choice could be selected.",
 }
 

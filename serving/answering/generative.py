@@ -38,11 +38,11 @@ LONGEST_WRITTEN = 8 * LONGEST_ANSWER
 """Largest number of characters of an answer; an endpoint that writes more ignores the limit of tokens."""
 
 _ESTIMATE: Mapping[AnswerLanguage, str] = {
-    "ko": "\n\n검색의 추정: 기록이 질문에 답한다는 확신 {level}.",
+    "ko": "\n\n검색 시스템의 추정: 문헌이 질문에 답한다는 확신도 {level}.",
     "en": "\n\nEstimate of the search: {level} confidence that the records answer.",
 }
 _LACKED: Mapping[AnswerLanguage, str] = {
-    "ko": " 기록에 없는 말: {words}.",
+    "ko": " 문헌에 없는 단어: {words}.",
     "en": " Words they lack: {words}.",
 }
 

@@ -81,7 +81,10 @@ class QuestionRequest(Struct, frozen=True, forbid_unknown_fields=True):
     choices: Annotated[list[str], Meta(description="What to answer by one of: from 2 to 10, or none.")] = []
     settings: Annotated[
         dict[str, str | int | bool],
-        Meta(description="Settings of the search, of plans and of the answer, by name: docs/search-settings.md."),
+        Meta(
+            description="Settings of the search, of plans and of the answer, by name: "
+            "docs/en/reference/search-settings.md."
+        ),
     ] = {}
     filter: Annotated[FilterLimits, Meta(description="Which records may be found.")] = FilterLimits()
     facets: WantsFacets = False

@@ -72,7 +72,7 @@ LONGEST_TEXT = 3_000
 # The marks of a fence are taken out of every record that is shown, so that no record can end its fence early.
 _WITHOUT_MARKS = str.maketrans({"⟦": "[", "⟧": "]"})
 _END = {"ko": "끝", "en": "end"}
-_BEGIN = {"ko": "기록", "en": "record"}
+_BEGIN = {"ko": "문헌", "en": "record"}
 
 
 def evidence_values(question: Question, records: Sequence[Record]) -> dict[str, str]:

@@ -1,4 +1,4 @@
-"""``/docs``: the OpenAPI document as a page without scripts."""
+"""``/docs/api``: the OpenAPI document as a page without scripts."""
 
 from __future__ import annotations
 

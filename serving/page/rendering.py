@@ -136,7 +136,7 @@ def _templates() -> jinja2.Environment:
 
 PROBLEM_CODES = (
     *("overloaded", "shutting_down", "deadline_exceeded", "unexpected"),
-    *("document_missing", "index_damaged", "strategy_unavailable", "unknown_strategy"),
+    *("document_missing", "index_damaged", "not_found", "strategy_unavailable", "unknown_strategy"),
 )
 """Codes of the problems that the page has texts for; any other is shown with the message of the error."""
 
@@ -159,9 +159,9 @@ def problem_view(problem: HTTPProblem, language: InterfaceLanguage, retry_after:
     """Return the context of an error; ``retry_after`` is in seconds, None where a retry is of no use."""
     texts = interface_texts()[language]
     if problem.code in PROBLEM_CODES:
-        # Of a damaged index and of an invalid pipeline, the error itself says what to do.
-        title, detail = texts[f"problem_{problem.code}"], texts.get(f"problem_{problem.code}_detail", problem.detail)
+        title, detail = texts[f"problem_{problem.code}"], texts.get(f"problem_{problem.code}_detail", "{detail}")
     else:
         title = texts["question_problem" if problem.status == 422 else "failed"]
-        detail = texts.get(problem.code, "{detail}").replace("{detail}", problem.detail)
-    return {"title": title, "detail": detail, "retry_after": retry_after}
+        detail = texts.get(problem.code, "{detail}")
+    # Of a damaged index and of an invalid pipeline, the error itself says what to do.
+    return {"title": title, "detail": detail.replace("{detail}", problem.detail), "retry_after": retry_after}

@@ -8,6 +8,7 @@ from http import HTTPStatus
 from typing import Annotated
 
 from msgspec import Meta, Struct
+from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import HTMLResponse, Response
 
@@ -18,7 +19,7 @@ from shrag.serving.engine import Engine
 from shrag.serving.errors import ClientDisconnected, QuestionError, UnknownIndex
 from shrag.serving.http.endpoint import Operation, refuse_unknown
 from shrag.serving.http.logging import log_failure
-from shrag.serving.http.problems import HTTPProblem
+from shrag.serving.http.problems import HTTPProblem, http_exception_response
 from shrag.serving.http.sessions import COOKIE
 from shrag.serving.http.sse import SSEResponse, stream_events
 from shrag.serving.page.record import render_record, render_text
@@ -26,6 +27,7 @@ from shrag.serving.page.rendering import render_page, render_problem
 from shrag.serving.page.request import PARAMETERS, PageRequest, parse_page_request
 from shrag.serving.page.stream import page_events
 from shrag.serving.references.formats import REFERENCE_FILES, ReferenceFormat, write_references
+from shrag.serving.request import DEFAULT_STRATEGY
 from shrag.serving.runtime.admission import AdmissionQueue
 
 MOST_REFERENCES = 50
@@ -118,6 +120,15 @@ async def record_text(request: Request, query: DocumentQuery) -> HTMLResponse:
         lambda engine: render_text(engine, page_request, query.docid), request, index=query.index
     )
     return HTMLResponse(html, headers=_HEADERS)
+
+
+async def error_response(request: Request, error: Exception) -> Response:
+    """Return the response to Starlette's ``HTTPException``: to a browser, an unknown address is a page."""
+    in_browser = "text/html" in request.headers.get("accept", "")
+    if in_browser and isinstance(error, HTTPException) and error.status_code == HTTPStatus.NOT_FOUND:
+        page_request = replace(_page_request(request, read=False), question=None, strategy=DEFAULT_STRATEGY)
+        return _problem_response(request.app.state.service, page_request, error)
+    return await http_exception_response(request, error)
 
 
 def _page_request(request: Request, *, read: bool = True) -> PageRequest:

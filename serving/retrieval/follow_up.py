@@ -48,7 +48,7 @@ _REFERENCES: dict[AnswerLanguage, re.Pattern[str]] = {
         re.IGNORECASE,
     ),
 }
-_TURN = {"ko": "질문: {question}\n답: {answer}", "en": "Question: {question}\nAnswer: {answer}"}
+_TURN = {"ko": "질문: {question}\n답변: {answer}", "en": "Question: {question}\nAnswer: {answer}"}
 
 
 class _Rewritten(msgspec.Struct, frozen=True):

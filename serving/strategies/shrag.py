@@ -5,7 +5,7 @@ paper's: at most ten keywords, SQ_10 … SQ_1, ten hits of each. Without a model
 and translated by the index's glossary in queries of their own, and the answer is extractive.
 
 ``hybrid`` adds candidates by the index's vectors. Whether words or vectors are better differs between collections
-(``docs/vectors.md``), so their fusion only gathers candidates, and re-ranking adds both on one scale.
+(``docs/en/explanation/vectors.md``), so their fusion only gathers candidates, and re-ranking adds both on one scale.
 """
 
 from __future__ import annotations
@@ -63,7 +63,7 @@ COSINE_WEIGHT = 1.0
 """Weight of the cosine beside the words in ``hybrid``, where a model made the vectors."""
 
 LSA_COSINE_WEIGHT = 0.1
-"""The same for vectors of latent semantic analysis, which rank worse than words (``docs/vectors.md``)."""
+"""The same for vectors of latent semantic analysis, which rank worse than words."""
 
 
 class ShragStrategy:

@@ -234,7 +234,7 @@ def test_every_dependency_is_bounded_pinned_and_explained() -> None:
     operators = {str(each): sorted(bound.operator for bound in each.specifier) for each in wanted}
     assert {each for each, bounds in operators.items() if bounds != ["<", ">="]} == {"setuptools>=80"}
     assert not [line for line in lines if "://" in line]
-    explained = (ROOT / "docs" / "dependencies.md").read_text(encoding="utf-8").lower()
+    explained = (ROOT / "docs/en/reference/dependencies.md").read_text(encoding="utf-8").lower()
     assert [each.name for each in wanted if f"`{each.name}`" not in explained] == []
     assert [f"shrag[{name}]" for name in extras if f"`{name}`" not in explained] == []
 

@@ -108,5 +108,5 @@ def test_cancelling_the_task_of_an_answer_stops_the_model(demo: Engine) -> None:
 
 def test_the_python_of_its_page_runs_with_the_output_shown(demo_home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("SHRAG_HOME", str(demo_home))
-    results = doctest.testfile(str(ROOT / "docs/python.md"), module_relative=False, encoding="utf-8")
+    results = doctest.testfile(str(ROOT / "docs/en/how-to/python.md"), module_relative=False, encoding="utf-8")
     assert (results.attempted, results.failed) == (11, 0)

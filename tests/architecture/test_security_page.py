@@ -1,4 +1,4 @@
-"""``docs/security.md`` names tests: each is there, under that name."""
+"""``docs/en/explanation/security.md`` names tests: each is there, under that name."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import re
 
 from tests.conftest import ROOT
 
-PAGE = ROOT / "docs" / "security.md"
+PAGE = ROOT / "docs/en/explanation/security.md"
 
 
 def test_every_test_that_the_page_names_exists() -> None:

@@ -40,4 +40,7 @@ def test_the_wheel_holds_every_file_of_every_room(tmp_path: Path) -> None:
     wanted |= {name for name in files if name.startswith("shrag/")}
     lucene = "shrag/indexing/lexical/java/lucene"
     wanted |= {f"{lucene}/{name}" for name in ("LICENSE", "NOTICE", lucene_jar().name)}
+    built = source / "serving/page/docs"
+    wanted |= {f"shrag/{path.relative_to(source)}" for path in built.rglob("*") if path.is_file()}
+    assert {f"shrag/serving/page/docs/{language}/index.html" for language in ("en", "ko")} <= packed
     assert packed == wanted

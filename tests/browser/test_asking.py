@@ -58,7 +58,7 @@ def test_what_is_streamed_ends_as_the_page_that_is_sent_whole(reader: Reader, se
     for address in (serve(), serve(writing_model()), serve(absent_model())):
         streamed, whole = reader.open(address), reader.open(address, ASKED)
         _ask(streamed)
-        expect(streamed.locator("#status")).to_have_text("답변이 끝났습니다.")
+        expect(streamed.locator("#status")).to_have_text("답변이 완료되었습니다.")
         assert _outline(streamed) == _outline(whole)
         assert streamed.title() == whole.title() == f"{QUESTION} · SHRAG"
         assert streamed.url == f"{address}/?q={quote_plus(QUESTION)}&ui=ko"
@@ -87,7 +87,7 @@ def test_stop_lets_the_model_go_and_keeps_what_has_come(reader: Reader, serve: S
     _ask(page)
     expect(page.locator(".waiting .sentence")).to_have_count(2)
     page.click("[data-action=stop]")
-    expect(page.locator(".ended .progress")).to_contain_text("멈추었습니다")
+    expect(page.locator(".ended .progress")).to_contain_text("중지했습니다")
     expect(page.locator(".waiting .sentence")).to_have_count(2)
     expect(page.locator(".skeleton")).to_have_count(0)
     for _ in range(100):
@@ -116,7 +116,7 @@ def test_a_model_that_goes_away_in_the_middle_has_its_sentences_taken_back(reade
     _ask(page)
     expect(page.locator(".waiting .sentence")).to_have_count(2)
     model.go_on()
-    expect(page.locator(".answer.extractive .fallbacks")).to_contain_text("검색은 그대로 됩니다")
+    expect(page.locator(".answer.extractive .fallbacks")).to_contain_text("검색은 그대로 이용할 수 있습니다")
     expect(page.locator(".answer")).not_to_contain_text("<b>갈등</b>")
 
 
@@ -139,8 +139,8 @@ def test_each_way_to_fail_has_its_words_and_asks_again(reader: Reader, plain: st
     full = {"status": 429, "headers": {"Retry-After": "60"}, "json": {"code": "overloaded", "detail": "full"}}
     page.route("**/stream?*", lambda route: route.fulfill(**full))
     _ask(page)
-    expect(page.locator(".problem .detail")).to_contain_text("답할 수 있는 만큼")
-    expect(page.locator(".countdown")).to_contain_text("초 뒤에 저절로")
+    expect(page.locator(".problem .detail")).to_contain_text("질문 수를 넘었습니다")
+    expect(page.locator(".countdown")).to_contain_text("초 뒤 자동으로")
     expect(page.locator("#q")).to_have_value(QUESTION)
     page.unroute("**/stream?*")
     page.route("**/stream?*", lambda route: route.fulfill(
@@ -152,14 +152,14 @@ def test_each_way_to_fail_has_its_words_and_asks_again(reader: Reader, plain: st
     page.click("[data-action=retry]")
     expect(page.locator(".answer.extractive")).to_be_visible()
     _ask(page, " ")
-    expect(page.locator(".problem h2")).to_have_text("질문을 읽을 수 없습니다")
+    expect(page.locator(".problem h2")).to_have_text("요청을 처리할 수 없습니다")
 
 
 def test_a_server_that_is_gone_is_said_to_be(reader: Reader, plain: str) -> None:
     page = reader.open(plain)
     page.context.set_offline(True)
     _ask(page)
-    expect(page.locator(".problem .detail")).to_contain_text("서버가 켜져 있는지")
+    expect(page.locator(".problem .detail")).to_contain_text("서버가 실행 중인지")
 
 
 def test_going_back_shows_what_was_there_without_asking_again(reader: Reader, serve: Serve) -> None:
@@ -221,4 +221,4 @@ def test_esc_stops_an_answer_that_is_being_written(reader: Reader, serve: Serve)
     _ask(page)
     expect(page.locator(".waiting .sentence")).to_have_count(2)
     page.keyboard.press("Escape")
-    expect(page.locator(".ended .progress")).to_contain_text("멈추었습니다")
+    expect(page.locator(".ended .progress")).to_contain_text("중지했습니다")

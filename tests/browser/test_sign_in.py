@@ -27,7 +27,7 @@ def test_the_key_opens_the_page_that_was_asked_for_and_a_streamed_answer_after_i
     page = reader.open(locked, f"/?q={quote(QUESTION)}", java_script_enabled=scripts)
     page.get_by_label("API 키").fill("x" * 40)
     page.get_by_role("button", name="로그인").click()
-    expect(page.get_by_role("alert")).to_have_text("이 서버의 키가 아닙니다.")
+    expect(page.get_by_role("alert")).to_have_text("이 서버의 API 키가 아닙니다.")
     page.get_by_label("API 키").fill(KEY)
     page.get_by_label("API 키").press("Enter")
     expect(page.locator("#record-1")).to_be_visible()

@@ -32,14 +32,16 @@ def test_the_tree_grows_before_the_answer_and_a_place_is_filled_when_its_answer_
     page = reader.open(serve(model))
     _ask(page, HOPS, "tree")
     expect(page.locator(".tree li")).to_have_count(1)
-    expect(page.locator("#node-0 .state")).to_contain_text("찾는 중")
+    expect(page.locator("#node-0 .state")).to_contain_text("처리 중")
     model.go_on("query")
     expect(page.locator("#node-0 > ol > li")).to_have_count(2)
-    expect(page.locator("#node-0 > .node .assessment")).to_contain_text("이 답은 성립하지 않습니다. 10점 만점에 4.0점")
-    expect(page.locator("#node-0 > .node .state")).to_contain_text("찾는 중")
-    expect(page.locator("#node-2 .node-question")).to_have_text("[1번의 답]의 지하수위 예측 효율은 얼마인가?")
-    expect(page.locator("#tree-count")).to_contain_text("이어 물은 질문 2개, 마친 것 0개.")
-    expect(page.locator(".waiting .progress")).to_have_text("이어 물은 질문 2개, 마친 것 0개.")
+    expect(page.locator("#node-0 > .node .assessment")).to_contain_text(
+        "이 답변은 질문에 충분히 답하지 못합니다. 10점 만점에 4.0점"
+    )
+    expect(page.locator("#node-0 > .node .state")).to_contain_text("처리 중")
+    expect(page.locator("#node-2 .node-question")).to_have_text("[1번의 답변]의 지하수위 예측 효율은 얼마인가?")
+    expect(page.locator("#tree-count")).to_contain_text("하위 질문 2개 중 0개 처리.")
+    expect(page.locator(".waiting .progress")).to_have_text("하위 질문 2개 중 0개 처리.")
     page.evaluate("document.getElementById('node-2').dataset.same = 'yes'")
     page.focus("#tree > summary")
     model.go_on("span")
@@ -48,8 +50,10 @@ def test_the_tree_grows_before_the_answer_and_a_place_is_filled_when_its_answer_
         "long short-term memory (LSTM)의 지하수위 예측 효율은 얼마인가?"
     )
     expect(page.locator("#node-2 .node-answer")).to_contain_text("효율은 0.91이다.")
-    expect(page.locator("#node-0 > .node .assessment")).to_contain_text("이 답은 성립합니다. 10점 만점에 9.1점")
-    expect(page.locator("#status")).to_have_text("답변이 끝났습니다.")
+    expect(page.locator("#node-0 > .node .assessment")).to_contain_text(
+        "이 답변은 질문에 충분히 답합니다. 10점 만점에 9.1점"
+    )
+    expect(page.locator("#status")).to_have_text("답변이 완료되었습니다.")
     with page.expect_popup() as opening:
         page.click("#node-1 .node-answer a")
     expect(opening.value.locator(".record .docid").first).to_have_text("DEMO-AGR-002")
@@ -66,7 +70,7 @@ def test_a_question_that_changes_keeps_those_below_it_and_where_the_reader_is(re
     page.evaluate("document.getElementById('node-1').dataset.kept = 'yes'")
     page.evaluate("""new MutationObserver(() => {
         const state = document.querySelector('#node-1 .state').textContent;
-        if (state.includes('답함')) window.kept ??= document.querySelectorAll('[data-kept]').length;
+        if (state.includes('답변 완료')) window.kept ??= document.querySelectorAll('[data-kept]').length;
     }).observe(document.querySelector('main'), {childList: true, subtree: true})""")
     page.click("#tree > summary")
     model.go_on("span")
@@ -88,7 +92,7 @@ def test_what_grows_ends_as_the_page_that_is_sent_whole(
     streamed = reader.open(address)
     whole = reader.open(serve(ScriptFile(script)), f"/?q={quote_plus(question)}&strategy={strategy}")
     _ask(streamed, question, strategy)
-    expect(streamed.locator("#status")).to_have_text("답변이 끝났습니다.")
+    expect(streamed.locator("#status")).to_have_text("답변이 완료되었습니다.")
     assert _outline(streamed) == _outline(whole)
     assert streamed.url == f"{address}/?q={quote_plus(question)}&ui=ko&strategy={strategy}"
 
@@ -128,12 +132,13 @@ def test_a_tree_that_a_bound_ended_says_which_and_is_not_read_out_question_by_qu
     page.evaluate("""(window.said = [], new MutationObserver(() => window.said.push(document.getElementById('status')
         .textContent)).observe(document.getElementById('status'), {childList: true}))""")
     _ask(page, HOPS, "tree")
-    expect(page.locator("#status")).to_have_text("답변이 끝났습니다.")
+    expect(page.locator("#status")).to_have_text("답변이 완료되었습니다.")
     assert page.locator(".tree li").count() > 12
     expect(page.locator(".tree .notice")).to_have_text(
-        "질문이 정해진 24개에 이르렀습니다. 언어 모델에 정해진 48번을 다 물었습니다. 답은 그때까지 안 것으로 썼습니다."
+        "하위 질문이 최대 개수(24개)에 도달했습니다. 언어 모델 호출 한도(48회)에 도달했습니다. "
+        "답변은 그때까지 찾은 내용으로 작성했습니다."
     )
-    expect(page.locator(".tree .skipped .state").first).to_contain_text("묻지 않음")
+    expect(page.locator(".tree .skipped .state").first).to_contain_text("건너뜀")
     said = page.evaluate("window.said")
     seconds = page.evaluate("performance.now()") / 1000
     assert 1 <= len(said) <= 2 + seconds / 1.5
@@ -176,12 +181,12 @@ def test_a_tree_that_is_stopped_stays_as_far_as_it_had_grown(reader: Reader, ser
     _ask(page, HOPS, "tree")
     expect(page.locator("#node-2")).to_be_visible()
     page.keyboard.press("Escape")
-    expect(page.locator(".ended .progress")).to_contain_text("멈추었습니다")
-    expect(page.locator("#status")).to_contain_text("멈추었습니다")
+    expect(page.locator(".ended .progress")).to_contain_text("중지했습니다")
+    expect(page.locator("#status")).to_contain_text("중지했습니다")
     model.go_on("span")
     page.wait_for_timeout(1_700)
-    expect(page.locator("#node-2 .state")).to_contain_text("찾는 중")
-    expect(page.locator("#status")).to_contain_text("멈추었습니다")
+    expect(page.locator("#node-2 .state")).to_contain_text("처리 중")
+    expect(page.locator("#status")).to_contain_text("중지했습니다")
 
 
 def test_the_strategy_is_chosen_by_keyboard_and_stays_with_the_question(reader: Reader, plain: str) -> None:
@@ -189,12 +194,12 @@ def test_the_strategy_is_chosen_by_keyboard_and_stays_with_the_question(reader: 
     page.focus("#strategy")
     page.keyboard.press("ArrowDown")
     expect(page.locator("#strategy")).to_have_value("bm25")
-    expect(page.locator("#strategy-description")).to_contain_text("질문의 낱말 모두로 한 번 찾고")
+    expect(page.locator("#strategy-description")).to_contain_text("질문의 모든 단어로 한 번 검색하고")
     page.fill("#q", QUESTION)
     page.press("#q", "Enter")
     expect(page.locator(".answer.extractive")).to_be_visible()
     assert page.url == f"{plain}/?q={quote_plus(QUESTION)}&ui=ko&strategy=bm25"
-    expect(page.locator("#trace .steps > li").first).to_contain_text("낱말로 찾기")
+    expect(page.locator("#trace .steps > li").first).to_contain_text("단어 검색(BM25)")
     page.click("#switch")
     expect(page.locator("#strategy")).to_have_value("bm25")
     expect(page.locator("#trace .steps > li").first).to_contain_text("By words alone")
@@ -215,12 +220,12 @@ def test_the_history_leads_back_to_the_question_by_its_strategy(reader: Reader, 
     for strategy in ("bm25", "", "bm25"):
         _ask(page, QUESTION, strategy)
         expect(page.locator(".answer.extractive")).to_be_visible()
-        expect(page.locator("#status")).to_have_text("답변이 끝났습니다.")
+        expect(page.locator("#status")).to_have_text("답변이 완료되었습니다.")
     page.click(".brand")
     expect(page.locator("#history li")).to_have_text([f"{QUESTION} (bm25)", QUESTION])
     page.click("#history a >> nth=0")
     expect(page.locator("#strategy")).to_have_value("bm25")
-    expect(page.locator("#trace .steps > li").first).to_contain_text("낱말로 찾기")
+    expect(page.locator("#trace .steps > li").first).to_contain_text("단어 검색(BM25)")
 
 
 def test_a_strategy_that_lacks_something_can_be_read_of_but_not_chosen(reader: Reader, plain: str) -> None:
@@ -246,4 +251,4 @@ def test_a_link_to_a_strategy_that_is_not_there_says_so_and_leads_on(reader: Rea
     page.goto(f"{plain}/?ui=ko&strategy=rerank(7)")
     page.fill("#q", QUESTION)
     page.press("#q", "Enter")
-    expect(page.locator(".problem h2")).to_have_text("그런 방식이 없습니다")
+    expect(page.locator(".problem h2")).to_have_text("해당 방식을 찾을 수 없습니다")

@@ -28,7 +28,7 @@ def test_from_records_to_a_cited_answer(own_home: Path, capsys: pytest.CaptureFi
     assert "DEMO-MAT-012" in capsys.readouterr().out
     assert run(["ask", "demo", "재택근무를 많이 할수록 갈등이 커지는가?"]) == 0
     out = capsys.readouterr().out
-    assert out.startswith("[발췌 답변: 언어 모델 없이")
+    assert out.startswith("[발췌 답변: 언어 모델을 쓰지 않고")
     assert "##재택근무 강도와 일·가정 갈등 : 직무 자율성의 조절 효과 [1]##" in out
     assert "[1] DEMO-SOC-012  재택근무 강도와 일·가정 갈등 : 직무 자율성의 조절 효과" in out
     assert (own_home / "indexes" / "demo" / "CURRENT").is_file()
@@ -173,7 +173,7 @@ def test_a_question_with_nothing_to_find_says_why(
     assert run(["ask", "demo", "김치찌개는?"]) == 0
     assert (
         capsys.readouterr().out
-        == "질문의 낱말이 이 색인에 하나도 없습니다. 다른 낱말로 물어 보세요.\n문헌에 없는 말: 김치찌개\n"
+        == "질문의 단어가 이 색인에 하나도 없습니다. 다른 단어로 질문해 주세요.\n문헌에서 찾지 못한 단어: 김치찌개\n"
     )
 
 

@@ -1,4 +1,4 @@
-"""The commands in docs/evaluation.md print what the page shows."""
+"""The commands in docs/en/how-to/evaluation.md print what the page shows."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import pytest
 from shrag.cli.main import run
 
 ROOT = Path(__file__).resolve().parents[2]
-PAGE = (ROOT / "docs" / "evaluation.md").read_text(encoding="utf-8")
+PAGE = (ROOT / "docs/en/how-to/evaluation.md").read_text(encoding="utf-8")
 BLOCKS = re.findall(r"^```\n(\$ shrag .*?)^```$", PAGE, re.MULTILINE | re.DOTALL)
 SHOWN = re.findall(r"^\$ shrag (.*?)\n(.*?)(?=^\$ |\Z)", "".join(BLOCKS), re.MULTILINE | re.DOTALL)
 

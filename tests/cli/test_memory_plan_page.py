@@ -1,4 +1,4 @@
-"""The commands in docs/memory-plan.md print what the page shows."""
+"""The commands in docs/en/reference/memory-plan.md print what the page shows."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import pytest
 
 from shrag.cli.main import run
 
-PAGE = (Path(__file__).resolve().parents[2] / "docs" / "memory-plan.md").read_text(encoding="utf-8")
+PAGE = (Path(__file__).resolve().parents[2] / "docs/en/reference/memory-plan.md").read_text(encoding="utf-8")
 SHOWN = re.findall(r"^```\n\$ shrag (plan .*?)\n(.*?)^```$", PAGE, re.MULTILINE | re.DOTALL)
 
 

@@ -1,4 +1,4 @@
-"""The retrievers for LangChain and LlamaIndex in docs/python.md, with the real libraries."""
+"""The retrievers for LangChain and LlamaIndex in docs/en/how-to/python.md, with the real libraries."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from shrag.serving.engine import Engine
 
 pytestmark = pytest.mark.clients
 
-PAGE = Path(__file__).resolve().parents[2] / "docs" / "python.md"
+PAGE = Path(__file__).resolve().parents[2] / "docs/en/how-to/python.md"
 QUESTION = "How much does milk yield fall in dairy cows under heat stress?"
 FOUND = ["DEMO-AGR-008", "DEMO-AGR-011"]
 

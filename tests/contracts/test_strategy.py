@@ -285,7 +285,7 @@ def test_missing_vectors_are_reported_before_any_event(demo: Engine, strategy: S
 
 
 def test_the_page_of_strategies_names_all_strategies_purposes_and_stages(demo: Engine) -> None:
-    page = (ROOT / "docs" / "strategies.md").read_text(encoding="utf-8")
+    page = (ROOT / "docs/en/explanation/strategies.md").read_text(encoding="utf-8")
     between = {f"pipeline-{number}" for number in range(2, 8)}  # the page says `pipeline-1` … `pipeline-8`
     assert [name for name in STRATEGIES if name not in between and f"`{name}`" not in page] == []
     assert [purpose for purpose in get_args(Purpose) if f"| `{purpose}` |" not in page] == []

@@ -124,7 +124,13 @@ def _places(app: Starlette) -> list[tuple[str, str, Any]]:
         for name in ("q", "k", "ui", "lang", "journal", "from")
     ]
     found += [("get", "/references?docid=@", None), ("get", "/references?docid=a&format=@", None)]
-    found += [("get", "/static/@", None), ("get", "/@", None), ("get", "/docs?url=@", None), ("get", "/v1/@", None)]
+    found += [
+        ("get", "/static/@", None),
+        ("get", "/@", None),
+        ("get", "/docs/api?url=@", None),
+        ("get", "/docs/@", None),
+        ("get", "/v1/@", None),
+    ]
     return found
 
 
@@ -299,7 +305,7 @@ def test_no_page_and_no_file_of_the_server_has_an_outside_address(guarded: tuple
         f"/?q={quote(QUESTION)}&ui=ko",
         "/?q=graphene&ui=en",
         "/?q=",
-        "/docs",
+        "/docs/api",
         "/sign-in",
         "/nothing",
         f"/stream?q={quote(QUESTION)}",

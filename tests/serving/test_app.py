@@ -61,7 +61,7 @@ def test_ask_returns_a_labelled_answer_whose_citations_are_documents(client: Tes
     body = client.post("/v1/ask", json={"question": QUESTION}).json()
     answer = body["answer"]
     assert answer["kind"] == "extractive"
-    assert "언어 모델 없이" in answer["label"]
+    assert "언어 모델을 쓰지 않고" in answer["label"]
     assert answer["text"].startswith("##재택근무 강도와 일·가정 갈등")
     for citation in answer["citations"]:
         document = client.get("/v1/documents", params={"docid": citation["docid"]})
@@ -285,7 +285,7 @@ def test_the_page_lives_through_any_question(client: TestClient, question: str) 
 
 
 def test_a_question_in_no_language_is_answered_in_the_readers(client: TestClient) -> None:
-    assert "질문에 검색할 낱말이 없습니다" in client.get("/", params={"q": "?!", "ui": "ko"}).text
+    assert "질문에 검색할 단어가 없습니다" in client.get("/", params={"q": "?!", "ui": "ko"}).text
     assert "no word to search for" in client.get("/", params={"q": "?!", "ui": "en"}).text
 
 

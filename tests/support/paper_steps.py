@@ -40,7 +40,7 @@ from tests.support.scripted_models import QUICK, ScriptFile
 
 FOLDER = Path(__file__).parent / "paper_steps"
 
-_RECORD = re.compile(r"⟦(?:기록|record) \d+⟧")
+_RECORD = re.compile(r"⟦(?:문헌|record) \d+⟧")
 
 
 class Step(msgspec.Struct, frozen=True, forbid_unknown_fields=True):

@@ -106,7 +106,7 @@ SCRIPTS = Path(__file__).parent / "scripts"
 _LANGUAGES: tuple[Language, ...] = ("ko", "en")
 
 _NAMED_RECORDS = {"<onion>": "Forecasting Wholesale Onion Prices", "<groundwater>": "Forecasting of Groundwater Level"}
-_NUMBERED_RECORD = re.compile(r"⟦(?:기록|record) (\d+)⟧\n(.*?)\n⟦", re.DOTALL)
+_NUMBERED_RECORD = re.compile(r"⟦(?:문헌|record) (\d+)⟧\n(.*?)\n⟦", re.DOTALL)
 
 
 def _number_records(text: str, prompt: str) -> str:

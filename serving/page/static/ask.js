@@ -139,7 +139,7 @@ function fail(code, detail = "", retryAfter = null) {
   const texts = JSON.parse(line.dataset.problems);
   const known = Object.hasOwn(texts, code ?? "") ? texts[code] : null;
   if (known) failed.querySelector("h2").textContent = known.title;
-  line.textContent = known?.detail ?? detail;
+  line.textContent = (known?.detail ?? "{detail}").replace("{detail}", () => detail);
   const retry = failed.querySelector("[data-action=retry]");
   retry.href = location.pathname + location.search;
   if (retryAfter !== null) retry.dataset.retryAfter = retryAfter;

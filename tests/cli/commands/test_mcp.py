@@ -64,7 +64,7 @@ def test_a_client_starts_it_and_asks_in_korean(demo_home: Path) -> None:
             "page": "",
         }
     ]
-    assert answered.content[0].text.startswith("(발췌 답변: 언어 모델 없이")
+    assert answered.content[0].text.startswith("(발췌 답변: 언어 모델을 쓰지 않고")
     assert "재택근무" in document.structured_content["text"]
 
 

@@ -1,4 +1,4 @@
-"""docs/formats.md says what the code reads."""
+"""docs/en/reference/formats.md says what the code reads."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from shrag.corpora.formats.detection import read_source
 from shrag.corpora.formats.registry import FORMATS, table_format
 from shrag.corpora.records import Record
 
-PAGE = (Path(__file__).resolve().parents[3] / "docs" / "formats.md").read_text(encoding="utf-8")
+PAGE = (Path(__file__).resolve().parents[3] / "docs/en/reference/formats.md").read_text(encoding="utf-8")
 SECTIONS = dict(re.findall(r"^## ([\w-]+)\n(.*?)(?=^## |\Z)", PAGE, re.MULTILINE | re.DOTALL))
 MAPPED = table_format(
     parse_columns("id=doi title=meta.title text=abstract text=sections.text author=authors.name keyword=topics".split())

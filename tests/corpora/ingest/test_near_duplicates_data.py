@@ -1,4 +1,4 @@
-"""Near-duplicates in the development corpora: numbers checked by eye, pair by pair (docs/corpora.md)."""
+"""Near-duplicates in the development corpora: numbers checked by eye, pair by pair (docs/en/reference/corpora.md)."""
 
 from __future__ import annotations
 

@@ -33,7 +33,7 @@ def test_every_file_it_names_exists() -> None:
 
 
 def test_the_page_in_docs_is_the_one_that_the_command_prints() -> None:
-    assert (ROOT / "docs" / "reproduction.md").read_text(encoding="utf-8") == papers_page()
+    assert (ROOT / "docs/en/explanation/reproduction.md").read_text(encoding="utf-8") == papers_page()
 
 
 def test_the_values_of_a_paper_are_of_conditions_that_every_experiment_has() -> None:

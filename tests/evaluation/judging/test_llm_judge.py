@@ -46,8 +46,8 @@ def test_marks_carry_the_name_of_the_judge_and_are_asked_for_by_schema() -> None
     (system, user) = judge.asked[0]
     assert "심사자" in system.content
     assert user.content.startswith("질문: 무엇인가?")
-    assert "⟦참고 답⟧\n금속\n쇠붙이\n⟦참고 답 끝⟧" in user.content
-    assert "⟦답⟧\n금속이다.\n⟦답 끝⟧" in user.content
+    assert "⟦참고 답변⟧\n금속\n쇠붙이\n⟦참고 답변 끝⟧" in user.content
+    assert "⟦답변⟧\n금속이다.\n⟦답변 끝⟧" in user.content
     assert judge.schemas[0] is not None
     assert judge.schemas[0]["required"] == ["relevance", "answerability", "valid"]
 

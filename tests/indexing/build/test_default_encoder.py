@@ -22,7 +22,7 @@ def test_without_weights_the_index_has_no_vectors_and_one_line_says_why(tmp_path
     choice, sentence = _choose(tmp_path / "weights")
     assert choice == "none"
     assert sentence == (
-        f"No vectors for index sci: {tmp_path / 'weights'} has no encoder's weights (docs/encoders.md)."
+        f"No vectors for index sci: {tmp_path / 'weights'} has no encoder's weights (docs/en/reference/encoders.md)."
     )
 
 

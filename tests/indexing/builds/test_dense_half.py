@@ -162,7 +162,9 @@ def test_the_command_says_in_one_line_which_half_is_missing(
     add_corpus(own_home / "corpora", "demo", "scienceon", [source], replace=True)
     assert run(["index", "demo"]) == 0
     lines = [line for line in capsys.readouterr().err.splitlines() if "vectors" in line.lower()]
-    assert lines == [f"No vectors for index demo: {own_home / 'weights'} has no encoder's weights (docs/encoders.md)."]
+    assert lines == [
+        f"No vectors for index demo: {own_home / 'weights'} has no encoder's weights (docs/en/reference/encoders.md)."
+    ]
     shutil.copytree(encoder_folder, own_home / "weights" / "tiny-encoder")
     assert run(["index", "demo"]) == 0
     lines = [line for line in capsys.readouterr().err.splitlines() if LINE in line]

@@ -108,13 +108,13 @@ def test_an_answer_says_who_wrote_it_what_is_unsupported_and_what_it_cites(demo:
         ("틀리다.", False, "number"),
     ]
     assert ask_text(reply).splitlines() == [
-        "(생성 답변: 언어 모델 m이(가) 찾은 문헌에 근거해 썼습니다.)",
+        "(생성 답변: 언어 모델(m)이 검색한 문헌을 근거로 작성했습니다.)",
         "no model",
         "",
         "##본론##",
         "맞다. [1] 틀리다. [1]",
         "",
-        "! 틀리다. (근거로 든 문헌에 없는 수가 있습니다)",
+        "! 틀리다. (근거 문헌에 없는 수치가 있습니다)",
         "[1] A#1 제목",
     ]
 

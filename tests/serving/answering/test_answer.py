@@ -62,7 +62,9 @@ def test_a_confidence_below_the_threshold_refuses_with_the_nearest_titles(demo: 
     records = demo.search(QUESTION).ranking.records[:3]
     assert [(each.docid, each.title) for each in refused.nearest] == [(r.record.docid, r.record.title) for r in records]
     text = answer_text(refused)
-    assert text.startswith("이 질문에 답하는 문헌이 없습니다.\n문헌에 없는 말: 갈등, 가정\n가장 가까운 문헌:\n- ")
+    assert text.startswith(
+        "이 질문에 답하는 문헌이 없습니다.\n문헌에서 찾지 못한 단어: 갈등, 가정\n가장 가까운 문헌:\n- "
+    )
     assert text.count("\n- ") == 3
 
 
@@ -73,7 +75,7 @@ def test_a_confidence_above_the_threshold_answers_and_names_what_is_not_covered_
     assert _answer(demo, replace(HIGH, uncovered=("위성",))).uncovered == ()
     partly = _answer(demo, replace(HIGH, level="medium", uncovered=("위성",)))
     assert partly.uncovered == ("위성",)
-    assert answer_text(partly) == answer_text(answered) + "\n\n문헌에 없는 말: 위성"
+    assert answer_text(partly) == answer_text(answered) + "\n\n문헌에서 찾지 못한 단어: 위성"
 
 
 def test_an_answer_is_uncertain_where_the_confidence_is_low(demo: Engine) -> None:
@@ -114,7 +116,9 @@ def test_a_model_reads_the_estimate_and_decides_itself(demo: Engine) -> None:
     answered = _answer(demo, LOW, model=model)
     assert (answered.kind, answered.reason, answered.uncovered) == ("generated", "", ("갈등", "가정"))
     prompt = model.asked[-1][-1].content
-    assert "\n\n검색의 추정: 기록이 질문에 답한다는 확신 낮음. 기록에 없는 말: 갈등, 가정.\n\n질문: " in prompt
+    assert (
+        "\n\n검색 시스템의 추정: 문헌이 질문에 답한다는 확신도 낮음. 문헌에 없는 단어: 갈등, 가정.\n\n질문: " in prompt
+    )
     without = _model("##본론##\n" + best.text.split(". ")[0] + " [1].")
     _answer(demo, None, model=without)
     assert "검색의 추정" not in without.asked[-1][-1].content

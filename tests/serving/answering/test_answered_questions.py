@@ -67,9 +67,9 @@ def test_an_answer_has_the_number_of_its_record_and_no_other(demo: Engine) -> No
         AnsweredQuestion("⟦끝 1⟧ 어디인가?", "여기다.", "elsewhere"),
     ]
     assert answered_text(answered, ranked, "ko") == (
-        "하위 질문 1: 무엇인가?\n답: 이것이다. [3]\n\n"
-        "하위 질문 2: 언제인가?\n답: 찾지 못했다.\n\n"
-        "하위 질문 3: [끝 1] 어디인가?\n답: 여기다."
+        "하위 질문 1: 무엇인가?\n답변: 이것이다. [3]\n\n"
+        "하위 질문 2: 언제인가?\n답변: 찾지 못했다.\n\n"
+        "하위 질문 3: [끝 1] 어디인가?\n답변: 여기다."
     )
     assert answered_text(answered[1:2], ranked, "ko") == ""
     assert answered_text([], ranked, "en") == ""

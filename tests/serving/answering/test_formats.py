@@ -84,7 +84,7 @@ def test_an_uncertain_answer_begins_with_saying_so() -> None:
     korean = answer_text(replace(QUOTED, uncertain=True, quoted_language=None, language="ko"))
     assert korean.split("\n\n")[:2] == [
         "이 질문에 답하는 문헌이 있는지 확실하지 않아 가장 가까운 문헌을 인용합니다.",
-        "문헌에 없는 말: milk, tea",
+        "문헌에서 찾지 못한 단어: milk, tea",
     ]
 
 
@@ -111,11 +111,11 @@ def test_a_refusal_names_what_is_not_covered_and_the_nearest_titles() -> None:
     assert answer_text(replace(refused, nearest=(), uncovered=())) == "No record answers this question."
     assert answer_text(replace(refused, language="ko")).splitlines()[:3] == [
         "이 질문에 답하는 문헌이 없습니다.",
-        "문헌에 없는 말: milk",
+        "문헌에서 찾지 못한 단어: milk",
         "가장 가까운 문헌:",
     ]
 
 
 def test_a_confidence_is_said_in_words_and_as_a_number() -> None:
     assert confidence_line(Confidence(0.914, "high"), "en") == "Confidence: high (0.91)"
-    assert confidence_line(Confidence(0.1, "low"), "ko") == "확신: 낮음 (0.10)"
+    assert confidence_line(Confidence(0.1, "low"), "ko") == "답변 확신도: 낮음 (0.10)"

@@ -62,7 +62,7 @@ def test_choices_are_part_of_the_question(demo: Engine) -> None:
 
 def test_a_choice_that_no_record_supports_says_so() -> None:
     closed_book = Answer("closed_book", "ko", (), (), choice="A")
-    assert choice_line(closed_book, ["예", "아니오"]) == "답: A. 예 (뒷받침하는 문헌이 없습니다)"
+    assert choice_line(closed_book, ["예", "아니오"]) == "선택한 답변: A. 예 (근거 문헌이 없습니다)"
     refused = Answer("generated", "en", (), (), "nothing_fits", choice="B")
     assert choice_line(refused, ["yes", "no"]) == "Answer: B. no (no record supports this)"
     assert choice_line(Answer("extractive", "en", (), ()), ["yes", "no"]) == "No choice could be selected."

@@ -119,7 +119,7 @@ def test_errors_are_described_in_the_form_they_are_sent_in(app: Any) -> None:  #
 
 def test_the_docs_page_has_every_operation_and_shape_and_no_address_but_our_own(app: Any) -> None:  # noqa: ANN401
     client = TestClient(app, base_url="http://127.0.0.1")
-    html = client.get("/docs").text
+    html = client.get("/docs/api").text
     file = openapi_document(app.routes)
     for path, operations in file["paths"].items():
         for method in operations:

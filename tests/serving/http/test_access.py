@@ -75,7 +75,8 @@ def test_every_route_is_public_or_answers_401_in_its_own_form_of_error(app: Star
     [
         "/nothing", "/health/live/", "/health/live/../ready", "//health/live", "/HEALTH/LIVE",
         "/health/live%2f..%2fready",
-        "/static/page.css/../page.js", "/static/../health", "/sign-in/", "/sign-in/x", "/health/live;x", "/docs",
+        "/static/page.css/../page.js", "/static/../health", "/sign-in/", "/sign-in/x", "/health/live;x",
+        "/docs", "/docs/api", "/docs/en/", "/docs/en/_static/shrag.css",
         "/redoc",
     ],
 )  # fmt: skip

@@ -126,8 +126,19 @@ def test_what_was_looked_up_and_not_found_is_told_from_what_was_not_looked_up() 
             "en",
             "This answer does not hold. 7.5 of 10 (coherence 8, answerability 70%). Judged without a model",
         ),
-        (True, "", "ko", "이 답은 성립합니다. 10점 만점에 7.5점(일관성 8, 답 가능성 70%). 판정: 모델 없이"),
-        (False, "m<1>", "ko", "이 답은 성립하지 않습니다. 10점 만점에 7.5점(일관성 8, 답 가능성 70%). 판정: 언어 모델"),
+        (
+            True,
+            "",
+            "ko",
+            "이 답변은 질문에 충분히 답합니다. 10점 만점에 7.5점(질문 관련성 8, 답변 확신도 70%). 모델 없이",
+        ),
+        (
+            False,
+            "m<1>",
+            "ko",
+            "이 답변은 질문에 충분히 답하지 못합니다. "
+            "10점 만점에 7.5점(질문 관련성 8, 답변 확신도 70%). 판정: 언어 모델",
+        ),
     ],
 )
 def test_a_judgement_says_its_mark_and_who_gave_it(valid: bool, judge: str, language: str, says: str) -> None:
@@ -151,9 +162,9 @@ def test_a_judgement_that_the_final_answer_left_behind_is_told_from_one_of_it() 
 @pytest.mark.parametrize(
     ("cut", "english", "korean"),
     [
-        (Truncated("depth", 4), "the 4 levels it may have.", "깊이 4단계"),
+        (Truncated("depth", 4), "the 4 levels it may have.", "깊이(4단계)"),
         (Truncated("nodes", 24), "the 24 there may be.", "24개"),
-        (Truncated("calls", 48), "the 48 times it may be.", "48번"),
+        (Truncated("calls", 48), "the 48 times it may be.", "48회"),
         (Truncated("seconds", 90.0), "The 90 seconds allowed", "90초"),
     ],
     ids=lambda each: each.exhausted if isinstance(each, Truncated) else "",

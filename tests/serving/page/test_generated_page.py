@@ -28,7 +28,7 @@ def test_the_interface_says_which_model_wrote_and_what_it_took(demo: Engine) -> 
     body = client.post("/v1/ask", json={"question": QUESTION, "keyword_order": "model"}).json()
     answer, search = body["answer"], body["search"]
     assert (answer["kind"], answer["model"], answer["citation_precision"]) == ("generated", "scripted", 0.5)
-    assert answer["label"] == "생성 답변: 언어 모델 scripted이(가) 찾은 문헌에 근거해 썼습니다."
+    assert answer["label"] == "생성 답변: 언어 모델(scripted)이 검색한 문헌을 근거로 작성했습니다."
     assert [sentence["issue"] for sentence in answer["sections"][1]["sentences"]] == ["", "number"]
     assert (search["keyword_model"], search["keyword_order"], search["fallbacks"]) == ("scripted", "model", [])
     assert [call["stage"] for call in search["model_calls"]] == ["keywords", "keywords", "answer"]
@@ -64,8 +64,8 @@ def test_the_page_marks_what_is_unsupported_and_renders_nothing_a_model_wrote(de
     assert "<img" not in page
     assert "a.b/c.png" not in page
     assert '<bdi class="unsupported">갈등은 987% 커졌다.</bdi>' in page
-    assert "근거로 든 문헌에 없는 수가 있습니다" in page
-    assert "문헌이 뒷받침하지 않는 문장 1개" in page
+    assert "근거 문헌에 없는 수치가 있습니다" in page
+    assert "근거 문헌에서 확인되지 않는 문장 1개" in page
 
 
 def test_the_page_says_what_was_done_without_the_model(demo: Engine) -> None:

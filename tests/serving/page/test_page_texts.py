@@ -1,8 +1,12 @@
 from __future__ import annotations
 
 import re
+from pathlib import Path
 from typing import get_args, get_type_hints
 
+from shrag.corpora.readers.document_types import DOCUMENT_TYPES
+from shrag.prompts.prompt import FOLDER as PROMPTS
+from shrag.serving.answering import formats
 from shrag.serving.answering.formats import FALLBACKS, HEADINGS, ISSUES, REASONS, answer_label
 from shrag.serving.errors import Requirement
 from shrag.serving.events import (
@@ -35,7 +39,7 @@ def test_both_languages_have_the_same_texts_with_the_same_blanks() -> None:
 
 def test_every_text_is_used_and_every_text_used_is_there() -> None:
     templates = "".join(path.read_text(encoding="utf-8") for path in (PAGE_FOLDER / "templates").iterdir())
-    used = set(re.findall(r"texts\.(\w+)", templates))
+    used = set(re.findall(r"texts\.(?!get\()(\w+)", templates))
     computed = {
         "question_empty",
         "question_too_long",
@@ -46,9 +50,9 @@ def test_every_text_is_used_and_every_text_used_is_there() -> None:
         "unknown_parameter",
     }
     computed |= {f"problem_{code}" for code in (*PROBLEM_CODES, "unreachable")}
-    # What is wrong with an index or a strategy's line is said in the words of the error, which name it and the way out.
-    in_words_of_the_error = {"index_damaged", "strategy_unavailable", "unknown_strategy"}
-    computed |= {f"problem_{code}_detail" for code in {*PROBLEM_CODES, "unreachable"} - in_words_of_the_error}
+    # What a strategy lacks has texts of its own.
+    computed |= {f"problem_{code}_detail" for code in {*PROBLEM_CODES, "unreachable"} - {"strategy_unavailable"}}
+    computed |= {f"type_{name}" for name in DOCUMENT_TYPES}
     computed |= {f"kind_{kind}" for kind in get_args(RecordKind)}
     computed |= {f"progress_{step}" for step in ("keywords", "candidates", "ranking", "complete")}
     computed |= {f"language_{language}" for language in ("ko", "en", "und")}
@@ -96,3 +100,68 @@ def test_every_part_and_reason_has_its_phrase_in_both_languages() -> None:
         labels = {answer_label(Answer(kind, language, (), (), model="M")) for kind in ("extractive", "generated")}
         assert len(labels) == 2
         assert sum("M" in label for label in labels) == 1
+
+
+# Words that the Korean texts do not use, and what they use instead.
+_REPLACED = {
+    r"기록": "문헌, 로그",
+    r"질의(?!응답)": "검색식",
+    r"사다리": "단계별 검색식",
+    r"찾은 말|맞은 말": "검색어, 일치한 검색어",
+    r"낱말": "단어",
+    r"문턱": "임계값",
+    r"재순위": "재정렬",
+    # The verb 답하다 stays.
+    r"(?<![가-힣])답(?=$|[^가-힣]|[은을이의과에도](?![가-힣])|으로)": "답변",
+    r"묻기|물어 보|물었습니다": "질문하기, 물어보",
+    r"거르기|걸러": "결과 좁히기, 필터",
+    r"조건 지우기": "필터 초기화",
+    r"저자 주제어": "저자 키워드",
+    r"순위 모으기": "순위 융합(RRF)",
+    r"다른 언어로": "교차 언어 확장",
+    r"지어낸 글|짐작한 답": "가상 문서(HyDE), 가상 답변",
+    r"\}번(?!째|의)": "회",
+    r"화면 밝기": "화면 테마",
+    r"잘못(?!된|되었)": "오류",
+    r"운영하는 사람": "관리자",
+    r"카드": "미리보기",
+    r"따온": "인용문",
+    r"이\(가\)|을\(를\)|은\(는\)": "언어 모델({model})이",
+    r"저절로": "자동으로",
+}
+
+
+def test_korean_texts_keep_to_one_vocabulary() -> None:
+    texts = [*interface_texts()["ko"].items()]
+    texts += [(name, f"{said['ko']['name']} {said['ko']['description']}") for name, said in strategy_texts().items()]
+    texts += [("formats", line) for line in Path(formats.__file__).read_text(encoding="utf-8").splitlines()]
+    texts += [(path.name, path.read_text(encoding="utf-8")) for path in sorted(PROMPTS.glob("*.ko.txt"))]
+    wrong = [
+        f"{name}: {found.group()} → {used}"
+        for name, text in texts
+        for pattern, used in _REPLACED.items()
+        if (found := re.search(pattern, text))
+    ]
+    assert wrong == []
+
+
+def test_the_words_that_are_replaced_are_recognized() -> None:
+    for text in (
+        "찾은 기록",
+        "답을 찾습니다.",
+        "임시 답",
+        "{calls}번",
+        "이 답은 성립합니다.",
+        "질의 만들기",
+        "언어 모델 {model}이(가)",
+    ):
+        assert any(re.search(pattern, text) for pattern in _REPLACED), text
+    for text in (
+        "질문에 답하는 문헌",
+        "답변을 복사",
+        "{parts}부분 중 {part}번째",
+        "질의응답",
+        "{numbers}번의 답변",
+        "대답",
+    ):
+        assert not any(re.search(pattern, text) for pattern in _REPLACED), text

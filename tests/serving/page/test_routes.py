@@ -103,15 +103,15 @@ def test_filters_that_nothing_passes_stay_chosen_and_can_be_cleared(client: Test
 @pytest.mark.parametrize(
     ("query", "ko", "en"),
     [
-        ("year_from=x", "거르기 조건을 읽을 수 없습니다", "The filter&#39;s year_from is &#39;x&#39;: use a year"),
+        ("year_from=x", "필터 조건을 해석할 수 없습니다", "The filter&#39;s year_from is &#39;x&#39;: use a year"),
         (
             "language=fr",
-            "거르기 조건을 읽을 수 없습니다",
+            "필터 조건을 해석할 수 없습니다",
             "language is &#39;fr&#39;: use ko, en or und.",
         ),
         (
             "lang=ko",
-            "이 화면이 읽지 않는 항목이 있습니다",
+            "이 페이지가 지원하지 않는 항목이 있습니다",
             "query.lang: there is no such parameter, use q, after, ui, k",
         ),
     ],
@@ -204,3 +204,24 @@ def test_a_follow_up_question_is_asked_below_the_answer_and_says_how_it_was_read
     assert "DEMO-AGR-008" in answered
     assert answered.count('name="after"') == 2
     assert "milk yield fall dairy cows heat stress" in client.get("/stream", params=named).text
+
+
+def test_an_unknown_address_is_a_page_to_browsers_and_json_to_programs(client: TestClient) -> None:
+    browser = {"accept": "text/html,application/xhtml+xml,*/*;q=0.8", "accept-language": "ko-KR,ko;q=0.9,en;q=0.8"}
+    for path in ("/nothing", "/v1/nothing", "/static/nothing.css"):
+        page = client.get(path, headers=browser, params={"q": "x"})
+        assert (page.status_code, page.headers["content-type"]) == (404, "text/html; charset=utf-8")
+        assert "페이지를 찾을 수 없습니다" in page.text
+        assert '<a href="/?ui=ko">새로 질문하기</a>' in page.text
+        response = client.get(path)
+        assert response.headers["content-type"].startswith("application/")
+    assert "There is no such page" in client.get("/nothing", headers=browser | {"accept-language": "en"}).text
+    assert client.get("/v1/ask", headers=browser).json()["code"] == "method_not_allowed"
+
+
+def test_types_are_named_in_the_reader_s_language(client: TestClient) -> None:
+    asked = {"q": QUESTION, "type": ["article-journal", "erratum"]}
+    korean = client.get("/", params=asked | {"ui": "ko"}).text
+    assert '<input type="checkbox" name="type" value="article-journal" checked> <bdi>학술지 논문</bdi>' in korean
+    assert '<input type="checkbox" name="type" value="erratum" checked> <bdi>erratum</bdi>' in korean
+    assert "<bdi>journal article</bdi>" in client.get("/", params=asked | {"ui": "en"}).text

@@ -65,7 +65,7 @@ def test_a_strategy_of_the_address_that_has_no_name_is_offered_too(demo: Engine)
 
 def test_a_composition_is_shown_by_its_line() -> None:
     assert strategy_view("pipeline-2", "en")["pipeline"] == "retrieve(15) > rerank(5)"
-    assert strategy_view("pipeline-2", "en")["name"] == "Pipeline 2"
+    assert strategy_view("pipeline-2", "en")["name"] == "Pipeline 2: search, re-ranking"
     assert strategy_view("pipeline-2(9, 3)", "en")["pipeline"] == "retrieve(9) > rerank(3)"
     assert strategy_view(f" {LINE}", "ko") == {"name": "", "description": "", "pipeline": LINE, "code": f" {LINE}"}
     assert strategy_view("tree", "ko")["pipeline"] == ""
@@ -82,7 +82,7 @@ def test_the_form_keeps_the_strategy_and_says_why_another_cannot_be_asked(demo: 
     assert '<option value="" data-description="Chooses keywords' in html
     korean = render_full_page("page.html", demo, PageRequest(None, "ko", strategy="<b>"))
     assert '<option value="&lt;b&gt;" selected' in korean
-    assert "쉬운 말로 찾기 (언어 모델이 없어 쓸 수 없음)" in korean
+    assert "간단한 질문으로 바꾸어 검색 (언어 모델이 없어 사용할 수 없음)" in korean
 
 
 def test_the_page_answers_by_the_strategy_asked_for_and_shows_its_line(demo: Engine) -> None:
@@ -115,5 +115,5 @@ def test_a_strategy_that_cannot_be_asked_is_a_page_that_says_why_and_offers_the_
         stream = client.get("/stream", params={"q": "onion", "ui": "en", "strategy": strategy})
         assert stream.status_code == status
     korean = client.get("/", params={"q": "양파", "ui": "ko", "strategy": "rewrite"}).text
-    assert "이 방식으로는 물을 수 없습니다" in korean
-    assert "언어 모델이 있어야 하는데" in korean
+    assert "이 방식으로는 질문할 수 없습니다" in korean
+    assert "언어 모델이 필요하지만" in korean

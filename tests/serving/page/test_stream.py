@@ -74,7 +74,7 @@ def test_the_page_grows_from_keywords_to_records_to_sentences_to_the_whole_answe
     assert '<span class="mark">[1]</span>' in first
     assert "<section" not in second
     assert 'class="unsupported"' in second
-    assert events[-1] == Complete("답변이 끝났습니다.")
+    assert events[-1] == Complete("답변이 완료되었습니다.")
 
 
 @pytest.mark.parametrize("answer", [(), (WRITTEN,), (WRITTEN, ModelUnavailable("away"))])
@@ -109,11 +109,9 @@ def test_a_tree_grows_question_by_question_and_ends_as_the_whole_page_has_it(dem
         *("answer", "node", "tree", "records", "trace", "complete"),
     ]  # fmt: skip
     said = [event.message for event in events if isinstance(event, Progress)]
-    assert said[:4] == [
-        f"이어 물은 질문 {count}개, 마친 것 {done}개." for count, done in ((1, 0), (2, 0), (2, 1), (2, 2))
-    ]
+    assert said[:4] == [f"하위 질문 {count}개 중 {done}개 처리." for count, done in ((1, 0), (2, 0), (2, 1), (2, 2))]
     grown = _html(events, "node")
-    assert '<span class="slot" lang="ko">[1번의 답]</span>의 지하수위' in grown[1]
+    assert '<span class="slot" lang="ko">[1번의 답변]</span>의 지하수위' in grown[1]
     assert "long short-term memory (LSTM)의 지하수위" in grown[3]
     assert all('data-parent="0"' in html and html.count("<li ") == 1 for html in grown[:4])
     page = render_page(Engine(demo.open_index, ScriptFile("tree")), asked)
@@ -126,10 +124,10 @@ def test_a_tree_grows_question_by_question_and_ends_as_the_whole_page_has_it(dem
     [
         ("decompose", "parts", ["부분", "LSTM의 양파 도매가격 예측 오차는 얼마인가?"]),
         ("chain", "steps", ["단계", "long Short-Term memory (LSTM)로 지하수위를 예측한 효율은 얼마인가?"]),
-        ("rewrite", "rewrite", ["쉬운 말로", "LSTM 양파 도매가격 예측 오차"]),
+        ("rewrite", "rewrite", ["쉽게 바꾼 질문", "LSTM 양파 도매가격 예측 오차"]),
         ("raise", "raise", ["단계", "4주 앞 예측의 오차는 7.8%이다.", "weekly wholesale onion prices", "DEMO-AGR-002"]),
-        ("pipeline-8", "pipelines", ["더한 질의", "onion price forecasting LSTM", "ARIMA의 13.1%보다 작다."]),
-        ("pipeline-4", "pipelines", ["짐작한 답", "기상 변수를 빼면 오차가 커진다."]),
+        ("pipeline-8", "pipelines", ["추가 검색식", "onion price forecasting LSTM", "ARIMA의 13.1%보다 작다."]),
+        ("pipeline-4", "pipelines", ["가상 답변", "기상 변수를 빼면 오차가 커진다."]),
     ],
 )
 def test_the_questions_of_every_strategy_that_plans_are_drawn_alike(
@@ -140,7 +138,7 @@ def test_the_questions_of_every_strategy_that_plans_are_drawn_alike(
     engine = Engine(demo.open_index, ScriptFile(script))
     tree = _html(_events(engine, asked), "tree")[-1]
     assert [text for text in says if text not in tree] == []
-    assert "찾는 중" not in tree
+    assert "처리 중" not in tree
 
 
 @pytest.mark.slow

@@ -144,8 +144,8 @@ def test_previous_context_searches_by_each_thought_until_the_last(demo: Engine) 
         (3, "answered", third, ""),
     ]
     records = [text for prompt, text in model.told if prompt == "thought"]
-    assert "지금까지 생각한 것:\n–" in records[0]
-    assert f"지금까지 생각한 것:\n{first}\n{second}" in records[2]
+    assert "지금까지 추론한 문장:\n–" in records[0]
+    assert f"지금까지 추론한 문장:\n{first}\n{second}" in records[2]
     assert f"{first}\n{second}\n{third}" in model.streams[0]
 
 

@@ -156,7 +156,7 @@ def test_rewrite_reads_the_best_records_of_a_first_search(demo: Engine) -> None:
     _events(demo, ONION, "rewrite", model)
     assert model.asked == ["keywords", "keywords", "rewrite", "keywords", "keywords"]
     ((_, said),) = [each for each in model.told if each[0] == "rewrite"]
-    assert said.count("⟦기록") == 3
+    assert said.count("⟦문헌") == 3
     assert said.endswith(f"질문: {ONION}")
 
 

@@ -77,8 +77,8 @@ def test_a_tree_passes_the_answer_of_one_question_to_the_next_and_answers_the_ro
     (answer,) = [event for event in events if isinstance(event, Answer)]
     assert answer.kind == "generated"
     assert _cut(events) == []
-    assert f"하위 질문 1: {FIRST}\n답: 장단기 기억 신경망(LSTM)이다. [" in model.streams[0]
-    assert f"하위 질문 2: {FILLED}\n답: 효율은 0.91이다. [" in model.streams[0]
+    assert f"하위 질문 1: {FIRST}\n답변: 장단기 기억 신경망(LSTM)이다. [" in model.streams[0]
+    assert f"하위 질문 2: {FILLED}\n답변: 효율은 0.91이다. [" in model.streams[0]
 
 
 def test_every_call_of_a_tree_has_its_purpose(demo: Engine) -> None:

@@ -1,0 +1,60 @@
+"""``/docs``: the documentation as HTML that was built with the package, in both languages."""
+
+from __future__ import annotations
+
+from http import HTTPStatus
+from pathlib import Path
+
+from starlette.requests import Request
+from starlette.responses import HTMLResponse, RedirectResponse, Response
+from starlette.staticfiles import StaticFiles
+from starlette.types import Scope
+
+from shrag.serving.http.endpoint import Operation
+from shrag.serving.page.rendering import PAGE_FOLDER, interface_texts, render_template
+from shrag.serving.page.request import choose_language
+
+FOLDER = PAGE_FOLDER / "docs"
+"""Built by `make docs`, with the wheel, or with an editable installation; ignored by git."""
+
+_POLICY = (
+    "default-src 'none'; style-src 'self'; img-src 'self' data:; script-src 'self'; connect-src 'self'; "
+    "form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
+)
+"""Like that of the page, but with the theme's icons in its style sheet, and without Trusted Types: the search of the
+documentation reads its own pages as HTML."""
+
+_HEADERS = {"Vary": "Accept-Language", "Cache-Control": "no-store"}
+
+
+@Operation()
+async def documentation(request: Request) -> Response:
+    """Return a redirect to the documentation in the language of the request."""
+    language = choose_language(None, request.headers.get("accept-language", ""))
+    return RedirectResponse(f"/docs/{language}/", headers=_HEADERS)
+
+
+class Documentation(StaticFiles):
+    """ASGI application of the files in ``folder``, or of a page that says how to make them."""
+
+    def __init__(self, folder: Path = FOLDER) -> None:
+        super().__init__(directory=folder, html=True, check_dir=False)
+        self.config_checked = True  # the folder may be missing, and may be made while this runs
+        self._folder = folder
+
+    async def get_response(self, path: str, scope: Scope) -> Response:
+        """Return the file ``path``, with its ``ETag``."""
+        if not self._folder.is_dir():
+            return _missing(Request(scope))
+        if path == ".":
+            return RedirectResponse("/docs")
+        response = await super().get_response(path, scope)
+        response.headers["Content-Security-Policy"] = _POLICY
+        response.headers["Cache-Control"] = "no-cache"  # asked for again each time, and answered by a 304
+        return response
+
+
+def _missing(request: Request) -> Response:
+    language = choose_language(None, request.headers.get("accept-language", ""))
+    html = render_template("docs_missing.html", ui=language, texts=interface_texts()[language])
+    return HTMLResponse(html, HTTPStatus.NOT_FOUND, headers=_HEADERS)
