@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
+from shrag.cli.options.names import corpus_argument
 from shrag.cli.output import ask_before_deleting, echo, json_option, print_json, progress, yes_option
 from shrag.cli.settings import Home
 from shrag.corpora.errors import CorpusError
@@ -99,7 +100,7 @@ def _reading_options(command: _Command) -> _Command:
 
 
 @command.command()
-@click.argument("name")
+@corpus_argument()
 @click.argument("paths", nargs=-1, required=True, type=click.Path(path_type=Path))
 @_reading_options
 @click.pass_obj
@@ -115,7 +116,7 @@ def add(home: Home, /, name: str, paths: tuple[Path, ...], **options: Any) -> No
 
 
 @command.command()
-@click.argument("name")
+@corpus_argument()
 @click.argument("paths", nargs=-1, required=True, type=click.Path(path_type=Path))
 @_reading_options
 @yes_option
@@ -136,7 +137,7 @@ def replace(home: Home, /, name: str, paths: tuple[Path, ...], yes: bool, **opti
 
 
 @command.command()
-@click.argument("name")
+@corpus_argument()
 @yes_option
 @click.pass_obj
 def remove(home: Home, name: str, yes: bool) -> None:
@@ -154,7 +155,7 @@ def remove(home: Home, name: str, yes: bool) -> None:
 
 
 @command.command()
-@click.argument("name")
+@corpus_argument()
 @click.argument("file", type=click.Path(path_type=Path))
 @click.pass_obj
 def export(home: Home, name: str, file: Path) -> None:
@@ -191,7 +192,7 @@ def import_(home: Home, file: Path, name: str, replace: bool) -> None:
 
 
 @command.command()
-@click.argument("name")
+@corpus_argument()
 @click.pass_obj
 def undo(home: Home, name: str) -> None:
     """Return the corpus NAME to the version before the last addition or replacement; once more takes that back.
@@ -305,7 +306,7 @@ def _deleted(deletion: Deletion) -> str:
 
 
 @command.command()
-@click.argument("name")
+@corpus_argument()
 @click.option("--json", "as_json", is_flag=True, help="Print the corpus's manifest as one JSON object.")
 @click.pass_obj
 def show(home: Home, name: str, as_json: bool) -> None:
@@ -330,7 +331,7 @@ def show(home: Home, name: str, as_json: bool) -> None:
 
 
 @command.command()
-@click.argument("name")
+@corpus_argument()
 @json_option
 @click.pass_obj
 def rejects(home: Home, name: str, as_json: bool) -> None:
