@@ -14,13 +14,13 @@ HOST := 127.0.0.1
 PORT := 8080
 DATA := $(or $(SHRAG_DATA),$(wildcard ../shared/data))
 LUCENE := indexing/lexical/java/lucene
-ROOMS := corpora models prompts indexing serving evaluation cli
+ROOMS := messages corpora models prompts indexing serving evaluation cli
 
 export SHRAG_HOME ?= var
 # Bytecode is written whatever the shell says: else each process that a test starts would compile everything again.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: help docs wheel test-wheel setup setup-models setup-gpu setup-vllm index serve test quick test-vllm test-pyserini test-clients soak mutants check fix openapi evaluate bench bench-gpu java load clean
+.PHONY: help docs wheel test-wheel setup setup-models setup-gpu setup-vllm index serve test quick test-vllm test-pyserini test-clients soak mutants check fix messages openapi evaluate bench bench-gpu java load clean
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-13s %s\n", $$1, $$2}'
@@ -77,6 +77,9 @@ wheel: ## build dist/shrag-*.whl, which is all that another machine needs beside
 
 docs: $(VENV)/.dev ## build the documentation that the server has at /docs, in both languages
 	$(BIN)/python deploy/build_docs.py
+
+messages: $(VENV)/.dev ## bring the Korean catalogue of messages in step with the source, and compile it
+	$(BIN)/python deploy/catalogue.py
 
 openapi: $(VENV)/.dev ## write docs/openapi.json anew, after a change of the HTTP interface
 	$(BIN)/shrag openapi > docs/openapi.json

@@ -14,8 +14,9 @@ from typing import Any
 
 import click
 
+from shrag.cli.help import click_messages, translated
 from shrag.cli.options.general import general_options, print_folders
-from shrag.cli.output import Verbosity, echo_error, verbosity
+from shrag.cli.output import Verbosity, echo_error, language, verbosity
 from shrag.cli.settings import check_options, read_config
 from shrag.corpora.data_folder import find_config
 from shrag.corpora.errors import ConfigurationRejected, CorpusError
@@ -33,6 +34,8 @@ from shrag.indexing.errors import (
     TooManyRejectedRecords,
     UnknownEncoder,
 )
+from shrag.messages.language import locale_language
+from shrag.messages.text import Text, in_language
 from shrag.models.errors import (
     BudgetTooSmall,
     ModelError,
@@ -88,7 +91,7 @@ class LazyGroup(click.Group):
         """Import a command and check its options in ``shrag.toml``; None for an unknown name."""
         if cmd_name not in COMMANDS:
             return None
-        command: click.Command = importlib.import_module(COMMANDS[cmd_name]).command
+        command: click.Command = translated(importlib.import_module(COMMANDS[cmd_name]).command, language.get())
         check_options((ctx.default_map or {}).get(cmd_name, {}), command, cmd_name)
         return command
 
@@ -97,7 +100,9 @@ class LazyGroup(click.Group):
     ) -> tuple[str | None, click.Command | None, list[str]]:
         """Resolve a command; ``click.UsageError`` for an unknown one suggests the most similar name."""
         if args and args[0] not in COMMANDS and not args[0].startswith("-"):
-            raise click.UsageError(f"There is no command {args[0]!r}.{did_you_mean(args[0], COMMANDS)}", ctx)
+            raise click.UsageError(
+                Text("There is no command {args!r}.{hint}", args=args[0], hint=did_you_mean(args[0], COMMANDS)), ctx
+            )
         return super().resolve_command(ctx, args)
 
 
@@ -119,23 +124,28 @@ def run(arguments: Sequence[str]) -> int:
     An error is printed on stderr; with ``-v`` an unexpected one with its traceback.
     """
     before = verbosity.set(Verbosity.NORMAL)
+    chosen = locale_language(os.environ)
+    language_before = language.set(chosen)
     try:
-        return _run(arguments)
+        with click_messages(chosen):
+            return _run(arguments)
     finally:
+        language.reset(language_before)
         verbosity.reset(before)
 
 
 def _run(arguments: Sequence[str]) -> int:
     try:
         config = read_config(find_config(), COMMANDS)
-        result: Any = shrag.main(list(arguments), prog_name="shrag", standalone_mode=False, default_map=config)
+        program = translated(shrag, language.get())
+        result: Any = program.main(list(arguments), prog_name="shrag", standalone_mode=False, default_map=config)
     except click.ClickException as error:
         shown = StringIO()
-        error.show(shown)
+        _localised(error).show(shown)
         echo_error(shown.getvalue(), nl=False)
         return error.exit_code
     except (click.Abort, KeyboardInterrupt):
-        echo_error("Interrupted.")
+        echo_error(Text("Interrupted."))
         return 130
     except SystemExit:
         return 0  # click exits like this when stdout is a closed pipe, as in `shrag … | head`
@@ -144,41 +154,65 @@ def _run(arguments: Sequence[str]) -> int:
     return result if isinstance(result, int) else 0
 
 
+def _localised(error: click.ClickException) -> click.ClickException:
+    if isinstance(error, click.UsageError) and isinstance(error.message, Text):
+        return click.UsageError(in_language(error.message, language.get()), error.ctx)
+    return error
+
+
 def _report(error: Exception) -> int:
     for status, classes in EXIT_STATUS:
         if isinstance(error, classes):
-            echo_error(f"shrag: {error}")
+            echo_error(Text("shrag: {error}", error=error))
             return status
     if isinstance(error, OSError) and error.errno in MACHINE_ERRORS:
-        what = error.filename or "A file"
-        echo_error(f"shrag: {what} cannot be used ({error.strerror}): {MACHINE_ERRORS[error.errno]}.")
+        what = error.filename or Text("A file")
+        echo_error(
+            Text(
+                "shrag: {what} cannot be used ({strerror}): {machine_errors}.",
+                what=what,
+                strerror=error.strerror,
+                machine_errors=MACHINE_ERRORS[error.errno],
+            )
+        )
         return 5
     if isinstance(error, OSError) and (error.filename is not None or isinstance(error, PermissionError)):
-        echo_error(f"shrag: {_path_problem(error)}")
+        echo_error(Text("shrag: {path_problem}", path_problem=_path_problem(error)))
         return 2
     description = f"{type(error).__name__}: {error}"
     if verbosity.get() is Verbosity.VERBOSE:
         echo_error("".join(traceback.format_exception(error)), nl=False)
-        echo_error(f"shrag: unexpected {description} (report the traceback).")
+        echo_error(Text("shrag: unexpected {description} (report the traceback).", description=description))
     else:
-        echo_error(f"shrag: unexpected {description} (run it again with `shrag -v` and report the traceback).")
+        echo_error(
+            Text(
+                "shrag: unexpected {description} (run it again with `shrag -v` and report the traceback).",
+                description=description,
+            )
+        )
     return 1
 
 
-def _path_problem(error: OSError) -> str:
+def _path_problem(error: OSError) -> Text:
     """Return what is wrong with the path of ``error``, and the way out."""
     if error.filename is None:  # a descriptor's, or a library's
-        return f"A file cannot be used ({error.strerror}): give this user the right to the files of the home."
+        return Text(
+            "A file cannot be used ({reason}): give this user the right to the files of the home.",
+            reason=error.strerror,
+        )
     path = Path(os.fsdecode(error.filename)) if isinstance(error.filename, str | bytes) else Path(str(error.filename))
     # The path itself, or the first of the folders above it that is none.
     wrong = next((each for each in (*reversed(path.parents), path) if _is_no_folder(each)), None)
     if isinstance(error, PermissionError) or error.errno == errno.EROFS:
-        way = "give this user the right to it, or choose another folder with --home"
+        way = Text("give this user the right to it, or choose another folder with --home")
     elif isinstance(error, NotADirectoryError | FileExistsError) and wrong is not None:
-        return f"{wrong} is no folder, and a folder is needed there: move it away, or choose another with --home."
+        return Text(
+            "{path} is no folder, and a folder is needed there: move it away, or choose another with --home.",
+            path=wrong,
+        )
     else:
-        way = "check the path, or choose another folder with --home"
-    return f"{path} cannot be used ({error.strerror}): {way}."
+        way = Text("check the path, or choose another folder with --home")
+    return Text("{path} cannot be used ({reason}): {way}.", path=path, reason=error.strerror, way=way)
 
 
 def _is_no_folder(path: Path) -> bool:

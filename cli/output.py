@@ -13,6 +13,7 @@ import click
 from rich.console import Console
 
 from shrag.corpora.text.terminal import escape_controls
+from shrag.messages.text import Language, Text, in_language
 
 json_option = click.option("--json", "as_json", is_flag=True, help="Print one JSON object per line.")
 
@@ -28,6 +29,9 @@ class Verbosity(Enum):
 verbosity: ContextVar[Verbosity] = ContextVar("verbosity", default=Verbosity.NORMAL)
 """Set for one command line by ``-q`` and ``-v``."""
 
+language: ContextVar[Language] = ContextVar("language", default="en")
+"""The language of a command line's messages."""
+
 
 yes_option = click.option("--yes", is_flag=True, help="Delete without a question.")
 
@@ -40,28 +44,30 @@ def ask_before_deleting(what: str, *, yes: bool) -> None:
         click.UsageError: There is no terminal to ask on, and ``yes`` is false.
     """
     if yes:
-        echo(f"{what}.", err=True)
+        echo(Text("{what}.", what=what), err=True)
         return
-    echo_error(f"{what}.")
+    echo_error(Text("{what}.", what=what))
     if not sys.stdin.isatty():
-        raise click.UsageError("There is no terminal to ask on, and nothing was deleted: add --yes to delete.")
-    if not click.confirm("Delete?", err=True):
-        echo_error("Nothing was deleted.")
+        raise click.UsageError(Text("There is no terminal to ask on, and nothing was deleted: add --yes to delete."))
+    if not click.confirm(in_language(Text("Delete?"), language.get()), err=True):
+        echo_error(Text("Nothing was deleted."))
         raise click.Abort
 
 
 def echo(text: object, *, err: bool = False, nl: bool = True) -> None:
-    """Print ``text``, on stderr if ``err``, with a newline if ``nl``; a terminal executes nothing of it.
+    """Print ``text`` in the command line's language, on stderr if ``err``, with a newline if ``nl``.
+
+    A terminal executes nothing of it.
 
     With ``-q`` nothing is printed on stderr: errors are printed by :func:`echo_error`.
     """
     if not err or verbosity.get() is not Verbosity.QUIET:
-        click.echo(escape_controls(str(text)), err=err, nl=nl)
+        click.echo(escape_controls(in_language(text, language.get())), err=err, nl=nl)
 
 
 def echo_error(text: object, *, nl: bool = True) -> None:
     """Print ``text`` on stderr as :func:`echo` does, with ``-q`` too."""
-    click.echo(escape_controls(str(text)), err=True, nl=nl)
+    click.echo(escape_controls(in_language(text, language.get())), err=True, nl=nl)
 
 
 def json_line(value: object) -> str:

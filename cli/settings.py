@@ -13,6 +13,7 @@ from click_default_group import DefaultGroup
 from shrag.corpora.data_folder import CONFIG_FILE, home_of, read_toml
 from shrag.corpora.errors import ConfigurationRejected
 from shrag.corpora.near_names import did_you_mean
+from shrag.messages.text import Text
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,12 +61,18 @@ def read_config(path: Path | None, commands: Mapping[str, object]) -> dict[str, 
         config = read_toml(path)
         home = home_of(path, config)
     except ConfigurationRejected as error:
-        raise click.UsageError(str(error)) from None
+        raise click.UsageError(Text("{problem}", problem=error)) from None
     known = {"home", "llm", *commands}
     for key in config:
         if key not in known:
             raise click.UsageError(
-                f"{path} has the unknown key {key!r}: use {', '.join(sorted(known))}.{did_you_mean(key, known)}"
+                Text(
+                    "{path} has the unknown key {key!r}: use {known}.{hint}",
+                    path=path,
+                    key=key,
+                    known=", ".join(sorted(known)),
+                    hint=did_you_mean(key, known),
+                )
             )
     return {**config, "home": str(home)}
 
@@ -80,6 +87,12 @@ def check_options(section: Mapping[str, Any], command: click.Command, where: str
     for key in section:
         if key not in known:
             raise click.UsageError(
-                f"[{where}] in {CONFIG_FILE} has no option {key!r}: use {', '.join(sorted(known))}."
-                f"{did_you_mean(key, known)}"
+                Text(
+                    "[{where}] in {config_file} has no option {key!r}: use {known}.{hint}",
+                    where=where,
+                    config_file=CONFIG_FILE,
+                    key=key,
+                    known=", ".join(sorted(known)),
+                    hint=did_you_mean(key, known),
+                )
             )

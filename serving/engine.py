@@ -19,6 +19,7 @@ from shrag.indexing.search_engine import EngineName
 from shrag.indexing.storage.checksums import Verify
 from shrag.indexing.storage.manifest import manifest_digest
 from shrag.indexing.storage.vector_card import weights_folder
+from shrag.messages.text import Text
 from shrag.models.chat.circuit_breaker import CircuitBreaker
 from shrag.models.language_model import LanguageModel
 from shrag.models.reranker import Reranker
@@ -288,7 +289,11 @@ class Engine:
         try:
             yield
         except (IndexDamaged, sqlite3.DatabaseError) as error:
-            damage = error if isinstance(error, IndexDamaged) else IndexDamaged(f"Index {self.name}: {error}.")
+            damage = (
+                error
+                if isinstance(error, IndexDamaged)
+                else IndexDamaged(Text("Index {name}: {error}.", name=self.name, error=error))
+            )
             self.open_index.checksums.report(damage)
             raise damage from error
 

@@ -6,11 +6,20 @@ from collections.abc import Sequence
 from typing import Literal
 
 from shrag.corpora.near_names import did_you_mean
+from shrag.messages.text import Text
 from shrag.models.errors import InvalidOutput, ModelUnavailable
 from shrag.serving.events import Budget, ModelCall
 
 Requirement = Literal["model", "vectors"]
 """What a strategy may require."""
+
+
+_BUDGETS: dict[Budget, Text] = {
+    "depth": Text("depth"),
+    "nodes": Text("nodes"),
+    "calls": Text("calls"),
+    "seconds": Text("seconds"),
+}
 
 
 class ServingError(Exception):
@@ -57,7 +66,10 @@ class BudgetExceeded(ModelUnavailable):
     """A plan has used up its budget of ``exhausted``, of which it was ``allowed`` so much."""
 
     def __init__(self, exhausted: Budget, allowed: float) -> None:
-        super().__init__(f"The plan has used up the {allowed:g} {exhausted} it was allowed.")
+        budget = _BUDGETS[exhausted]
+        super().__init__(
+            Text("The plan has used up the {allowed:g} {budget} it was allowed.", allowed=allowed, budget=budget)
+        )
         self.exhausted = exhausted
         self.allowed = allowed
 
@@ -106,7 +118,7 @@ class ShuttingDown(ServiceUnavailable):
     code = "shutting_down"
 
     def __init__(
-        self, message: str = "The server is being stopped: ask again once it is back.", retry_after: int = 5
+        self, message: str = Text("The server is being stopped: ask again once it is back."), retry_after: int = 5
     ) -> None:
         super().__init__(message, retry_after)
 
@@ -130,7 +142,14 @@ class UnknownIndex(ServingError):
 
     def __init__(self, name: str, served: Sequence[str]) -> None:
         known = ", ".join(served)
-        super().__init__(f"There is no index {name!r} here: use one of {known}.{did_you_mean(name, served)}")
+        super().__init__(
+            Text(
+                "There is no index {name!r} here: use one of {known}.{hint}",
+                name=name,
+                known=known,
+                hint=did_you_mean(name, served),
+            )
+        )
 
 
 class DocumentMissing(ServingError):

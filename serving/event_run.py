@@ -10,6 +10,7 @@ import threading
 from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from typing import Generic, Protocol, TypeVar
 
+from shrag.messages.text import Text
 from shrag.serving.concurrency import waiting
 from shrag.serving.errors import QuestionAbandoned
 
@@ -129,7 +130,7 @@ class SingleFlight(Generic[_Event]):
             error = failure
         finally:
             if stopped and error is None:
-                error = QuestionAbandoned("The question was stopped while it was answered: ask it again.")
+                error = QuestionAbandoned(Text("The question was stopped while it was answered: ask it again."))
             with self._changed:
                 self._working = False
                 self._error = error

@@ -9,6 +9,7 @@ from typing import Any, Literal, NamedTuple
 from shrag.corpora.text.cleaning import plain_line
 from shrag.corpora.text.sentences import detect_language
 from shrag.indexing.record_filter import EVERY_RECORD, RecordFilter
+from shrag.messages.text import Text
 from shrag.serving.errors import QuestionError
 from shrag.serving.events import KeywordOrder
 from shrag.serving.search_settings import PRODUCT, SearchSettings
@@ -93,7 +94,9 @@ def parse_request(
     """
     check_min_confidence(min_confidence)
     if not 1 <= k <= LARGEST_K:
-        raise QuestionError("k_out_of_range", f"k must be from 1 to {LARGEST_K}, got {k}.")
+        raise QuestionError(
+            "k_out_of_range", Text("k must be from 1 to {largest_k}, got {k}.", largest_k=LARGEST_K, k=k)
+        )
     if keyword_order not in {None, settings.keyword_order}:
         settings = replace(settings, keyword_order=keyword_order)
     return Request(
@@ -107,7 +110,7 @@ def parse_filter(limits: Mapping[str, Any]) -> RecordFilter:
     try:
         return RecordFilter.from_mapping(limits)
     except ValueError as error:
-        raise QuestionError("filter_invalid", str(error)) from None
+        raise QuestionError("filter_invalid", Text("{problem}", problem=error)) from None
 
 
 def parse_history(turns: Sequence[Turn]) -> tuple[Turn, ...]:
@@ -123,7 +126,9 @@ def _turn_line(text: str) -> str:
 def check_min_confidence(value: float | None) -> None:
     """Raise :class:`QuestionError` where a least confidence is given that is not from 0 to 1."""
     if value is not None and not 0 <= value <= 1:
-        raise QuestionError("min_confidence_out_of_range", f"min_confidence must be from 0 to 1, got {value}.")
+        raise QuestionError(
+            "min_confidence_out_of_range", Text("min_confidence must be from 0 to 1, got {value}.", value=value)
+        )
 
 
 def parse_question(raw: str, choices: Sequence[str] = ()) -> Question:
@@ -136,11 +141,15 @@ def parse_question(raw: str, choices: Sequence[str] = ()) -> Question:
     if len(raw) > LONGEST_QUESTION:
         raise QuestionError(
             "question_too_long",
-            f"The question has {len(raw)} characters, at most {LONGEST_QUESTION} are read: shorten it.",
+            Text(
+                "The question has {raw_count} characters, at most {longest_question} are read: shorten it.",
+                raw_count=len(raw),
+                longest_question=LONGEST_QUESTION,
+            ),
         )
     text = plain_line(raw)
     if not text:
-        raise QuestionError("question_empty", "The question is empty: write one.")
+        raise QuestionError("question_empty", Text("The question is empty: write one."))
     return Question(text, _question_language(text), _parse_choices(choices) if choices else ())
 
 
@@ -154,14 +163,33 @@ def _question_language(text: str) -> AnswerLanguage:
 def _parse_choices(raw: Sequence[str]) -> tuple[str, ...]:
     choices = tuple(plain_line(text) for text in raw)
     if not 2 <= len(choices) <= len(LETTERS):
-        raise _invalid(f"A question has from 2 to {len(LETTERS)} choices or none, got {len(choices)}.")
+        raise _invalid(
+            Text(
+                "A question has from 2 to {letters_count} choices or none, got {choices_count}.",
+                letters_count=len(LETTERS),
+                choices_count=len(choices),
+            )
+        )
     for letter, choice in zip(LETTERS, choices, strict=False):
         if not choice:
-            raise _invalid(f"Choice {letter} is empty: write it, or leave it out.")
+            raise _invalid(Text("Choice {letter} is empty: write it, or leave it out.", letter=letter))
         if len(choice) > LONGEST_CHOICE:
-            raise _invalid(f"Choice {letter} has {len(choice)} characters, at most {LONGEST_CHOICE} are: shorten it.")
+            raise _invalid(
+                Text(
+                    "Choice {letter} has {choice_count} characters, at most {longest_choice} are: shorten it.",
+                    letter=letter,
+                    choice_count=len(choice),
+                    longest_choice=LONGEST_CHOICE,
+                )
+            )
         if choices.index(choice) != LETTERS.index(letter):
-            raise _invalid(f"Choice {letter} is choice {LETTERS[choices.index(choice)]} again: leave one of them out.")
+            raise _invalid(
+                Text(
+                    "Choice {letter} is choice {letters} again: leave one of them out.",
+                    letter=letter,
+                    letters=LETTERS[choices.index(choice)],
+                )
+            )
     return choices
 
 

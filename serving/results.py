@@ -10,6 +10,7 @@ import msgspec
 
 from shrag.corpora.records import Record
 from shrag.indexing.record_filter import EVERY_RECORD, FacetCounts, RecordFilter
+from shrag.messages.text import Text
 from shrag.serving.answer_cache import CachedAnswer
 from shrag.serving.answering.formats import answer_text
 from shrag.serving.errors import ClientDisconnected
@@ -207,7 +208,7 @@ def cached_ask(cached: CachedAnswer) -> AskResult:
 
 def _search(index: str, generation: int, request: Request, state: EventState) -> SearchResult:
     if not (state.keywords and state.queries and state.hits and state.ranking and state.timings):
-        raise ClientDisconnected("The question was withdrawn: ask it again.")
+        raise ClientDisconnected(Text("The question was withdrawn: ask it again."))
     return SearchResult(
         question=request.question,
         strategy=request.strategy,

@@ -8,6 +8,7 @@ from functools import cache
 from typing import Any, Literal, get_args, get_type_hints
 
 from shrag.corpora.near_names import did_you_mean
+from shrag.messages.text import Text
 from shrag.serving.errors import SettingRejected
 from shrag.serving.events import KeywordOrder
 
@@ -109,7 +110,14 @@ class SearchSettings:
         kinds = _kinds()
         for key in mapping:
             if key not in kinds:
-                raise SettingRejected(f"There is no setting {key!r}: use {', '.join(kinds)}.{did_you_mean(key, kinds)}")
+                raise SettingRejected(
+                    Text(
+                        "There is no setting {key!r}: use {kinds}.{hint}",
+                        key=key,
+                        kinds=", ".join(kinds),
+                        hint=did_you_mean(key, kinds),
+                    )
+                )
         return cls(**{key: _read(kinds[key], value) for key, value in mapping.items()})
 
     def resolve(self, *, model_keywords: bool) -> SearchSettings:
@@ -140,7 +148,11 @@ def refuse_unused(settings: SearchSettings, strategy: str, used: Collection[str]
     unused = settings.changed.keys() - {"keyword_order", *used}
     if unused:
         raise SettingRejected(
-            f"The strategy {strategy} has no setting {min(unused)}: leave it out, or ask with another strategy."
+            Text(
+                "The strategy {strategy} has no setting {unused}: leave it out, or ask with another strategy.",
+                strategy=strategy,
+                unused=min(unused),
+            )
         )
 
 
@@ -177,15 +189,37 @@ def _check(name: str, kind: Any, value: Any) -> None:  # noqa: ANN401
     if kind is int:
         least, most = BOUNDS[name]
         if type(value) is not int or not least <= value <= most:
-            raise SettingRejected(f"The setting {name} is {value!r}: use a whole number from {least} to {most}.")
+            raise SettingRejected(
+                Text(
+                    "The setting {name} is {value!r}: use a whole number from {least} to {most}.",
+                    name=name,
+                    value=value,
+                    least=least,
+                    most=most,
+                )
+            )
     elif kind is bool:
         if type(value) is not bool:
-            raise SettingRejected(f"The setting {name} is {value!r}: use true or false.")
+            raise SettingRejected(Text("The setting {name} is {value!r}: use true or false.", name=name, value=value))
     elif kind is str:
         if not isinstance(value, str) or len(value) > LONGEST_SETTING:
-            raise SettingRejected(f"The setting {name} is {value!r:.100}: use at most {LONGEST_SETTING} characters.")
+            raise SettingRejected(
+                Text(
+                    "The setting {name} is {value!r:.100}: use at most {longest_setting} characters.",
+                    name=name,
+                    value=value,
+                    longest_setting=LONGEST_SETTING,
+                )
+            )
     elif value not in get_args(kind):
-        raise SettingRejected(f"The setting {name} is {value!r}: use one of {', '.join(get_args(kind))}.")
+        raise SettingRejected(
+            Text(
+                "The setting {name} is {value!r}: use one of {kind}.",
+                name=name,
+                value=value,
+                kind=", ".join(get_args(kind)),
+            )
+        )
 
 
 PRODUCT = SearchSettings()

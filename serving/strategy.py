@@ -10,6 +10,7 @@ from shrag.indexing.errors import EncoderUnavailable
 from shrag.indexing.lexical.reranker import LexicalReranker
 from shrag.indexing.open_index import OpenIndex
 from shrag.indexing.vectors.vector_index import VectorIndex
+from shrag.messages.text import Text
 from shrag.models.language_model import LanguageModel
 from shrag.models.reranker import Reranker
 from shrag.serving.errors import StrategyUnavailable
@@ -60,11 +61,17 @@ def require_vectors(index: OpenIndex, needed_by: str, instead: str, encoder: str
     """
     if index.dense is None:
         raise StrategyUnavailable(
-            f"Index {index.name} has no vectors, which {needed_by} needs: build it with "
-            f"`shrag index {index.name} --encoder {encoder}`, or {instead}."
+            Text(
+                "Index {name} has no vectors, which {needed_by} needs: build it with `shrag index {name} "
+                "--encoder {encoder}`, or {instead}.",
+                name=index.name,
+                needed_by=needed_by,
+                encoder=encoder,
+                instead=instead,
+            )
         )
     try:
         index.dense.prepare()
     except EncoderUnavailable as error:
-        raise StrategyUnavailable(str(error)) from error
+        raise StrategyUnavailable(Text("{problem}", problem=error)) from error
     return index.dense

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import gc
+import os
 import shutil
 import subprocess
 from collections.abc import Generator, Iterator
@@ -40,6 +41,9 @@ if TYPE_CHECKING:
 settings.register_profile("everyday", derandomize=True, deadline=None)
 settings.register_profile("soak", deadline=None)
 settings.load_profile("everyday")
+
+# Messages are compared in English, whatever this machine's locale is; processes that tests start inherit it.
+os.environ["SHRAG_LANG"] = "en"
 
 ROOT = Path(__file__).resolve().parent.parent
 DEMO = ROOT / "corpora" / "demo"

@@ -9,6 +9,7 @@ import click
 
 from shrag.cli.options.judging import level_option
 from shrag.cli.output import echo, json_option, print_json
+from shrag.messages.text import Text
 
 if TYPE_CHECKING:
     from shrag.evaluation.statistics.agreement import Correlation
@@ -60,7 +61,7 @@ def _print_correlations(file: Path, metrics: Path, condition: str, level: float,
 
     majority = majority_votes(read_annotations(file))
     if majority.ties:
-        echo(f"{majority.ties} items have no majority and are left out.", err=True)
+        echo(Text("{ties} items have no majority and are left out.", ties=majority.ties), err=True)
     found = correlate_with_majority(majority.verdicts, read_metrics(metrics, condition), level=level)
     if not as_json:
         echo("metric\titems\tpearson\tlow\thigh\tspearman\tlow\thigh")

@@ -10,6 +10,7 @@ import click
 
 from shrag.cli.options.judging import judge_runs, level_option, measures_option, split_measures
 from shrag.cli.output import echo, print_json
+from shrag.messages.text import Text
 
 if TYPE_CHECKING:
     from shrag.evaluation.statistics.comparison import Change, Difference
@@ -66,7 +67,9 @@ def command(
     names = split_measures(measures)
     measure = by or names[0]
     if measure not in names:
-        raise click.UsageError(f"--by {measure} is not among --measures, which are {', '.join(names)}.")
+        raise click.UsageError(
+            Text("--by {measure} is not among --measures, which are {names}.", measure=measure, names=", ".join(names))
+        )
     questions = {topic.qid: topic.text for topic in read_topics(topics)} if topics else {}
     judged = judge_runs(qrels, [Path(a), Path(b)], names)
     judged_a, judged_b = judged[str(Path(a))], judged[str(Path(b))]
@@ -80,7 +83,9 @@ def _compare_results(a: str, b: str, *, level: float, count: int, by: str | None
 
     for given in (a, b):
         if not is_results_path(given):
-            raise click.UsageError(f"{given} is not a results folder: give two of them, or two run files with --qrels.")
+            raise click.UsageError(
+                Text("{given} is not a results folder: give two of them, or two run files with --qrels.", given=given)
+            )
     one, other = choose_condition(a), choose_condition(b)
     for each in compare_conditions(one, other, count=count, by=by, level=level):
         echo(f"{each.set}: A {one.condition.name}, B {other.condition.name}", err=True)

@@ -18,6 +18,7 @@ from shrag.corpora.errors import CorpusError
 from shrag.corpora.formats.columns import FIELDS as COLUMN_FIELDS
 from shrag.corpora.formats.columns import parse_columns
 from shrag.corpora.formats.registry import FORMATS
+from shrag.messages.text import Text
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -130,7 +131,9 @@ def replace(home: Home, /, name: str, paths: tuple[Path, ...], yes: bool, **opti
     """
 
     def confirm(deletion: Deletion) -> None:
-        ask_before_deleting(f"This deletes {_deleted(deletion)} of corpus {name}", yes=yes)
+        ask_before_deleting(
+            Text("This deletes {deleted} of corpus {name}", deleted=_deleted(deletion), name=name), yes=yes
+        )
 
     may_ask = not yes and sys.stdin.isatty()
     _add(home, name, paths, replace=True, confirm=confirm, may_ask=may_ask, **options)
@@ -147,11 +150,17 @@ def remove(home: Home, name: str, yes: bool) -> None:
     """
     from shrag.corpora.store.versions import remove_corpus, stored_size
 
-    ask_before_deleting(f"This deletes corpus {name}: {_deleted(stored_size(home.corpora, name))}", yes=yes)
+    ask_before_deleting(
+        Text("This deletes corpus {name}: {deleted}", name=name, deleted=_deleted(stored_size(home.corpora, name))),
+        yes=yes,
+    )
     remove_corpus(home.corpora, name)
-    echo(f"corpus {name}: removed")
+    echo(Text("corpus {name}: removed", name=name))
     if (home.indexes / name).exists():
-        echo(f"Its index stays and can be searched; to delete it too: shrag index remove {name}", err=True)
+        echo(
+            Text("Its index stays and can be searched; to delete it too: shrag index remove {name}", name=name),
+            err=True,
+        )
 
 
 @command.command()
@@ -168,8 +177,8 @@ def export(home: Home, name: str, file: Path) -> None:
     from shrag.corpora.store.transfer import export_corpus
 
     header = export_corpus(home.corpora, name, file)
-    echo(f"corpus {name}: {file}, {header.bytes / 2**20:,.1f} MiB")
-    echo(f"next, on the other machine: shrag corpus import {file.name}", err=True)
+    echo(Text("corpus {name}: {file}, {bytes:,.1f} MiB", name=name, file=file, bytes=header.bytes / 2**20))
+    echo(Text("next, on the other machine: shrag corpus import {name}", name=file.name), err=True)
 
 
 @command.command("import")
@@ -188,7 +197,7 @@ def import_(home: Home, file: Path, name: str, replace: bool) -> None:
 
     manifest, stored = import_corpus(home.corpora, file, name, replace=replace)
     echo(f"corpus {manifest.name}: {manifest.records:,} records" + ("" if stored else ": nothing to store"))
-    echo(f"next: shrag index {manifest.name}", err=True)
+    echo(Text("next: shrag index {name}", name=manifest.name), err=True)
 
 
 @command.command()
@@ -204,7 +213,7 @@ def undo(home: Home, name: str) -> None:
     manifest, changes = undo_change(home.corpora, name)
     _print_counts(manifest)
     echo(f"  {changes}")
-    echo(f"next: shrag index {name}", err=True)
+    echo(Text("next: shrag index {name}", name=name), err=True)
 
 
 def _add(
@@ -231,13 +240,13 @@ def _add(
     try:
         named = parse_columns(columns)
     except CorpusError as error:
-        raise click.UsageError(str(error)) from None
+        raise click.UsageError(Text("{problem}", problem=error)) from None
     limits = ParserLimits(seconds=max_seconds, memory=max_memory * 2**20)
     if dry_run:
         for preview in preview_sources(format_name, paths, columns=named, repair=repair, limits=limits):
             _print_guess(preview.path, preview.guess)
             _print_preview(preview)
-        echo("Nothing was stored: this was a dry run.", err=True)
+        echo(Text("Nothing was stored: this was a dry run."), err=True)
         return
     guesses: Counter[FormatGuess] = Counter()
 
@@ -269,8 +278,8 @@ def _add(
     _print_counts(manifest)
     echo(f"  {changes}" + ("" if stored else ": nothing to store"))
     if any(account.rejected or account.superseded for account in manifest.sources):
-        echo(f"  rejects: {home.corpora / name / manifest.rejects_file}")
-    echo(f"next: shrag index {name}", err=True)
+        echo(Text("  rejects: {corpora}", corpora=home.corpora / name / manifest.rejects_file))
+    echo(Text("next: shrag index {name}", name=name), err=True)
 
 
 def _print_guess(path: Path, guess: FormatGuess) -> None:
@@ -278,7 +287,7 @@ def _print_guess(path: Path, guess: FormatGuess) -> None:
     if guess.fields:
         echo(f"  {', '.join(guess.fields)}", err=True)
     if guess.others:
-        echo(f"  stored but not searched: {', '.join(guess.others)}", err=True)
+        echo(Text("  stored but not searched: {others}", others=", ".join(guess.others)), err=True)
 
 
 def _print_preview(preview: FilePreview) -> None:
@@ -294,7 +303,7 @@ def _print_preview(preview: FilePreview) -> None:
         if record.text:
             echo(f"  {record.text[:_SHOWN_CHARACTERS]}" + ("…" if len(record.text) > _SHOWN_CHARACTERS else ""))
     for reason in preview.rejects:
-        echo(f"  rejected: {reason}")
+        echo(Text("  rejected: {reason}", reason=reason))
 
 
 def _deleted(deletion: Deletion) -> str:
@@ -321,10 +330,25 @@ def show(home: Home, name: str, as_json: bool) -> None:
         print_json(manifest)
         return
     _print_counts(manifest)
-    echo(f"  format {manifest.format}, made {manifest.created} by SHRAG {manifest.shrag_version}")
-    echo(f"  fingerprint {manifest.fingerprint}")
+    echo(
+        Text(
+            "  format {format}, made {created} by SHRAG {shrag_version}",
+            format=manifest.format,
+            created=manifest.created,
+            shrag_version=manifest.shrag_version,
+        )
+    )
+    echo(Text("  fingerprint {fingerprint}", fingerprint=manifest.fingerprint))
     for account in manifest.sources:
-        echo(f"  {account.path}  {account.format}, {account.bytes:,} bytes, SHA-256 {account.sha256}")
+        echo(
+            Text(
+                "  {path}  {format}, {bytes:,} bytes, SHA-256 {sha256}",
+                path=account.path,
+                format=account.format,
+                bytes=account.bytes,
+                sha256=account.sha256,
+            )
+        )
         echo(f"    {_sum_of_lines([account])}")
         if account.repairs:
             echo(f"    {_sum_of_repairs([account])}")
@@ -343,7 +367,9 @@ def rejects(home: Home, name: str, as_json: bool) -> None:
 
     failed = failed_rejects(home.corpora, name)
     if failed is not None:
-        echo(f"The latest addition to {name} was refused because of these, and stored nothing:", err=True)
+        echo(
+            Text("The latest addition to {name} was refused because of these, and stored nothing:", name=name), err=True
+        )
         for reject in failed:
             _print_reject(reject, as_json, stored=False)
     if failed is None or name in list_corpora(home.corpora):
@@ -370,12 +396,17 @@ def list_command(home: Home, as_json: bool) -> None:
 
 
 def _print_counts(manifest: CorpusManifest) -> None:
-    echo(f"corpus {manifest.name}: {_summary(manifest)}")
+    echo(Text("corpus {name}: {summary}", name=manifest.name, summary=_summary(manifest)))
     echo(f"  {_sum_of_lines(manifest.sources)}")
     if any(account.repairs for account in manifest.sources):
         echo(f"  {_sum_of_repairs(manifest.sources)}")
     if manifest.linked:
-        echo(f"  {manifest.linked:,} records are duplicates of an earlier record of the same paper, and linked to it")
+        echo(
+            Text(
+                "  {linked:,} records are duplicates of an earlier record of the same paper, and linked to it",
+                linked=manifest.linked,
+            )
+        )
 
 
 def _summary(manifest: CorpusManifest) -> str:
@@ -402,4 +433,12 @@ def _print_reject(reject: Reject, as_json: bool, *, stored: bool) -> None:
     if as_json:
         print_json(reject._asdict() | {"stored": stored})
     else:
-        echo(f"{reject.file} line {reject.line} (byte {reject.offset}): {reject.reason}")
+        echo(
+            Text(
+                "{file} line {line} (byte {offset}): {reason}",
+                file=reject.file,
+                line=reject.line,
+                offset=reject.offset,
+                reason=reject.reason,
+            )
+        )

@@ -16,11 +16,12 @@ from typing import Literal, NamedTuple
 import click
 
 from shrag.cli.options.model import llm_settings
-from shrag.cli.output import echo, json_option
+from shrag.cli.output import echo, json_option, language
 from shrag.cli.settings import Home
 from shrag.cli.versions import package_version
 from shrag.corpora.errors import CorpusError
 from shrag.indexing.errors import IndexingError, IndexMissing
+from shrag.messages.text import Text, in_language, message_of
 from shrag.models.chat.settings import LlmSettings
 from shrag.models.errors import ModelError, WeightsMissing
 
@@ -50,18 +51,24 @@ def check_parts() -> Iterator[DoctorFinding]:
         try:
             yield DoctorFinding(what, "ok", use())
         except (IndexingError, OSError) as error:
-            yield DoctorFinding(what, "fail", str(error), 6)
+            yield DoctorFinding(what, "fail", message_of(error), 6)
 
 
 def check_machine(home: Path) -> Iterator[DoctorFinding]:
     """Check free disk space and memory."""
     folder = next(path for path in (home, *home.absolute().parents) if path.exists())
     free = shutil.disk_usage(folder).free
-    yield DoctorFinding("Disk", "ok" if free > _DISK_LOW else "note", f"{free / 2**30:.1f} GiB free at {folder}")
+    yield DoctorFinding(
+        "Disk",
+        "ok" if free > _DISK_LOW else "note",
+        Text("{free:.1f} GiB free at {folder}", free=free / 2**30, folder=folder),
+    )
     memory = _available_memory()
     if memory is not None:
         status: Literal["ok", "note"] = "ok" if memory > _MEMORY_LOW else "note"
-        yield DoctorFinding("Memory", status, f"{memory / 2**30:.1f} GiB available; SHRAG needs about 1.5")
+        yield DoctorFinding(
+            "Memory", status, Text("{memory:.1f} GiB available; SHRAG needs about 1.5", memory=memory / 2**30)
+        )
 
 
 def check_home(home: Home) -> Iterator[DoctorFinding]:
@@ -73,7 +80,14 @@ def check_home(home: Home) -> Iterator[DoctorFinding]:
                     pass
         except OSError as error:
             way = "give this user the right to it, or choose another folder with --home"
-            yield DoctorFinding("Home", "fail", f"{folder} cannot be written to ({error.strerror}): {way}", 2)
+            yield DoctorFinding(
+                "Home",
+                "fail",
+                Text(
+                    "{folder} cannot be written to ({strerror}): {way}", folder=folder, strerror=error.strerror, way=way
+                ),
+                2,
+            )
             return
     yield DoctorFinding("Home", "ok", str(home.path))
 
@@ -86,9 +100,11 @@ def check_corpora(corpora: Path) -> Iterator[DoctorFinding]:
         try:
             records = check_corpus(corpora, name)
         except (CorpusError, OSError) as error:
-            yield DoctorFinding(f"Corpus {name}", "fail", str(error), 3)
+            yield DoctorFinding(Text("Corpus {name}", name=name), "fail", message_of(error), 3)
         else:
-            yield DoctorFinding(f"Corpus {name}", "ok", f"{records:,} records, verified")
+            yield DoctorFinding(
+                Text("Corpus {name}", name=name), "ok", Text("{records:,} records, verified", records=records)
+            )
 
 
 def check_indexes(indexes: Path) -> Iterator[DoctorFinding]:
@@ -98,22 +114,38 @@ def check_indexes(indexes: Path) -> Iterator[DoctorFinding]:
     try:
         names = sorted(path.name for path in indexes.iterdir() if path.is_dir()) if indexes.exists() else []
     except OSError as error:
-        yield DoctorFinding("Indexes", "fail", f"{indexes} cannot be read ({error.strerror})", 4)
+        yield DoctorFinding(
+            "Indexes",
+            "fail",
+            Text("{indexes} cannot be read ({strerror})", indexes=indexes, strerror=error.strerror),
+            4,
+        )
         return
     if not names:
-        yield DoctorFinding("Indexes", "note", f"none under {indexes}: make one with `make index`")
+        yield DoctorFinding(
+            "Indexes", "note", Text("none under {indexes}: make one with `make index`", indexes=indexes)
+        )
     for name in names:
         try:
             manifest = check_index(indexes, name)
         except IndexMissing:
-            yield DoctorFinding(f"Index {name}", "note", f"not built yet: `shrag index {name}` builds it")
+            yield DoctorFinding(
+                Text("Index {name}", name=name),
+                "note",
+                Text("not built yet: `shrag index {name}` builds it", name=name),
+            )
         except (IndexingError, CorpusError) as error:
-            yield DoctorFinding(f"Index {name}", "fail", str(error), 4)
+            yield DoctorFinding(Text("Index {name}", name=name), "fail", message_of(error), 4)
         except OSError as error:
-            yield DoctorFinding(f"Index {name}", "fail", f"{error.filename} cannot be read ({error.strerror})", 4)
+            yield DoctorFinding(
+                Text("Index {name}", name=name),
+                "fail",
+                Text("{filename} cannot be read ({strerror})", filename=error.filename, strerror=error.strerror),
+                4,
+            )
         else:
             says = f"generation {manifest.generation}, {manifest.records:,} records, verified"
-            yield DoctorFinding(f"Index {name}", "ok", says)
+            yield DoctorFinding(Text("Index {name}", name=name), "ok", says)
 
 
 def check_models(weights: Path) -> Iterator[DoctorFinding]:
@@ -126,7 +158,7 @@ def check_models(weights: Path) -> Iterator[DoctorFinding]:
             says = f"not installed ({use}); ranking is by BM25 and sentences. To add it: pip install 'shrag[{extra}]'"
             yield DoctorFinding(package, "note", says)
         else:
-            yield DoctorFinding(package, "ok", f"installed ({use})")
+            yield DoctorFinding(package, "ok", Text("installed ({use})", use=use))
     yield from _check_weights(weights)
 
 
@@ -140,13 +172,21 @@ def check_language_model(settings: LlmSettings) -> Iterator[DoctorFinding]:
             from shrag.models.model_server.command import check_server_program, served_name
 
             check_server_program(settings)
-            yield DoctorFinding(what, "ok", f"{served_name(settings)}, started by shrag-serve from {settings.weights}")
+            yield DoctorFinding(
+                what,
+                "ok",
+                Text(
+                    "{served_name}, started by shrag-serve from {weights}",
+                    served_name=served_name(settings),
+                    weights=settings.weights,
+                ),
+            )
         else:
             yield DoctorFinding(
-                what, "note", "none: answers are extractive. To add one: docs/en/how-to/language-model.md"
+                what, "note", Text("none: answers are extractive. To add one: docs/en/how-to/language-model.md")
             )
     except ModelError as error:
-        yield DoctorFinding(what, "fail", f"{error} Until then answers are extractive.", 6)
+        yield DoctorFinding(what, "fail", Text("{error} Until then answers are extractive.", error=error), 6)
 
 
 def _answering(settings: LlmSettings) -> str:
@@ -169,17 +209,21 @@ def _check_weights(weights: Path) -> Iterator[DoctorFinding]:
         except WeightsMissing:
             continue
         except ModelError as error:
-            yield DoctorFinding(card.name, "fail", str(error), 6)
+            yield DoctorFinding(card.name, "fail", message_of(error), 6)
             continue
         found = True
         try:
             digest = check_weights(card.name, folder, card).digest
         except ModelError as error:
-            yield DoctorFinding(card.name, "fail", str(error), 6)
+            yield DoctorFinding(card.name, "fail", message_of(error), 6)
         else:
-            yield DoctorFinding(card.name, "ok", f"verified at {folder}, weights {digest[:16]}")
+            yield DoctorFinding(
+                card.name, "ok", Text("verified at {folder}, weights {digest}", folder=folder, digest=digest[:16])
+            )
     if not found:
-        yield DoctorFinding("Weights", "note", f"none under {weights}: vectors and re-ranking by models need them")
+        yield DoctorFinding(
+            "Weights", "note", Text("none under {weights}: vectors and re-ranking by models need them", weights=weights)
+        )
 
 
 def _use_lucene() -> str:
@@ -232,5 +276,6 @@ def command(ctx: click.Context, as_json: bool) -> None:
         else:
             mark, colour = _MARKS[result.status]
             click.secho(f"{mark:>4}", fg=colour, nl=False)
-            echo(f"  {result.check:<20} {result.message}")
+            check, message = (in_language(each, language.get()) for each in (result.check, result.message))
+            echo(f"  {check:<20} {message}")
     ctx.exit(max((result.exit_status for result in results), default=0))

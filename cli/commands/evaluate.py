@@ -11,6 +11,7 @@ import click
 from shrag.cli.options.confidence import score_json_lines, score_lines, score_outcomes, write_plot
 from shrag.cli.options.judging import judge_runs, level_option, measures_option, qrels_option, split_measures
 from shrag.cli.output import echo, json_line, json_option
+from shrag.messages.text import Text
 
 if TYPE_CHECKING:
     from shrag.evaluation.measures.judge_run import TopicScores
@@ -70,12 +71,12 @@ def command(
     Example: shrag evaluate --qrels corpora/demo/qrels.txt --run demo.run --intervals
     """
     if per_topic and (intervals or baseline):
-        raise click.UsageError("--per-topic excludes --intervals and --baseline.")
+        raise click.UsageError(Text("--per-topic excludes --intervals and --baseline."))
     paths = [*([baseline] if baseline else []), *runs]
     if not outcome_files and (unanswerable or kinds or plot):
-        raise click.UsageError("--unanswerable, --kinds and --plot need --outcomes.")
+        raise click.UsageError(Text("--unanswerable, --kinds and --plot need --outcomes."))
     if not paths and not outcome_files:
-        raise click.UsageError("Missing option '--run': give at least one run, or --outcomes.")
+        raise click.UsageError(Text("Missing option '--run': give at least one run, or --outcomes."))
     if paths:
         _print_runs(qrels, paths, measures, baseline, intervals, level, per_topic, as_json)
     if not outcome_files:

@@ -12,6 +12,7 @@ import click
 from shrag.cli.options.model import llm_settings, no_model_option
 from shrag.cli.output import echo, progress
 from shrag.cli.settings import Home
+from shrag.messages.text import Text
 
 if TYPE_CHECKING:
     from shrag.evaluation.experiments.language_models import LanguageModels, ModelChoice
@@ -103,7 +104,7 @@ def command(
         echo(papers_page(), nl=False)
         return
     if experiment is None:
-        raise click.UsageError("No experiment is given: name a TOML file or one of --list.")
+        raise click.UsageError(Text("No experiment is given: name a TOML file or one of --list."))
     from shrag.evaluation.experiment_runner import RunOptions, run_experiment
     from shrag.evaluation.experiments.engines import Folders
     from shrag.evaluation.reports.markdown import table_text
@@ -125,7 +126,13 @@ def command(
         result = run_experiment(spec, folder, folders, _language_models(spec, no_model=no_model), options)
     echo(table_text(result.table), nl=False)
     echo(
-        f"{folder}: {result.questions_asked:,} questions asked; next: shrag report {shlex.quote(str(folder))}", err=True
+        Text(
+            "{folder}: {questions_asked:,} questions asked; next: shrag report {folder_2}",
+            folder=folder,
+            questions_asked=result.questions_asked,
+            folder_2=shlex.quote(str(folder)),
+        ),
+        err=True,
     )
 
 
@@ -145,7 +152,9 @@ def _replacements(given: tuple[str, ...]) -> dict[str, str]:
     pairs = [each.partition("=") for each in given]
     for name, _, folder in pairs:
         if not name or not Path(folder).is_dir():
-            raise click.UsageError(f"--encoder {name}={folder} does not name a folder: write NAME=FOLDER.")
+            raise click.UsageError(
+                Text("--encoder {name}={folder} does not name a folder: write NAME=FOLDER.", name=name, folder=folder)
+            )
     return {name: folder for name, _, folder in pairs}
 
 
@@ -158,7 +167,9 @@ def _sources(given: tuple[str, ...]) -> list[LanguageModelSource]:
         name, _, place = each.partition("=")
         url, _, model = place.partition(",")
         if not name or not url:
-            raise click.UsageError(f"--model {each} does not name an endpoint: write NAME=URL or NAME=URL,MODEL.")
+            raise click.UsageError(
+                Text("--model {each} does not name an endpoint: write NAME=URL or NAME=URL,MODEL.", each=each)
+            )
         sources.append(LanguageModelSource(name, url, model))
     return sources
 
@@ -193,7 +204,14 @@ def _named_settings(settings: LlmSettings, source: LanguageModelSource) -> LlmSe
             settings, url=source.url, model=source.model, api_key="", command=[], weights="", flags=[], budget=""
         )
     except ValueError as error:
-        raise click.UsageError(f"The language model {source.name} has the address {source.url!r}: {error}.") from None
+        raise click.UsageError(
+            Text(
+                "The language model {name} has the address {url!r}: {error}.",
+                name=source.name,
+                url=source.url,
+                error=error,
+            )
+        ) from None
 
 
 def _model(settings: LlmSettings) -> ModelChoice | None:
@@ -213,7 +231,7 @@ def _model(settings: LlmSettings) -> ModelChoice | None:
     def opened(seed: int) -> Iterator[LanguageModel]:
         model = open_language_model(msgspec.structs.replace(settings, seed=seed))
         if model is None:
-            raise click.UsageError("The language model has no URL: set [llm] url.")
+            raise click.UsageError(Text("The language model has no URL: set [llm] url."))
         with closing(model):
             yield model
 

@@ -10,6 +10,7 @@ from shrag.cli.options.names import index_argument
 from shrag.cli.output import echo, json_option, print_json
 from shrag.cli.settings import Home
 from shrag.indexing.glossary.store import Entry
+from shrag.messages.text import Text
 
 
 @click.command()
@@ -34,7 +35,7 @@ def command(home: Home, name: str, term: str | None, as_json: bool) -> None:
 
         found = glossary.look_up([phrase_terms(analyzer, term)])[0]
         if not found:
-            echo(f"The glossary of {name} has no {term!r}.", err=True)
+            echo(Text("The glossary of {name} has no {term!r}.", name=name, term=term), err=True)
     print_entries(found, as_json=as_json)
 
 

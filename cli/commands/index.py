@@ -14,6 +14,7 @@ from click_default_group import DefaultGroup
 from shrag.cli.options.names import corpus_argument, index_argument
 from shrag.cli.output import ask_before_deleting, echo, echo_error, json_option, progress, yes_option
 from shrag.cli.settings import Home
+from shrag.messages.text import Text
 
 _KEEP = 2
 
@@ -92,7 +93,7 @@ def build(
     Example: shrag index sci --dictionary words.tsv
     """
     if dictionary and no_dictionary:
-        raise click.UsageError("--dictionary and --no-dictionary contradict each other: give one of them.")
+        raise click.UsageError(Text("--dictionary and --no-dictionary contradict each other: give one of them."))
     from shrag.corpora.ingest.demonstration import DEMO, add_demonstration, is_added
     from shrag.corpora.store.open_corpus import open_corpus
     from shrag.indexing.analysis.user_dictionary import EMPTY_DICTIONARY, read_dictionary
@@ -103,20 +104,25 @@ def build(
     from shrag.indexing.storage.vector_card import AUTO
 
     if force and update:
-        raise click.UsageError("--force builds the whole index, --update only what changed: choose one.")
+        raise click.UsageError(Text("--force builds the whole index, --update only what changed: choose one."))
     if update and (dictionary or no_dictionary or glossary or encoder):
         raise click.UsageError(
-            "An update has the dictionary, glossary corrections and encoder of its index: build without --update to "
-            "change them."
+            Text(
+                "An update has the dictionary, glossary corrections and encoder of its index: build without "
+                "--update to change them."
+            )
         )
     words = EMPTY_DICTIONARY if no_dictionary else None
     if dictionary:
         words = read_dictionary(dictionary)
-        echo(f"dictionary {dictionary}: {len(words.words):,} words", err=True)
+        echo(
+            Text("dictionary {dictionary}: {words_count:,} words", dictionary=dictionary, words_count=len(words.words)),
+            err=True,
+        )
     corrections = read_corrections(glossary) if glossary else None
     if name == DEMO and not is_added(home.corpora):
         add_demonstration(home.corpora)
-        echo(f"added the demonstration corpus to {home.corpora}", err=True)
+        echo(Text("added the demonstration corpus to {corpora}", corpora=home.corpora), err=True)
     total = open_corpus(home.corpora, name)[0].records
     started = time.monotonic()
     with progress(total) as report:
@@ -138,13 +144,25 @@ def build(
             what = "built" if new else ""
     size = sum(file.bytes for file in manifest.files.values()) / 2**20
     done = f"{what} in {time.monotonic() - started:.1f} s" if what else "up to date, nothing to build"
-    echo(f"index {name}: generation {manifest.generation}, {manifest.records:,} records, {size:.1f} MiB, {done}")
+    echo(
+        Text(
+            "index {name}: generation {generation}, {records:,} records, {size:.1f} MiB, {done}",
+            name=name,
+            generation=manifest.generation,
+            records=manifest.records,
+            size=size,
+            done=done,
+        )
+    )
     if what:
         shares = ", ".join(f"{stage} {share:.0%}" for stage, share in manifest.utilization.items())
-        echo(f"utilization: {shares}", err=True)
+        echo(Text("utilization: {shares}", shares=shares), err=True)
     if manifest.rejected:
-        echo(f"{manifest.rejected:,} records were left out: see rejects.jsonl in its folder", err=True)
-    echo(f'next: shrag ask {name} "…", or shrag-serve {name}', err=True)
+        echo(
+            Text("{rejected:,} records were left out: see rejects.jsonl in its folder", rejected=manifest.rejected),
+            err=True,
+        )
+    echo(Text('next: shrag ask {name} "…", or shrag-serve {name}', name=name), err=True)
 
 
 @command.command()
@@ -175,11 +193,15 @@ def verify(ctx: click.Context, name: str, generation: int | None, as_json: bool)
     if as_json:
         echo(json.dumps({"index": name, "generation": found.generation, "verified": not found.problems}))
     elif not found.problems:
-        echo(f"index {name}: generation {found.generation} is intact")
+        echo(Text("index {name}: generation {generation} is intact", name=name, generation=found.generation))
     if found.problems:
         echo_error(
-            f"shrag: generation {found.generation} of index {name} is damaged: build it again with "
-            f"`shrag index {name} --force`, or choose another with `shrag index rollback {name}`."
+            Text(
+                "shrag: generation {generation} of index {name} is damaged: build it again with `shrag index "
+                "{name} --force`, or choose another with `shrag index rollback {name}`.",
+                generation=found.generation,
+                name=name,
+            )
         )
         ctx.exit(4)
 
@@ -200,8 +222,15 @@ def rollback(home: Home, name: str, to: int | None) -> None:
     from shrag.indexing.maintenance.history import roll_back
 
     manifest = roll_back(home.indexes, name, to)
-    echo(f"index {name}: generation {manifest.generation} is current, {manifest.records:,} records")
-    echo("Running servers switch to it within seconds.", err=True)
+    echo(
+        Text(
+            "index {name}: generation {generation} is current, {records:,} records",
+            name=name,
+            generation=manifest.generation,
+            records=manifest.records,
+        )
+    )
+    echo(Text("Running servers switch to it within seconds."), err=True)
 
 
 @command.command()
@@ -219,8 +248,8 @@ def export(home: Home, name: str, file: Path, generation: int | None) -> None:
     from shrag.indexing.maintenance.transfer import export_index
 
     header = export_index(home.indexes, name, file, generation)
-    echo(f"index {name}: {file}, {header.bytes / 2**20:,.1f} MiB")
-    echo(f"next, on the other machine: shrag index import {file.name}", err=True)
+    echo(Text("index {name}: {file}, {bytes:,.1f} MiB", name=name, file=file, bytes=header.bytes / 2**20))
+    echo(Text("next, on the other machine: shrag index import {name}", name=file.name), err=True)
 
 
 @command.command("import")
@@ -238,8 +267,15 @@ def import_(home: Home, file: Path, name: str) -> None:
 
     manifest = import_index(home.indexes, file, name)
     shown = name or manifest.source.name
-    echo(f"index {shown}: generation {manifest.generation} is current, {manifest.records:,} records")
-    echo("Running servers switch to it within seconds.", err=True)
+    echo(
+        Text(
+            "index {shown}: generation {generation} is current, {records:,} records",
+            shown=shown,
+            generation=manifest.generation,
+            records=manifest.records,
+        )
+    )
+    echo(Text("Running servers switch to it within seconds."), err=True)
 
 
 @command.command()
@@ -257,9 +293,17 @@ def remove(home: Home, name: str, yes: bool) -> None:
 
     rows = list_index(home.indexes, name)
     size = sum(row.bytes for row in rows) / 2**20
-    ask_before_deleting(f"This deletes index {name}: {len(rows)} generations, {size:,.1f} MiB", yes=yes)
+    ask_before_deleting(
+        Text(
+            "This deletes index {name}: {rows_count} generations, {size:,.1f} MiB",
+            name=name,
+            rows_count=len(rows),
+            size=size,
+        ),
+        yes=yes,
+    )
     remove_index(home.indexes, name)
-    echo(f"index {name}: removed")
+    echo(Text("index {name}: removed", name=name))
 
 
 @command.command("list")

@@ -11,6 +11,7 @@ from click.core import ParameterSource
 from shrag.cli.output import echo
 from shrag.cli.settings import Home
 from shrag.corpora.data_folder import CONFIG_FILE, home_of
+from shrag.messages.text import Text
 
 _NAMED = (ParameterSource.COMMANDLINE, ParameterSource.ENVIRONMENT)
 _TEMPLATE = Path(__file__).with_name("init.toml")
@@ -31,19 +32,29 @@ def command(ctx: click.Context) -> None:
     config = Path(CONFIG_FILE).absolute()
     home: Home = ctx.obj
     if config.exists():
-        echo(f"{config} is there already and stays as it is.", err=True)
+        echo(Text("{config} is there already and stays as it is.", config=config), err=True)
     else:
         named = ctx.find_root().get_parameter_source("home") in _NAMED
         text = _TEMPLATE.read_text(encoding="utf-8")
         if named:
             text = text.replace('# home = "var"', f"home = {json.dumps(str(home.path), ensure_ascii=False)}")
         write_atomically(config, text.encode())
-        echo(f"wrote {config}")
+        echo(Text("wrote {config}", config=config))
         if not named:
             home = Home(home_of(config, {}))
     if is_added(home.corpora):
-        echo(f"The corpus {DEMO} is in {home.corpora} already and stays as it is.", err=True)
+        echo(
+            Text("The corpus {demo} is in {corpora} already and stays as it is.", demo=DEMO, corpora=home.corpora),
+            err=True,
+        )
     else:
         added = add_demonstration(home.corpora)
-        echo(f"corpus {DEMO}: {added.manifest.records:,} records in {home.corpora}")
-    echo(f"next: shrag index {DEMO}", err=True)
+        echo(
+            Text(
+                "corpus {demo}: {records:,} records in {corpora}",
+                demo=DEMO,
+                records=added.manifest.records,
+                corpora=home.corpora,
+            )
+        )
+    echo(Text("next: shrag index {demo}", demo=DEMO), err=True)

@@ -11,6 +11,7 @@ import click
 from shrag.cli.options.model import llm_settings, open_language_model
 from shrag.cli.output import echo, progress
 from shrag.cli.settings import Home
+from shrag.messages.text import Text
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -62,7 +63,7 @@ def command(home: Home, run: Path, records: bool, sample: int) -> None:
     results, _ = open_results(folder)
     model = open_language_model(llm_settings())
     if model is None:
-        raise click.UsageError("No language model is configured: set [llm] url or SHRAG_LLM_URL.")
+        raise click.UsageError(Text("No language model is configured: set [llm] url or SHRAG_LLM_URL."))
     with closing(model), progress() as report:
         if records:
             _judge_records(home, results, model, sample, report)

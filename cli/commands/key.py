@@ -7,6 +7,7 @@ from pathlib import Path
 import click
 
 from shrag.cli.output import echo
+from shrag.messages.text import Text
 from shrag.serving.http.api_key import new_key, write_key_file
 
 
@@ -27,4 +28,4 @@ def command(output: Path | None) -> None:
         echo(key)
     else:
         write_key_file(output, key)
-        echo(f"The key is in {output}, which only its owner may read.", err=True)
+        echo(Text("The key is in {output}, which only its owner may read.", output=output), err=True)

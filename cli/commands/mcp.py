@@ -10,6 +10,7 @@ from shrag.cli.options.server import ServerOptions, read_api_key, server_options
 from shrag.cli.output import echo
 from shrag.cli.settings import Home
 from shrag.indexing.storage.checksums import Verify
+from shrag.messages.text import Text
 
 
 @click.command()
@@ -70,7 +71,7 @@ def command(
             key=key,
             names=options.names_allowed,
             limits=limits,
-            ready=lambda address: echo(f"MCP at {address}", err=True),
+            ready=lambda address: echo(Text("MCP at {address}", address=address), err=True),
         )
     else:
         serve_stdio(indexes, limits)

@@ -10,6 +10,7 @@ import click
 
 from shrag.cli.output import echo
 from shrag.cli.settings import Home
+from shrag.messages.text import Text
 from shrag.models.memory_plan.byte_sizes import both_units, gib, parse_size
 from shrag.models.memory_plan.gpu_cards import find_card, load_cards
 from shrag.models.memory_plan.gpu_use import UseDifference
@@ -99,7 +100,7 @@ def command(
     from shrag.models.model_server.command import shell_line, vllm_command
 
     if (processes and not compare) or (as_command and (compare or as_json)):
-        raise click.UsageError("--pid needs --compare, and --command excludes --compare and --json.")
+        raise click.UsageError(Text("--pid needs --compare, and --command excludes --compare and --json."))
     use = read_gpu() if compare or card is None else None
     vectors = _vectors(home, index_name) if index_name else None
     request = PlanRequest(
@@ -127,7 +128,7 @@ def command(
         return
     print_plan(plan, difference)
     if use is not None and not compare and (obstacle := start_obstacle(plan, use)):
-        echo(f"Warning: {obstacle}", err=True)
+        echo(Text("Warning: {obstacle}", obstacle=obstacle), err=True)
 
 
 def _vectors(home: Home, name: str) -> VectorTable | None:
@@ -139,7 +140,7 @@ def _vectors(home: Home, name: str) -> VectorTable | None:
     check_name(name)
     _, manifest = current_generation(home.indexes / name)
     if manifest.vectors is None:
-        echo(f"Index {name} has no vectors: no GPU memory is planned for it.", err=True)
+        echo(Text("Index {name} has no vectors: no GPU memory is planned for it.", name=name), err=True)
         return None
     return VectorTable(manifest.vectors.rows, manifest.vectors.dimension)
 
@@ -153,21 +154,40 @@ def print_plan(plan: MemoryPlan, difference: UseDifference | None) -> None:
     """Print the GPU memory of each part on a line, then what fits and the flags of vLLM."""
     request, model = plan.request, plan.request.model
     guess = "about " if request.card.estimated else ""
-    echo(f"Card    {request.card.title}: {guess}{gib(request.card.usable)} usable")
-    echo(f"Budget  {both_units(request.budget)}; {gib(request.limit)} planned at most")
+    echo(
+        Text(
+            "Card    {title}: {guess}{usable} usable",
+            title=request.card.title,
+            guess=guess,
+            usable=gib(request.card.usable),
+        )
+    )
+    echo(
+        Text(
+            "Budget  {both_units}; {limit} planned at most",
+            both_units=both_units(request.budget),
+            limit=gib(request.limit),
+        )
+    )
     about = ", ".join(part for part in (model.quantization, model.licence) if part)
-    echo(f"Model   {model.name}{f' ({about})' if about else ''}\n")
+    echo(Text("Model   {name}{value}\n", name=model.name, value=f" ({about})" if about else ""))
     for part in plan.parts:
         kind = "exact" if part.exact else "estimate"
         echo(f"{gib(part.size):>10}  {kind:<8}  {part.name:<40}  {part.source}")
     total = sum(part.size for part in plan.parts)
-    echo(f"{gib(total):>10}            in all, {gib(request.limit - total)} left over\n")
+    echo(Text("{total:>10}            in all, {limit} left over\n", total=gib(total), limit=gib(request.limit - total)))
     fits = ", ".join(f"{plan.sequences(tokens)} × {tokens:,}" for tokens in _lengths(plan))
-    echo(f"At once: {fits} tokens (--max-num-seqs {plan.max_num_seqs})")
-    echo(f"KV cache: {plan.kv.bytes_per_token:,} bytes a token{_fixed(plan)}")
-    echo(f"vLLM: {shlex.join(memory_flags(plan))}")
+    echo(Text("At once: {fits} tokens (--max-num-seqs {max_num_seqs})", fits=fits, max_num_seqs=plan.max_num_seqs))
+    echo(
+        Text(
+            "KV cache: {bytes_per_token:,} bytes a token{fixed}",
+            bytes_per_token=plan.kv.bytes_per_token,
+            fixed=_fixed(plan),
+        )
+    )
+    echo(Text("vLLM: {memory_flags}", memory_flags=shlex.join(memory_flags(plan))))
     for note in plan_notes(plan):
-        echo(f"Note: {note}")
+        echo(Text("Note: {note}", note=note))
     if difference is not None:
         echo(
             f"{'Warning' if difference.exceeds_tolerance else 'In use'}: {difference}", err=difference.exceeds_tolerance

@@ -13,6 +13,7 @@ from shrag.cli.options.search import SearchOptions, read_settings, search_option
 from shrag.cli.output import echo, progress
 from shrag.cli.settings import Home
 from shrag.indexing.record_filter import RecordFilter
+from shrag.messages.text import Text
 from shrag.serving.request import LARGEST_K
 
 
@@ -58,12 +59,14 @@ def command(
     from shrag.evaluation.questions.batch import write_run
 
     if answers and outcomes is None:
-        raise click.UsageError("--answers needs --outcomes: a run has no answers.")
+        raise click.UsageError(Text("--answers needs --outcomes: a run has no answers."))
     search_settings = read_settings(settings)
     questions = [topic for path in topic_files for topic in read_topics(path)]
     for qid, count in Counter(topic.qid for topic in questions).items():
         if count > 1:
-            raise click.UsageError(f"Two of the topics files have the topic {qid}: rename one of the two.")
+            raise click.UsageError(
+                Text("Two of the topics files have the topic {qid}: rename one of the two.", qid=qid)
+            )
     engine = options.open_engine(home, name)
     with progress(len(questions)) as report:
         written = write_run(
@@ -82,8 +85,20 @@ def command(
     least, most = written.depths
     asked = f"{most:,}" if least == most else f"{least:,} to {most:,}"
     echo(
-        f"{output}: {len(questions):,} topics, {written.empty:,} of them without a record, {asked} hits of each query",
+        Text(
+            "{output}: {questions_count:,} topics, {empty:,} of them without a record, {asked} hits of each query",
+            output=output,
+            questions_count=len(questions),
+            empty=written.empty,
+            asked=asked,
+        ),
         err=True,
     )
     if written.fallbacks:
-        echo(f"The language model failed for {written.fallbacks:,} topics, which were ranked without it.", err=True)
+        echo(
+            Text(
+                "The language model failed for {fallbacks:,} topics, which were ranked without it.",
+                fallbacks=written.fallbacks,
+            ),
+            err=True,
+        )

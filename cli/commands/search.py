@@ -12,6 +12,7 @@ from shrag.cli.options.search import SearchOptions, read_settings, search_option
 from shrag.cli.output import echo, json_option, print_json
 from shrag.cli.settings import Home
 from shrag.indexing.record_filter import RecordFilter
+from shrag.messages.text import Text
 from shrag.serving.answering.formats import REASONS
 from shrag.serving.events import Ranking
 from shrag.serving.references.formats import ReferenceFormat
@@ -81,7 +82,7 @@ def print_records(ranking: Ranking) -> None:
         echo(f"{ranked.rank:>3}  {ranked.score:7.3f}  {record.docid}  {about}")
         echo(f"     {record.title or record.text[:80]}")
         if ranked.duplicates:
-            echo(f"     also as {', '.join(ranked.duplicates)}")
+            echo(Text("     also as {duplicates}", duplicates=", ".join(ranked.duplicates)))
 
 
 def print_json_records(ranking: Ranking) -> None:

@@ -14,6 +14,7 @@ from shrag.cli.options.names import index_argument
 from shrag.cli.options.server import ServerOptions, read_api_key, server_options
 from shrag.cli.output import echo
 from shrag.cli.settings import Home
+from shrag.messages.text import Text
 
 
 @click.command()
@@ -76,8 +77,10 @@ def command(
     llm = llm_settings()
     if workers > 1 and llm.command:
         raise click.UsageError(
-            "With [llm] command each worker would start its own language model: start the model's server separately "
-            "and set [llm] url, or use one worker."
+            Text(
+                "With [llm] command each worker would start its own language model: start the model's server "
+                "separately and set [llm] url, or use one worker."
+            )
         )
 
     def work(port: int, log: Callable[[str], None], send_heartbeat: Callable[[], None] = lambda: None) -> None:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import click
 
 from shrag.cli.output import echo, json_line
+from shrag.messages.text import Text
 
 if TYPE_CHECKING:
     from shrag.evaluation.questions.confidence_scores import ConfidenceScores, CoverageScores
@@ -34,18 +35,31 @@ def score_outcomes(
     unanswerable_kinds = {qid: kind_rows[qid][KIND] if qid in kind_rows else "" for qid in listed}
     for qid in listed:
         if qid in answering:
-            raise EvaluationError(f"{qid} is judged in {qrels} and also unanswerable: give each question once.")
+            raise EvaluationError(
+                Text("{qid} is judged in {qrels} and also unanswerable: give each question once.", qid=qid, qrels=qrels)
+            )
     scores: dict[str, ConfidenceScores] = {}
     for path in paths:
         outcomes = read_outcome_file(path)
         asked = {outcome.qid for outcome in outcomes}
         cases = confidence_cases(outcomes, answering, unanswerable_kinds)
         if not cases:
-            raise EvaluationError(f"{path} has no question of {qrels}: give files that belong together.")
+            raise EvaluationError(
+                Text("{path} has no question of {qrels}: give files that belong together.", path=path, qrels=qrels)
+            )
         if left_out := len(outcomes) - len(cases):
-            echo(f"{path}: {left_out:,} questions are neither judged nor unanswerable: left out.", err=True)
+            echo(
+                Text(
+                    "{path}: {left_out:,} questions are neither judged nor unanswerable: left out.",
+                    path=path,
+                    left_out=left_out,
+                ),
+                err=True,
+            )
         if missing := len({*answering, *unanswerable_kinds} - asked):
-            echo(f"{path} has no outcome of {missing:,} questions: left out.", err=True)
+            echo(
+                Text("{path} has no outcome of {missing:,} questions: left out.", path=path, missing=missing), err=True
+            )
         scores[str(path)] = score_confidence(cases, level=level)
     return scores
 
@@ -84,7 +98,7 @@ def write_plot(path: Path, scores: Mapping[str, ConfidenceScores]) -> None:
 
     kind = path.suffix.removeprefix(".").lower()
     if kind not in {"png", "svg"}:
-        raise click.UsageError(f"--plot {path} must end in .png or .svg.")
+        raise click.UsageError(Text("--plot {path} must end in .png or .svg.", path=path))
     check_plots()
     curves = {"Risk and coverage": {name: each.curve for name, each in scores.items()}}
     write_atomically(path, draw_risk_coverage(curves, kind, salt=path.stem))

@@ -12,6 +12,7 @@ import click
 from shrag.cli.output import echo
 from shrag.corpora.records import Language
 from shrag.indexing.record_filter import VALUE_FIELDS, FacetCounts, RecordFilter
+from shrag.messages.text import Text
 
 _YEARS = re.compile(r"(?P<first>\d{1,4})?(?P<dash>\s*[-–]\s*)?(?P<last>\d{1,4})?", re.ASCII)
 
@@ -38,7 +39,7 @@ def filter_options(command: Callable[..., Any]) -> Callable[..., Any]:
         try:
             record_filter = RecordFilter(first, last, **values)
         except ValueError as error:
-            raise click.UsageError(str(error)) from None
+            raise click.UsageError(Text("{problem}", problem=error)) from None
         return command(*args, record_filter=record_filter, **kwargs)
 
     return functools.reduce(lambda decorated, option: option(decorated), reversed(_OPTIONS), wrapped)
@@ -51,7 +52,7 @@ facets_option = click.option(
 
 def print_facets(counts: FacetCounts) -> None:
     """Print the counts over all hits, a line for each value."""
-    echo(f"{counts.total:,} hits")
+    echo(Text("{total:,} hits", total=counts.total))
     undated = f", {counts.undated:,} without a year" if counts.undated else ""
     for name, values in (("year", counts.year), *((field, counts.values(field)) for field in VALUE_FIELDS)):
         if values:
@@ -70,6 +71,8 @@ def _read_years(given: str | None) -> tuple[int | None, int | None]:
         or not (match["first"] or match["last"])
         or (match["first"] and match["last"] and not match["dash"])
     ):
-        raise click.UsageError(f"--year {given} is no range of years: write 2015, 2015-2020, 2015- or -2020.")
+        raise click.UsageError(
+            Text("--year {given} is no range of years: write 2015, 2015-2020, 2015- or -2020.", given=given)
+        )
     first, last = (int(match[name]) if match[name] else None for name in ("first", "last"))
     return (first, last) if match["dash"] else (first, first)

@@ -12,6 +12,7 @@ from shrag.cli.output import Verbosity, echo, verbosity
 from shrag.cli.settings import Home
 from shrag.cli.versions import version_option
 from shrag.corpora.data_folder import find_config, platform_folder
+from shrag.messages.text import Text
 
 _Command = TypeVar("_Command", bound=Callable[..., Any])
 
@@ -85,5 +86,5 @@ def print_folders(ctx: click.Context) -> None:
     """Print with ``-v`` which configuration file and data folder are used."""
     if verbosity.get() is Verbosity.VERBOSE:
         home: Home = ctx.obj
-        echo(f"configuration: {find_config() or 'none'}", err=True)
-        echo(f"data folder: {home.path}", err=True)
+        echo(Text("configuration: {find_config}", find_config=find_config() or "none"), err=True)
+        echo(Text("data folder: {path}", path=home.path), err=True)

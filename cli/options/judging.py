@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import click
 
 from shrag.cli.output import echo
+from shrag.messages.text import Text
 
 if TYPE_CHECKING:
     from shrag.evaluation.measures.judge_run import TopicScores
@@ -35,7 +36,7 @@ def split_measures(measures: str) -> list[str]:
     """Return the names in ``measures`` without repetition; raise ``click.UsageError`` if there is none."""
     names = list(dict.fromkeys(measures.split()))
     if not names:
-        raise click.UsageError("--measures is empty: give at least one measure, such as nDCG@10.")
+        raise click.UsageError(Text("--measures is empty: give at least one measure, such as nDCG@10."))
     return names
 
 
@@ -49,5 +50,13 @@ def judge_runs(qrels: Path, runs: Sequence[Path], measures: Sequence[str]) -> di
     found = evaluate_runs(qrels, runs, measures)
     for run, missing in found.missing.items():
         if missing:
-            echo(f"{run} has no line for {missing:,} of {found.judged:,} judged topics: they score 0.", err=True)
+            echo(
+                Text(
+                    "{run} has no line for {missing:,} of {judged:,} judged topics: they score 0.",
+                    run=run,
+                    missing=missing,
+                    judged=found.judged,
+                ),
+                err=True,
+            )
     return dict(found.topics)

@@ -15,6 +15,7 @@ from shrag.cli.settings import Home
 from shrag.corpora.data_folder import CONFIG_FILE
 from shrag.corpora.files import check_name
 from shrag.corpora.near_names import did_you_mean
+from shrag.messages.text import Text
 from shrag.models.chat.settings import LlmSettings
 from shrag.models.errors import GpuMissing
 
@@ -39,7 +40,13 @@ def llm_settings(environment: Mapping[str, str] | None = None) -> LlmSettings:
 def read_llm_settings(table: Mapping[str, Any], environment: Mapping[str, str]) -> LlmSettings:
     """Return the settings of ``table`` and ``SHRAG_LLM_*``; raise ``click.UsageError`` for unknown or invalid ones."""
     if not isinstance(table, Mapping):
-        raise click.UsageError(f"{TABLE} in {CONFIG_FILE} must be a table: write [{TABLE}] and its keys below it.")
+        raise click.UsageError(
+            Text(
+                "{table} in {config_file} must be a table: write [{table}] and its keys below it.",
+                table=TABLE,
+                config_file=CONFIG_FILE,
+            )
+        )
     given = {
         name.removeprefix(_PREFIX).lower(): value
         for name, value in environment.items()
@@ -52,12 +59,18 @@ def read_llm_settings(table: Mapping[str, Any], environment: Mapping[str, str]) 
     ]:
         if key not in known:
             raise click.UsageError(
-                f"{where} has no option {key!r}: use {', '.join(sorted(known))}.{did_you_mean(key, known)}"
+                Text(
+                    "{where} has no option {key!r}: use {known}.{hint}",
+                    where=where,
+                    key=key,
+                    known=", ".join(sorted(known)),
+                    hint=did_you_mean(key, known),
+                )
             )
     try:
         return msgspec.convert({**table, **given}, LlmSettings, strict=False)
     except msgspec.ValidationError as error:
-        raise click.UsageError(f"The settings of the language model are invalid: {error}.") from None
+        raise click.UsageError(Text("The settings of the language model are invalid: {error}.", error=error)) from None
 
 
 def open_language_model(settings: LlmSettings) -> OpenAIModel | None:
@@ -100,9 +113,9 @@ def running_language_model(settings: LlmSettings, home: Home, index: str) -> Ite
     plan = plan_server(settings, _retrieval(home, index), home.weights) if settings.budget else None
 
     def report_state(state: ServerState) -> None:
-        echo(f"Language model: {state}", err=True)
+        echo(Text("Language model: {state}", state=state), err=True)
         if plan is not None and state.phase == "ready":
-            echo(f"GPU memory: {_compare_with_gpu(plan)}", err=True)
+            echo(Text("GPU memory: {compare_with_gpu}", compare_with_gpu=_compare_with_gpu(plan)), err=True)
 
     planned = add_plan_flags(settings, plan)
     with (

@@ -13,6 +13,7 @@ from shrag.cli.options.model import configured_model, no_model_option
 from shrag.cli.settings import Home
 from shrag.indexing.search_engine import EngineName
 from shrag.indexing.storage.checksums import Verify
+from shrag.messages.text import Text
 from shrag.serving.engine import Engine, open_engine
 from shrag.serving.errors import UnknownStrategy
 from shrag.serving.events import KeywordOrder
@@ -158,6 +159,6 @@ def read_settings(pairs: Sequence[str]) -> SearchSettings:
     """Return the settings of ``--set KEY=VALUE``; of two values for one key the last one counts."""
     for pair in pairs:
         if "=" not in pair:
-            raise click.UsageError(f"--set {pair} has no value: write KEY=VALUE, such as ands=1.")
+            raise click.UsageError(Text("--set {pair} has no value: write KEY=VALUE, such as ands=1.", pair=pair))
     keys_and_values = (pair.partition("=") for pair in pairs)
     return SearchSettings.from_mapping({key.strip(): value.strip() for key, _, value in keys_and_values})

@@ -12,6 +12,7 @@ import click
 
 from shrag.cli.options.search import min_confidence_option, option_group, reranker_options, verify_option
 from shrag.indexing.storage.checksums import Verify
+from shrag.messages.text import Text
 from shrag.serving.http.api_key import ApiKey, read_key_file
 from shrag.serving.runtime.admission import ServerLimits
 
@@ -108,7 +109,10 @@ def read_api_key(file: Path | None, environment: MutableMapping[str, str] | None
         return None if given is None else ApiKey(given)
     if given is not None:
         raise click.UsageError(
-            f"The API key is given twice, by {API_KEY_VARIABLE} and by --api-key-file: give it once."
+            Text(
+                "The API key is given twice, by {api_key_variable} and by --api-key-file: give it once.",
+                api_key_variable=API_KEY_VARIABLE,
+            )
         )
     credentials = environment.get(_CREDENTIALS)
     return read_key_file(file, Path(credentials) if credentials else None)

@@ -10,6 +10,7 @@ from urllib.parse import parse_qs, quote, unquote, urlsplit
 import msgspec
 
 from shrag.corpora.records import Record
+from shrag.messages.text import Text
 from shrag.serving.errors import QuestionError
 
 TEMPLATE = "shrag://document/{docid}{?index}"
@@ -43,7 +44,9 @@ def read_document_uri(uri: str) -> tuple[str, str]:
     except ValueError:
         parts, query, docid = urlsplit(""), {}, ""
     if (parts.scheme, parts.netloc) != ("shrag", "document") or not docid or parts.fragment or set(query) - {"index"}:
-        raise QuestionError("unknown_resource", f"There is no such resource: a record is {TEMPLATE}.")
+        raise QuestionError(
+            "unknown_resource", Text("There is no such resource: a record is {template}.", template=TEMPLATE)
+        )
     return docid, query.get("index", [""])[0]
 
 

@@ -20,6 +20,7 @@ from starlette.routing import Route
 
 from shrag.corpora.errors import CorpusError
 from shrag.indexing.errors import DependencyMissing, IndexingError
+from shrag.messages.text import Text
 from shrag.serving.agents.connector import TEMPLATE, read_document_uri
 from shrag.serving.agents.results import document_reply, document_text
 from shrag.serving.agents.tools import TOOLS, Tool, read_record
@@ -55,7 +56,7 @@ _INSTRUCTIONS = (
 def check_installed() -> None:
     """Raise :class:`DependencyMissing` where the protocol's SDK is not installed."""
     if find_spec("mcp") is None:
-        raise DependencyMissing("The MCP SDK is not installed: `pip install 'shrag[mcp]'`.")
+        raise DependencyMissing(Text("The MCP SDK is not installed: `pip install 'shrag[mcp]'`."))
 
 
 def serve_stdio(indexes: ServedIndexes, limits: ServerLimits | None = None) -> None:
@@ -138,7 +139,10 @@ def build_server(indexes: ServedIndexes, admission: AdmissionControl) -> Server[
     ) -> types.CallToolResult:
         tool = TOOLS.get(params.name)
         if tool is None:
-            raise MCPError(types.INVALID_PARAMS, f"There is no tool {params.name!r}: use one of {', '.join(TOOLS)}.")
+            raise MCPError(
+                types.INVALID_PARAMS,
+                Text("There is no tool {name!r}: use one of {tools}.", name=params.name, tools=", ".join(TOOLS)),
+            )
         text, value = await _call(tool, indexes, params.arguments or {}, admission, context)
         content: list[types.ContentBlock] = [types.TextContent(type="text", text=text)]
         if value is None:  # not sent as null, which some clients refuse

@@ -13,6 +13,7 @@ import msgspec
 from msgspec import Meta, Struct
 
 from shrag.corpora.records import Record
+from shrag.messages.text import Text
 from shrag.models.decoding import convert
 from shrag.serving.agents.connector import FetchReply, fetch_reply, results_text
 from shrag.serving.agents.results import (
@@ -130,7 +131,13 @@ class Tool(Generic[_Arguments]):
         except msgspec.ValidationError as error:
             names = ", ".join(self.arguments.__struct_fields__) or "none"
             raise QuestionError(
-                "invalid_arguments", f"{self.name} cannot be called like this ({error}): its arguments are {names}."
+                "invalid_arguments",
+                Text(
+                    "{name} cannot be called like this ({error}): its arguments are {names}.",
+                    name=self.name,
+                    error=error,
+                    names=names,
+                ),
             ) from None
         return self.work(indexes, parsed, cancellation)
 
@@ -169,7 +176,9 @@ def _tool(
 def search(indexes: ServedIndexes, arguments: SearchArguments, _: CancellationToken) -> ToolResult:
     """Find Korean and English scholarly records (papers, abstracts) for a question in either language, best first."""
     if not 1 <= arguments.k <= MOST_K:
-        raise QuestionError("k_out_of_range", f"k must be from 1 to {MOST_K}, got {arguments.k}.")
+        raise QuestionError(
+            "k_out_of_range", Text("k must be from 1 to {most_k}, got {k}.", most_k=MOST_K, k=arguments.k)
+        )
     with indexes.use(arguments.index or "") as engine:
         result = engine.search(
             arguments.query, k=arguments.k, strategy=arguments.strategy, record_filter=arguments.record_filter(),
@@ -192,7 +201,7 @@ def ask(indexes: ServedIndexes, arguments: AskArguments, cancellation: Cancellat
                 cancellation=cancellation,
             )  # fmt: skip
         except ClientDisconnected as error:
-            raise QuestionError("cancelled", str(error)) from None
+            raise QuestionError("cancelled", Text("{problem}", problem=error)) from None
     reply = ask_reply(result)
     return ToolResult(reply, ask_text(reply))
 
@@ -203,7 +212,12 @@ def get_document(indexes: ServedIndexes, arguments: DocumentArguments, _: Cancel
     index, generation, record = read_record(indexes, arguments.docid, arguments.index or "")
     if not 0 <= arguments.offset <= len(record.text):
         raise QuestionError(
-            "offset_out_of_range", f"offset must be from 0 to {len(record.text)}, got {arguments.offset}."
+            "offset_out_of_range",
+            Text(
+                "offset must be from 0 to {text_count}, got {offset}.",
+                text_count=len(record.text),
+                offset=arguments.offset,
+            ),
         )
     reply = document_reply(index, generation, record, arguments.offset)
     return ToolResult(reply, document_text(reply))

@@ -9,6 +9,7 @@ from typing import Literal
 
 from shrag.indexing.analyzed_record import AnalyzedRecord
 from shrag.indexing.open_index import OpenIndex
+from shrag.messages.text import Text
 from shrag.models.errors import InvalidOutput
 from shrag.models.language_model import LanguageModel, Message
 from shrag.serving.answering.answer_parser import AnswerParser
@@ -98,7 +99,9 @@ def generate_answer(
     written = yield from _write(model, messages, verify, answer_behind_reasoning if brief else _unchanged)
     stated = [each.sentence for each in written.sentences if each.part != "title"]
     if not written.refused and not any(each.supported or brief for each in stated):
-        raise InvalidOutput(f"{model.name} wrote no sentence that rests on a record: ask again, or use another model.")
+        raise InvalidOutput(
+            Text("{name} wrote no sentence that rests on a record: ask again, or use another model.", name=model.name)
+        )
     answer = written.answer("generated", "nothing_fits", question, choice)
     nearest = nearest_records(ranking) if written.refused else ()
     uncovered = uncovered_words(ranking) if written.refused else doubtful_words(ranking)
@@ -131,7 +134,7 @@ def generate_closed_book(question: Question, model: LanguageModel, notes: str, c
     messages = render_messages("closed_book", question.language, _notes_values(question, notes, choice))
     written = yield from _write(model, messages, _without_citations)
     if not written.refused and all(each.part == "title" for each in written.sentences):
-        raise InvalidOutput(f"{model.name} wrote no sentence: ask again, or use another model.")
+        raise InvalidOutput(Text("{name} wrote no sentence: ask again, or use another model.", name=model.name))
     yield written.answer("closed_book", "not_searched", question, choice)
 
 
@@ -215,8 +218,13 @@ def _write(
             length += len(piece)
             if length > LONGEST_WRITTEN:
                 raise InvalidOutput(
-                    f"{model.name} wrote more than {LONGEST_WRITTEN:,} characters where {LONGEST_ANSWER:,} tokens were "
-                    "asked for: see that its endpoint keeps to max_tokens."
+                    Text(
+                        "{name} wrote more than {longest_written:,} characters where {longest_answer:,} tokens "
+                        "were asked for: see that its endpoint keeps to max_tokens.",
+                        name=model.name,
+                        longest_written=LONGEST_WRITTEN,
+                        longest_answer=LONGEST_ANSWER,
+                    )
                 )
             yield piece
 

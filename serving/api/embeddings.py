@@ -11,6 +11,7 @@ from msgspec import Meta, Struct
 from starlette.requests import Request
 
 from shrag.indexing.vectors.vector_index import VectorIndex
+from shrag.messages.text import Text
 from shrag.models.encoder import Vectors
 from shrag.models.reranker import Passage
 from shrag.serving.api.service import Service
@@ -87,7 +88,11 @@ def _encode(dense: VectorIndex, texts: list[str], engine: Engine, body: Embeddin
         raise HTTPProblem(
             400,
             "wrong_dimensions",
-            f"Vectors have {encoder.dimension} dimensions, not {body.dimensions}: leave it out.",
+            Text(
+                "Vectors have {dimension} dimensions, not {dimensions}: leave it out.",
+                dimension=encoder.dimension,
+                dimensions=body.dimensions,
+            ),
         )
     if body.input_type == "query":
         return encoder.encode_queries(texts)
@@ -122,4 +127,8 @@ def _encoders(service: Service) -> list[tuple[str, str]]:
 def _no_encoder(service: Service, model: str) -> HTTPProblem:
     names = ", ".join(f"{index}/{encoder}" for index, encoder in _encoders(service))
     way_out = f"use one of {names}" if names else "build an index with --encoder"
-    return HTTPProblem(404, "model_not_found", f"No index served has the encoder {model[:100]!r}: {way_out}.")
+    return HTTPProblem(
+        404,
+        "model_not_found",
+        Text("No index served has the encoder {model!r}: {way_out}.", model=model[:100], way_out=way_out),
+    )

@@ -11,6 +11,7 @@ from typing import TypeVar
 from starlette.requests import Request as HttpRequest
 
 from shrag.corpora.records import Record
+from shrag.messages.text import Text
 from shrag.models.chat.circuit_breaker import CircuitBreaker
 from shrag.serving.answer_cache import CachedAnswer
 from shrag.serving.api.encoding import encode_ask, encode_cached_ask, encode_cached_search, encode_search
@@ -235,5 +236,11 @@ def find_record(engine: Engine, docid: str) -> Record:
     """Return the record of ``docid``; raises :class:`DocumentMissing` where the index has none."""
     record = engine.document(docid)
     if record is None:
-        raise DocumentMissing(f"Index {engine.name} has no document {docid[:100]!r}: use a docid that search gave.")
+        raise DocumentMissing(
+            Text(
+                "Index {name} has no document {docid!r}: use a docid that search gave.",
+                name=engine.name,
+                docid=docid[:100],
+            )
+        )
     return record

@@ -12,6 +12,7 @@ from starlette.middleware import Middleware
 from starlette.responses import Response
 from starlette.types import ASGIApp, Receive, Scope, Send
 
+from shrag.messages.text import Text
 from shrag.serving.errors import ServingError
 from shrag.serving.http.api_key import ApiKey
 from shrag.serving.http.logging import add_log_fields
@@ -54,15 +55,21 @@ def access_for_host(host: str, key: ApiKey | None = None, names: Iterable[str] =
         return Access(tuple(hosts), key)
     if key is None:
         raise ServingError(
-            f"{host} can be reached from other machines, and there is no API key: serve on 127.0.0.1, or make a key "
-            "with `shrag key` and give it by SHRAG_API_KEY or --api-key-file."
+            Text(
+                "{host} can be reached from other machines, and there is no API key: serve on 127.0.0.1, or "
+                "make a key with `shrag key` and give it by SHRAG_API_KEY or --api-key-file.",
+                host=host,
+            )
         )
     if not _is_every_address(host):
         hosts[_host_name(host)] = None
     elif len(hosts) == len(LOOPBACK):
         raise ServingError(
-            f"{host} is every address and goes by no name: say with --allow-host under which name or address clients "
-            "reach this server."
+            Text(
+                "{host} is every address and goes by no name: say with --allow-host under which name or "
+                "address clients reach this server.",
+                host=host,
+            )
         )
     return Access(tuple(hosts), key)
 
@@ -108,7 +115,7 @@ class APIKeyMiddleware:
                 return None
             if self._form is not None and _is_page_visit(scope, headers):
                 return self._form(scope)
-            problem = _unauthorized("This server needs an API key: send it as a Bearer token.")
+            problem = _unauthorized(Text("This server needs an API key: send it as a Bearer token."))
             return problem_response(scope["path"], problem)
         wrong = check_key(_bearer_token(authorization), self._access, client_address(scope))
         return None if wrong is None else problem_response(scope["path"], wrong)
@@ -134,13 +141,15 @@ def check_key(sent: str, access: Access, address: str) -> HTTPProblem | None:
     wait = access.failed_keys.wait(address)
     if wait:
         add_log_fields(refused="too many keys", client=address)
-        detail = "This address has sent many wrong keys, so its keys are not checked now: wait and send the right one."
+        detail = Text(
+            "This address has sent many wrong keys, so its keys are not checked now: wait and send the right one."
+        )
         return HTTPProblem(429, "too_many_keys", detail, {"Retry-After": str(wait)})
     if access.key is not None and access.key.matches(sent):
         return None
     access.failed_keys.failed(address)
     add_log_fields(refused="wrong key", client=address)
-    return _unauthorized("The API key is not this server's.", ', error="invalid_token"')
+    return _unauthorized(Text("The API key is not this server's."), ', error="invalid_token"')
 
 
 def client_address(scope: Scope) -> str:
@@ -182,6 +191,9 @@ def _host_name(name: str) -> str:
         if _NAME.fullmatch(lowered):
             return lowered
         raise ServingError(
-            f"--allow-host {name!r} is no host name: write a name or an address alone, without scheme and port."
+            Text(
+                "--allow-host {name!r} is no host name: write a name or an address alone, without scheme and port.",
+                name=name,
+            )
         ) from None
     return f"[{parsed}]" if parsed.version == 6 else str(parsed)

@@ -9,6 +9,7 @@ import secrets
 import stat
 from pathlib import Path
 
+from shrag.messages.text import Text
 from shrag.serving.errors import KeyRejected
 
 SHORTEST = 32
@@ -17,7 +18,7 @@ SHORTEST = 32
 LONGEST = 512
 _FEWEST_DIFFERENT = 10
 
-_ADVICE = "make one with `shrag key`"
+_ADVICE = Text("make one with `shrag key`")
 
 
 class ApiKey:
@@ -28,17 +29,30 @@ class ApiKey:
     def __init__(self, text: str) -> None:
         """Take the key ``text``, 32 to 512 visible ASCII characters; raises :class:`KeyRejected` without it."""
         if not text:
-            raise KeyRejected(f"The API key is empty: {_ADVICE}.")
+            raise KeyRejected(Text("The API key is empty: {advice}.", advice=_ADVICE))
         if not all("!" <= character <= "~" for character in text):
-            raise KeyRejected(f"The API key has a space or a character that is not ASCII: {_ADVICE}.")
+            raise KeyRejected(
+                Text("The API key has a space or a character that is not ASCII: {advice}.", advice=_ADVICE)
+            )
         if not SHORTEST <= len(text) <= LONGEST:
             raise KeyRejected(
-                f"The API key has {len(text)} characters and must have {SHORTEST} to {LONGEST}: {_ADVICE}."
+                Text(
+                    "The API key has {text_count} characters and must have {shortest} to {longest}: {advice}.",
+                    text_count=len(text),
+                    shortest=SHORTEST,
+                    longest=LONGEST,
+                    advice=_ADVICE,
+                )
             )
         if len(set(text)) < _FEWEST_DIFFERENT:
             raise KeyRejected(
-                f"The API key has {len(set(text))} different characters and must have at least {_FEWEST_DIFFERENT}: "
-                f"{_ADVICE}."
+                Text(
+                    "The API key has {set_count} different characters and must have at least "
+                    "{fewest_different}: {advice}.",
+                    set_count=len(set(text)),
+                    fewest_different=_FEWEST_DIFFERENT,
+                    advice=_ADVICE,
+                )
             )
         self._digest = hashlib.sha256(text.encode()).digest()
 
@@ -57,7 +71,13 @@ def write_key_file(path: Path, key: str) -> None:
     try:
         descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
     except OSError as error:
-        raise KeyRejected(f"{path} cannot be written ({error.strerror}): name a file that is not there yet.") from None
+        raise KeyRejected(
+            Text(
+                "{path} cannot be written ({strerror}): name a file that is not there yet.",
+                path=path,
+                strerror=error.strerror,
+            )
+        ) from None
     with os.fdopen(descriptor, "w", encoding="ascii") as stream:
         stream.write(key + "\n")
 
@@ -78,19 +98,26 @@ def read_key_file(path: Path, credentials: Path | None = None) -> ApiKey:
             state = os.fstat(stream.fileno())
             text = stream.read(LONGEST + 3)
     except OSError as error:
-        raise KeyRejected(f"The key file {path} cannot be read: {error.strerror}.") from None
+        raise KeyRejected(
+            Text("The key file {path} cannot be read: {strerror}.", path=path, strerror=error.strerror)
+        ) from None
     if not stat.S_ISREG(state.st_mode):
-        raise KeyRejected(f"The key file {path} is not a file.")
+        raise KeyRejected(Text("The key file {path} is not a file.", path=path))
     given_by_systemd = credentials is not None and path.resolve().parent == credentials.resolve()
     open_to_others = stat.S_IRWXO if given_by_systemd else stat.S_IRWXO | stat.S_IRWXG
     if state.st_mode & open_to_others:
         raise KeyRejected(
-            f"The key file {path} may be read by others than its owner (mode {state.st_mode & 0o777:03o}): "
-            f"`chmod 600 {path}`."
+            Text(
+                "The key file {path} may be read by others than its owner (mode {st_mode:03o}): `chmod 600 {path}`.",
+                path=path,
+                st_mode=state.st_mode & 511,
+            )
         )
     if state.st_uid not in {0, os.geteuid()}:
-        raise KeyRejected(f"The key file {path} belongs to another user: `chown` it to the one that serves.")
+        raise KeyRejected(
+            Text("The key file {path} belongs to another user: `chown` it to the one that serves.", path=path)
+        )
     lines = text.decode("utf-8", "replace").splitlines() or [""]
     if len(lines) > 1:
-        raise KeyRejected(f"The key file {path} has more than one line: leave the key alone in it.")
+        raise KeyRejected(Text("The key file {path} has more than one line: leave the key alone in it.", path=path))
     return ApiKey(lines[0])

@@ -18,6 +18,7 @@ from starlette.responses import Response
 from starlette.types import Receive, Scope, Send
 
 from shrag.corpora.readers.duplicate_keys import duplicate_key
+from shrag.messages.text import Text
 from shrag.models.decoding import convert
 from shrag.serving.http.problems import HTTPProblem
 from shrag.serving.http.validation import explain
@@ -126,17 +127,21 @@ class _BodyReader:
         declared = request.headers.get("content-type", "")
         kind = declared.partition(";")[0].strip().lower()
         if kind != "application/json" and not (kind.startswith("application/") and kind.endswith("+json")):
-            raise _invalid(f"content-type: expected application/json, got {declared[:100]!r}.")
+            raise _invalid(Text("content-type: expected application/json, got {declared!r}.", declared=declared[:100]))
         try:
             value = msgspec.json.decode(body)
             if (key := duplicate_key(body, value)) is not None:
-                raise _invalid(f"body: the key {key[:100]!r} stands more than once in an object: send it once.")
+                raise _invalid(
+                    Text("body: the key {key!r} stands more than once in an object: send it once.", key=key[:100])
+                )
             try:
                 return self._decoder.decode(body)
             except msgspec.ValidationError as error:
                 raise _invalid(explain(error, self._schema, value, "body")) from None
         except (ValueError, RecursionError):
-            raise HTTPProblem(422, "invalid_json", f"body: not JSON in UTF-8: {_syntax_error(body)}.") from None
+            raise HTTPProblem(
+                422, "invalid_json", Text("body: not JSON in UTF-8: {syntax_error}.", syntax_error=_syntax_error(body))
+            ) from None
 
 
 def _syntax_error(body: bytes) -> str:
@@ -145,15 +150,21 @@ def _syntax_error(body: bytes) -> str:
         json.loads(body)
     except (ValueError, RecursionError) as error:
         return str(error)
-    return "it has NaN, half a surrogate pair or another encoding"
+    return Text("it has NaN, half a surrogate pair or another encoding")
 
 
 def refuse_unknown(parameters: Iterable[str], known: Collection[str]) -> None:
     """Raise :class:`HTTPProblem` for a parameter that is not read: a misspelt filter must not seem to work."""
     for name in parameters:
         if name not in known:
-            rule = f"use {', '.join(dict.fromkeys(known))}" if known else "this address has none"
-            raise HTTPProblem(422, "unknown_parameter", f"query.{name[:100]}: there is no such parameter, {rule}.")
+            rule = (
+                Text("use {names}", names=", ".join(dict.fromkeys(known))) if known else Text("this address has none")
+            )
+            raise HTTPProblem(
+                422,
+                "unknown_parameter",
+                Text("query.{name}: there is no such parameter, {rule}.", name=name[:100], rule=rule),
+            )
 
 
 def read_query(parameters: QueryParams, schema: type[msgspec.Struct]) -> Any:  # noqa: ANN401  (an instance of schema)

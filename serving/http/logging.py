@@ -18,6 +18,7 @@ from typing import TextIO
 import msgspec
 
 from shrag.corpora.text.terminal import escape_controls
+from shrag.messages.text import Language
 from shrag.serving.runtime.background import BACKGROUND
 
 LOGGER = "shrag.serving"
@@ -33,9 +34,10 @@ _log = logging.getLogger(LOGGER)
 
 @dataclass(slots=True)
 class RequestContext:
-    """The id of a request, and what its handling adds to its line in the access log."""
+    """The id of a request, the language of its problems, and what its handling adds to its line in the access log."""
 
     request_id: str
+    language: Language = "en"
     log_fields: dict[str, object] = field(default_factory=dict)
 
 
@@ -47,6 +49,12 @@ def request_id() -> str:
     """Return the id of the current request; empty outside of one."""
     context = REQUEST_CONTEXT.get(None)
     return context.request_id if context is not None else ""
+
+
+def request_language() -> Language:
+    """Return the language that the current request prefers; English outside of one."""
+    context = REQUEST_CONTEXT.get(None)
+    return context.language if context is not None else "en"
 
 
 def add_log_fields(**fields: object) -> None:

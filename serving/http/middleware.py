@@ -12,6 +12,8 @@ from urllib.parse import urlsplit
 from starlette.responses import PlainTextResponse, Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from shrag.messages.language import accepted_language
+from shrag.messages.text import Text
 from shrag.serving.http.logging import REQUEST_CONTEXT, RequestContext, log_failure, write_access_log
 from shrag.serving.http.problems import HTTPProblem, problem_response, to_problem
 
@@ -72,7 +74,8 @@ class RequestLogMiddleware:
         started = time.perf_counter()
         sent_id = next((value for name, value in scope["headers"] if name == REQUEST_ID), b"")
         accepted_id = sent_id if _ACCEPTED_ID.fullmatch(sent_id) else os.urandom(16).hex().encode()
-        context = RequestContext(accepted_id.decode())
+        languages = next((value for name, value in scope["headers"] if name == b"accept-language"), b"")
+        context = RequestContext(accepted_id.decode(), accepted_language(languages.decode("latin-1")))
         REQUEST_CONTEXT.set(context)
         status = 0
 
@@ -159,7 +162,9 @@ class RequestGuardMiddleware:
             mode, destination = headers.get(b"sec-fetch-mode"), headers.get(b"sec-fetch-dest")
             foreign |= not (reads and (mode, destination) == (b"navigate", b"document"))
         return (
-            HTTPProblem(403, "foreign_origin", "A page of another site may not ask here.", _CLOSE) if foreign else None
+            HTTPProblem(403, "foreign_origin", Text("A page of another site may not ask here."), _CLOSE)
+            if foreign
+            else None
         )
 
     def _is_own(self, origin: bytes) -> bool:
@@ -172,24 +177,37 @@ class RequestGuardMiddleware:
 def _check_size(scope: Scope) -> HTTPProblem | None:
     address = len(scope.get("raw_path") or scope["path"].encode()) + len(scope["query_string"])
     if address > LONGEST_ADDRESS:
-        detail = f"The address has {address} bytes, at most {LONGEST_ADDRESS} are read: send the question by POST."
+        detail = Text(
+            "The address has {address} bytes, at most {longest} are read: send the question by POST.",
+            address=address,
+            longest=LONGEST_ADDRESS,
+        )
         return HTTPProblem(414, "address_too_long", detail, _CLOSE)
     size = sum(map(len, chain.from_iterable(scope["headers"])))
     if len(scope["headers"]) > MOST_HEADERS or size > LARGEST_HEADERS:
-        detail = f"At most {MOST_HEADERS} headers of {LARGEST_HEADERS} bytes in all are read: send fewer."
+        detail = Text(
+            "At most {most} headers of {largest} bytes in all are read: send fewer.",
+            most=MOST_HEADERS,
+            largest=LARGEST_HEADERS,
+        )
         return HTTPProblem(431, "headers_too_large", detail, _CLOSE)
     return None
 
 
 def _check_body(headers: _Headers) -> HTTPProblem | None:
     if headers.get(b"content-encoding", b"identity").strip().lower() != b"identity":
-        return HTTPProblem(415, "encoding_not_read", "A compressed body is not read: send it as it is.", _CLOSE)
+        return HTTPProblem(415, "encoding_not_read", Text("A compressed body is not read: send it as it is."), _CLOSE)
     length = headers.get(b"content-length", b"0")
     return _body_too_large() if length.isdigit() and int(length) > LARGEST_BODY else None
 
 
 def _body_too_large() -> HTTPProblem:
-    return HTTPProblem(413, "body_too_large", f"At most {LARGEST_BODY} bytes of a body are read: send less.", _CLOSE)
+    return HTTPProblem(
+        413,
+        "body_too_large",
+        Text("At most {largest_body} bytes of a body are read: send less.", largest_body=LARGEST_BODY),
+        _CLOSE,
+    )
 
 
 def _host_of(value: str) -> str:

@@ -12,6 +12,7 @@ from starlette.responses import Response
 from starlette.routing import Mount, Route
 
 from shrag.indexing.errors import IndexDamaged
+from shrag.messages.text import Text, in_language, message_of
 from shrag.serving.errors import (
     ClientDisconnected,
     DocumentMissing,
@@ -23,25 +24,25 @@ from shrag.serving.errors import (
     UnknownIndex,
     UnknownStrategy,
 )
-from shrag.serving.http.logging import request_id
+from shrag.serving.http.logging import request_id, request_language
 
 PROBLEM_TYPE = "application/problem+json"
 
 _TITLES = {
-    400: "Request not readable",
-    401: "Key needed",
-    403: "Not allowed",
-    404: "Not found",
-    405: "Method not allowed",
-    409: "Not in this index",
-    413: "Request too large",
-    414: "Address too long",
-    415: "Encoding not read",
-    422: "Question not readable",
-    429: "Too many requests",
-    431: "Headers too large",
-    500: "Unexpected error",
-    503: "Not served now",
+    400: Text("Request not readable"),
+    401: Text("Key needed"),
+    403: Text("Not allowed"),
+    404: Text("Not found"),
+    405: Text("Method not allowed"),
+    409: Text("Not in this index"),
+    413: Text("Request too large"),
+    414: Text("Address too long"),
+    415: Text("Encoding not read"),
+    422: Text("Question not readable"),
+    429: Text("Too many requests"),
+    431: Text("Headers too large"),
+    500: Text("Unexpected error"),
+    503: Text("Not served now"),
 }
 
 _STATUSES: tuple[tuple[type[Exception], int, str], ...] = (
@@ -105,24 +106,34 @@ def to_problem(error: Exception) -> HTTPProblem:
     if isinstance(error, HTTPProblem):
         return error
     if isinstance(error, QuestionError):
-        return HTTPProblem(422, error.code, str(error))
+        return HTTPProblem(422, error.code, message_of(error))
     if isinstance(error, ServiceUnavailable):
         status = 429 if isinstance(error, Overloaded) else 503
-        return HTTPProblem(status, error.code, str(error), {"Retry-After": str(error.retry_after)})
+        return HTTPProblem(status, error.code, message_of(error), {"Retry-After": str(error.retry_after)})
     if isinstance(error, HTTPException):
         code = _HTTP_CODES.get(error.status_code, "http_error")
-        return HTTPProblem(error.status_code, code, str(error.detail), error.headers)
+        return HTTPProblem(error.status_code, code, error.detail, error.headers)
     for kind, status, code in _STATUSES:
         if isinstance(error, kind):
-            return HTTPProblem(status, code, str(error) or "The client has left.")
-    return HTTPProblem(500, "unexpected", f"The server failed with {type(error).__name__}; its log says where.")
+            return HTTPProblem(status, code, message_of(error) or Text("The client has left."))
+    return HTTPProblem(
+        500, "unexpected", Text("The server failed with {name}; its log says where.", name=type(error).__name__)
+    )
 
 
 def problem_body(error: Exception) -> Problem:
     """Return ``error`` in the form of RFC 9457."""
     problem = to_problem(error)
-    title = _TITLES.get(problem.status, "Request not served")
-    return Problem("about:blank", title, problem.status, problem.detail, problem.code, request_id())
+    title = _TITLES.get(problem.status, Text("Request not served"))
+    language = request_language()
+    return Problem(
+        type="about:blank",
+        title=in_language(title, language),
+        status=problem.status,
+        detail=in_language(problem.detail, language),
+        code=problem.code,
+        request_id=request_id(),
+    )
 
 
 def openai_error_body(error: Exception) -> OpenAIProblem:
@@ -130,7 +141,9 @@ def openai_error_body(error: Exception) -> OpenAIProblem:
     problem = to_problem(error)
     kinds = {401: "authentication_error", 429: "rate_limit_exceeded"}
     kind = kinds.get(problem.status, "invalid_request_error" if problem.status < 500 else "server_error")
-    return OpenAIProblem(OpenAIError(problem.detail, kind, None, problem.code, request_id()))
+    return OpenAIProblem(
+        OpenAIError(in_language(problem.detail, request_language()), kind, None, problem.code, request_id())
+    )
 
 
 def uses_openai_errors(path: str) -> bool:
@@ -151,7 +164,7 @@ async def http_exception_response(request: Request, error: Exception) -> Respons
     """Return the response to Starlette's own ``HTTPException``: a Starlette exception handler."""
     if isinstance(error, HTTPException) and error.status_code == 405:
         headers = {"Allow": ", ".join(sorted(_allowed_methods(request)))}
-        error = HTTPException(405, "This address has other methods, see Allow.", headers)
+        error = HTTPException(405, Text("This address has other methods, see Allow."), headers)
     return problem_response(request.scope["path"], error)
 
 
@@ -165,4 +178,5 @@ def _allowed_methods(request: Request) -> set[str]:
 
 
 def _json(body: object, status: int, headers: Mapping[str, str], media_type: str) -> Response:
-    return Response(msgspec.json.encode(body), status, dict(headers), media_type)
+    language = {"Content-Language": request_language(), "Vary": "Accept-Language"}
+    return Response(msgspec.json.encode(body), status, {**headers, **language}, media_type)

@@ -17,6 +17,7 @@ import uvicorn
 from starlette.applications import Starlette
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
+from shrag.messages.text import Text
 from shrag.serving.errors import AddressTaken
 from shrag.serving.http.connection_limits import Deadlines
 from shrag.serving.http.logging import LOGGER, JsonLines
@@ -166,6 +167,11 @@ def listen(host: str, port: int, *, shared: bool = False) -> socket.socket:
     except OSError as error:
         listener.close()
         raise AddressTaken(
-            f"{host}:{port} cannot be listened on ({error.strerror}): stop what uses it or give another --port."
+            Text(
+                "{host}:{port} cannot be listened on ({strerror}): stop what uses it or give another --port.",
+                host=host,
+                port=port,
+                strerror=error.strerror,
+            )
         ) from None
     return listener

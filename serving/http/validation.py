@@ -9,6 +9,8 @@ from functools import cache
 import msgspec
 from msgspec import inspect
 
+from shrag.messages.text import Text, joined
+
 _MESSAGE = re.compile(r"(?P<what>.*?)(?: - at `\$(?P<path>[^`]*)`)?", re.DOTALL)
 _FIELD = re.compile(r"Object (?P<kind>contains unknown|missing required) field `(?P<name>.*)`", re.DOTALL)
 _STEP = re.compile(r"\.([^.\[\]]+)|\[(\d+)\]")
@@ -19,7 +21,7 @@ _Step = str | int
 _type_info = cache(inspect.type_info)
 
 
-def explain(error: msgspec.ValidationError, schema: type[msgspec.Struct], value: object, source: str) -> str:
+def explain(error: msgspec.ValidationError, schema: type[msgspec.Struct], value: object, source: str) -> Text:
     """Return one sentence that names the field, the rule it breaks and its value.
 
     msgspec's own message has the path and the kind of the error; the rule is read from the type of the field.
@@ -43,13 +45,19 @@ def explain(error: msgspec.ValidationError, schema: type[msgspec.Struct], value:
         kind = _type_at(kind, step)
     if field is None:
         where = ".".join(map(str, (source, *steps)))
-        return f"{where}: expected {_rule(kind)}, got {_shown(_value_at(value, steps))}."
+        return Text(
+            "{where}: expected {rule}, got {shown}.",
+            where=where,
+            rule=_rule(kind),
+            shown=_shown(_value_at(value, steps)),
+        )
     where = ".".join(map(str, (source, *steps, _cut(field["name"]))))
     if field["kind"] == "missing required":
-        return f"{where}: this field is required and missing."
+        return Text("{where}: this field is required and missing.", where=where)
     structs = [each for each in _members(kind) if isinstance(each, inspect.StructType)]
     known = [each.encode_name for struct in structs for each in struct.fields]
-    return f"{where}: there is no such field, use {', '.join(known) or 'another'}."
+    names = ", ".join(known) or Text("another")
+    return Text("{where}: there is no such field, use {names}.", where=where, names=names)
 
 
 def _read_path(path: str) -> list[_Step]:
@@ -82,28 +90,34 @@ def _value_at(value: object, steps: Sequence[_Step]) -> object:
 
 
 def _rule(kind: inspect.Type) -> str:
-    return " or ".join(_rule_of_one(each) for each in _members(kind))
+    return joined((_rule_of_one(each) for each in _members(kind)), Text(" or "))
 
 
 def _rule_of_one(kind: inspect.Type) -> str:
     if isinstance(kind, inspect.LiteralType):
-        return "one of " + ", ".join(_shown(value) for value in kind.values)
+        return Text("one of {values}", values=", ".join(_shown(value) for value in kind.values))
     if isinstance(kind, inspect.IntType):
-        return "an integer" + _bounds(kind.ge, kind.le)
+        return Text("an integer{bounds}", bounds=_bounds(kind.ge, kind.le))
     if isinstance(kind, inspect.StrType):
-        return "a string" + _bounds(kind.min_length, kind.max_length, " characters")
+        return Text("a string{bounds}", bounds=_bounds(kind.min_length, kind.max_length, Text(" characters")))
     if isinstance(kind, inspect.ListType):
-        return "a list" + _bounds(kind.min_length, kind.max_length, " items")
-    names = {inspect.BoolType: "true or false", inspect.NoneType: "null", inspect.StructType: "an object"}
-    return names.get(type(kind), "another value")
+        return Text("a list{bounds}", bounds=_bounds(kind.min_length, kind.max_length, Text(" items")))
+    names = {
+        inspect.BoolType: Text("true or false"),
+        inspect.NoneType: "null",
+        inspect.StructType: Text("an object"),
+    }
+    return names.get(type(kind), Text("another value"))
 
 
 def _bounds(least: int | None, most: int | None, unit: str = "") -> str:
     if least is not None and most is not None:
-        return f" from {least} to {most}" if not unit else f" of {least} to {most}{unit}"
+        if not unit:
+            return Text(" from {least} to {most}", least=least, most=most)
+        return Text(" of {least} to {most}{unit}", least=least, most=most, unit=unit)
     if least is not None:
-        return f" of at least {least}{unit}"
-    return f" of at most {most}{unit}" if most is not None else ""
+        return Text(" of at least {least}{unit}", least=least, unit=unit)
+    return Text(" of at most {most}{unit}", most=most, unit=unit) if most is not None else ""
 
 
 def _shown(value: object) -> str:
@@ -113,11 +127,11 @@ def _shown(value: object) -> str:
     ('"x"', 'null', 'a list of length 2', 'a string of length 61')
     """
     if isinstance(value, dict):
-        return "an object"
+        return Text("an object")
     if isinstance(value, list):
-        return f"a list of length {len(value)}"
+        return Text("a list of length {length}", length=len(value))
     if isinstance(value, str) and len(value) > _LONGEST_SHOWN:
-        return f"a string of length {len(value)}"
+        return Text("a string of length {length}", length=len(value))
     return _cut(msgspec.json.encode(value).decode())
 
 

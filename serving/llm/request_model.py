@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import TypeVar
 
+from shrag.messages.text import Text
 from shrag.models.errors import InvalidOutput, ModelError, ModelRefused, ModelUnavailable
 from shrag.models.language_model import Completion, CompletionStream, LanguageModel, Message
 from shrag.serving.concurrency import waiting
@@ -56,7 +57,7 @@ class RequestModel:
     def cancel(self) -> None:
         """Close the open streams and make no more calls; may be called from any thread."""
         with self._lock:
-            self._failure = ModelUnavailable("The question was withdrawn: ask it again.")
+            self._failure = ModelUnavailable(Text("The question was withdrawn: ask it again."))
             streams = list(self._streams)
         for stream in streams:
             stream.close()

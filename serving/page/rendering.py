@@ -13,6 +13,7 @@ from typing import Any
 import jinja2
 
 from shrag.corpora.text.cleaning import plain_line
+from shrag.messages.text import Text, in_language
 from shrag.serving.concurrency import CancellationToken
 from shrag.serving.engine import Engine
 from shrag.serving.errors import ClientDisconnected, ServiceUnavailable, StrategyUnavailable, UnknownStrategy
@@ -48,7 +49,7 @@ def render_page(engine: Engine, request: PageRequest, cancellation: Cancellation
     for event in run.take_all():
         state.add(event)
     if state.timings is None:
-        raise ClientDisconnected("The question was cancelled: ask it again.")
+        raise ClientDisconnected(Text("The question was cancelled: ask it again."))
     state.cached = state.timings.cached
     return render_full_page(
         "page.html",
@@ -164,4 +165,8 @@ def problem_view(problem: HTTPProblem, language: InterfaceLanguage, retry_after:
         title = texts["question_problem" if problem.status == 422 else "failed"]
         detail = texts.get(problem.code, "{detail}")
     # Of a damaged index and of an invalid pipeline, the error itself says what to do.
-    return {"title": title, "detail": detail.replace("{detail}", problem.detail), "retry_after": retry_after}
+    return {
+        "title": title,
+        "detail": detail.replace("{detail}", in_language(problem.detail, language)),
+        "retry_after": retry_after,
+    }

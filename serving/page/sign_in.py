@@ -10,6 +10,7 @@ from starlette.responses import HTMLResponse, Response
 from starlette.routing import Route
 from starlette.types import Scope
 
+from shrag.messages.text import Text
 from shrag.serving.http.access import CHALLENGE, Access, check_key, client_address
 from shrag.serving.http.problems import HTTPProblem
 from shrag.serving.http.sessions import end_session
@@ -89,7 +90,7 @@ def local_address(target: str) -> str:
 
 async def _read_form(request: Request) -> Mapping[str, str]:
     if request.headers.get("content-type", "").partition(";")[0].strip() != "application/x-www-form-urlencoded":
-        raise HTTPProblem(415, "encoding_not_read", "The key is read from a form: send it as one.")
+        raise HTTPProblem(415, "encoding_not_read", Text("The key is read from a form: send it as one."))
     try:
         fields = parse_qs((await request.body()).decode(), max_num_fields=8)
     except ValueError:

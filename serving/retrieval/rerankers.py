@@ -13,6 +13,7 @@ from shrag.corpora.near_names import did_you_mean
 from shrag.indexing.lexical.reranker import LexicalReranker
 from shrag.indexing.open_index import OpenIndex
 from shrag.indexing.storage.vector_card import LSA
+from shrag.messages.text import Text
 from shrag.models.encoders.catalog import find_reranker_card, read_catalog
 from shrag.models.encoders.installed import installed_encoders
 from shrag.models.encoders.weights import is_path
@@ -86,16 +87,25 @@ def check_reranker(choice: str, threshold: float | None = None) -> None:
     ):
         names = [AUTO, LEXICAL, VECTORS, ENCODER, CROSS_ENCODER, *(card.name for card in read_catalog().rerankers)]
         raise UnknownReranker(
-            f"There is no re-ranker {choice!r}: use one of {', '.join(names)}, or a folder's path."
-            f"{did_you_mean(choice, names)}"
+            Text(
+                "There is no re-ranker {choice!r}: use one of {names}, or a folder's path.{hint}",
+                choice=choice,
+                names=", ".join(names),
+                hint=did_you_mean(choice, names),
+            )
         )
     if threshold is not None and (by_encoder or choice in {AUTO, LEXICAL, VECTORS}):
         raise UnknownReranker(
-            f"The scores of the re-ranker {choice} have no fixed scale, so that a least score of {threshold:g} means "
-            f"nothing: leave it out, or choose {CROSS_ENCODER}."
+            Text(
+                "The scores of the re-ranker {choice} have no fixed scale, so that a least score of "
+                "{threshold:g} means nothing: leave it out, or choose {cross_encoder}.",
+                choice=choice,
+                threshold=threshold,
+                cross_encoder=CROSS_ENCODER,
+            )
         )
     if threshold is not None and not 0 <= threshold <= 1:
-        raise UnknownReranker(f"A least score must be from 0 to 1, got {threshold:g}.")
+        raise UnknownReranker(Text("A least score must be from 0 to 1, got {threshold:g}.", threshold=threshold))
 
 
 def open_reranker(choice: str, index: OpenIndex, weights: Path, threshold: float | None = None) -> Reranker:
@@ -158,8 +168,13 @@ def _open_pool_reranker(choice: str, weights: Path) -> Reranker:
     if len(installed) != 1:
         there = f"there are several ({', '.join(installed)})" if installed else "there is none"
         raise UnknownReranker(
-            f"The re-ranker {ENCODER} takes the only encoder with weights under {weights}, and {there}: name one, as "
-            f"`{ENCODER}:gte` or `{ENCODER}:PATH`."
+            Text(
+                "The re-ranker {encoder} takes the only encoder with weights under {weights}, and {there}: "
+                "name one, as `{encoder}:gte` or `{encoder}:PATH`.",
+                encoder=ENCODER,
+                weights=weights,
+                there=there,
+            )
         )
     return PoolReranker(load_encoder(choose_encoder(installed[0], weights)))
 

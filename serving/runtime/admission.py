@@ -11,6 +11,7 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
 from typing import Any, TypeVar
 
+from shrag.messages.text import Text
 from shrag.serving.concurrency import ProcessorShare
 from shrag.serving.errors import ClientDisconnected, DeadlineExceeded, Overloaded, ServiceUnavailable, ShuttingDown
 from shrag.serving.runtime.metrics import Metrics
@@ -103,7 +104,7 @@ class Deadline:
                 break
             self.check(loop.time())
             if await self.is_disconnected():
-                raise ClientDisconnected("The client has left.")
+                raise ClientDisconnected(Text("The client has left."))
             if loop.time() >= until:
                 return False
         return True
@@ -118,7 +119,10 @@ class Deadline:
             raise ShuttingDown
         if now >= self.until:
             raise DeadlineExceeded(
-                f"There was no whole answer within {self.seconds:g} s: ask again, or for fewer records."
+                Text(
+                    "There was no whole answer within {seconds:g} s: ask again, or for fewer records.",
+                    seconds=self.seconds,
+                )
             )
 
 
@@ -170,7 +174,11 @@ class AdmissionQueue:
             return
         if len(self._waiting) >= self._queue:
             raise Overloaded(
-                f"{self._busy} requests run and {len(self._waiting)} wait, the most allowed: ask again later.",
+                Text(
+                    "{busy} requests run and {waiting_count} wait, the most allowed: ask again later.",
+                    busy=self._busy,
+                    waiting_count=len(self._waiting),
+                ),
                 self._retry_after(),
             )
         turn: asyncio.Future[None] = loop.create_future()

@@ -28,6 +28,7 @@ from shrag.indexing.storage.generations import (
     read_current,
     recovery_hint,
 )
+from shrag.messages.text import Text
 from shrag.models.errors import ModelError
 from shrag.serving.engine import Engine
 from shrag.serving.errors import ServingError
@@ -233,7 +234,15 @@ _Pointer = tuple[int, str]
 def _check_golden(folder: Path, engine: Engine) -> None:
     for query, difference in verify_golden_queries(folder / GOLDEN, engine.open_index.searcher):
         if difference:
-            raise IndexDamaged(f"{folder} {difference}, by the query {query!r}: {recovery_hint(folder.parent)}.")
+            raise IndexDamaged(
+                Text(
+                    "{folder} {difference}, by the query {query!r}: {recovery_hint}.",
+                    folder=folder,
+                    difference=difference,
+                    query=query,
+                    recovery_hint=recovery_hint(folder.parent),
+                )
+            )
 
 
 def _problem_text(error: Exception) -> str:

@@ -9,6 +9,7 @@ from abc import ABC, abstractmethod
 from dataclasses import dataclass
 
 from shrag.indexing.lexical.jvm import detach_thread
+from shrag.messages.text import Text
 from shrag.serving.engine import Engine
 from shrag.serving.errors import IndexClosed
 from shrag.serving.event_run import EventRun
@@ -113,7 +114,7 @@ class LeasedEngine:
         """Return a lease; raises :class:`IndexClosed` after :meth:`close_when_idle`."""
         with self._lock:
             if self._closing or self._engine is None:
-                raise IndexClosed(f"Index {self._name} is closed: the server is stopping.")
+                raise IndexClosed(Text("Index {name} is closed: the server is stopping.", name=self._name))
             self._leases += 1
             return Lease(self, self._engine)
 

@@ -6,6 +6,7 @@ import re
 from collections.abc import Mapping
 
 from shrag.corpora.near_names import did_you_mean
+from shrag.messages.text import Text
 from shrag.serving.errors import UnknownStrategy
 from shrag.serving.strategies.bm25 import Bm25Strategy
 from shrag.serving.strategies.decomposition.strategies import DECOMPOSITION
@@ -53,6 +54,11 @@ def find_strategy(name: str) -> Strategy:
         return PipelineStrategy(parse_pipeline(name))
     shown = name if len(name) <= LONGEST_LINE else f"{name[:LONGEST_LINE]}…"
     raise UnknownStrategy(
-        f"There is no strategy {shown!r}: use one of {', '.join(STRATEGIES)}, or compose stages, as in "
-        f"'retrieve(15) > rerank(5)'.{did_you_mean(name, STRATEGIES)}"
+        Text(
+            "There is no strategy {shown!r}: use one of {strategies}, or compose stages, as in 'retrieve(15) > "
+            "rerank(5)'.{hint}",
+            shown=shown,
+            strategies=", ".join(STRATEGIES),
+            hint=did_you_mean(name, STRATEGIES),
+        )
     )

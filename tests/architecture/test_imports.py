@@ -15,13 +15,14 @@ from packaging.requirements import Requirement
 ROOT = Path(__file__).resolve().parents[2]
 
 MAY_IMPORT: dict[str, set[str]] = {
-    "corpora": set(),
-    "models": set(),
-    "prompts": set(),
-    "indexing": {"corpora", "models"},
-    "serving": {"corpora", "indexing", "models", "prompts"},
-    "evaluation": {"corpora", "indexing", "serving", "models", "prompts"},
-    "cli": {"corpora", "indexing", "serving", "evaluation", "models", "prompts"},
+    "messages": set(),
+    "corpora": {"messages"},
+    "models": {"messages"},
+    "prompts": {"messages"},
+    "indexing": {"messages", "corpora", "models"},
+    "serving": {"messages", "corpora", "indexing", "models", "prompts"},
+    "evaluation": {"messages", "corpora", "indexing", "serving", "models", "prompts"},
+    "cli": {"messages", "corpora", "indexing", "serving", "evaluation", "models", "prompts"},
 }
 
 ONE_FILE = {

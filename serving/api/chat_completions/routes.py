@@ -11,6 +11,7 @@ from urllib.parse import urlencode
 
 from starlette.requests import Request
 
+from shrag.messages.text import Text
 from shrag.serving.api.chat_completions.client_tasks import task_reply
 from shrag.serving.api.chat_completions.response import ChatCompletion, plain_completion, stream_plain
 from shrag.serving.api.chat_completions.schemas import (
@@ -92,25 +93,33 @@ def _find_model(service: Service, name: str) -> ModelEntry:
         if entry.id == name:
             return entry
     names = ", ".join(entry.id for entry in entries)
-    raise HTTPProblem(404, "model_not_found", f"There is no model {name[:100]!r}: use one of {names}.")
+    raise HTTPProblem(
+        404, "model_not_found", Text("There is no model {name!r}: use one of {names}.", name=name[:100], names=names)
+    )
 
 
 def _turns(body: ChatRequest) -> list[EarlierTurn]:
     """Return the user's messages, each with the assistant's message behind it; the last one is the question."""
     if body.n is not None and body.n != 1:
-        raise HTTPProblem(400, "one_answer_only", f"n is {body.n}, but a question has one answer: leave it out.")
+        raise HTTPProblem(
+            400, "one_answer_only", Text("n is {n}, but a question has one answer: leave it out.", n=body.n)
+        )
     turns: list[EarlierTurn] = []
     for position, message in enumerate(body.messages):
         try:
             text = message_text(message)
         except ValueError as error:
-            raise HTTPProblem(400, "text_only", f"messages.{position}: {error}.") from None
+            raise HTTPProblem(
+                400, "text_only", Text("messages.{position}: {error}.", position=position, error=error)
+            ) from None
         if message.role == "user":
             turns.append(EarlierTurn(text))
         elif message.role == "assistant" and turns:
             turns[-1] = EarlierTurn(turns[-1].question, text)
     if not turns:
-        raise HTTPProblem(400, "no_user_message", "No message is of the user: the last one of them is the question.")
+        raise HTTPProblem(
+            400, "no_user_message", Text("No message is of the user: the last one of them is the question.")
+        )
     return turns
 
 

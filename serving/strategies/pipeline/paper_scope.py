@@ -8,6 +8,7 @@ from shrag.corpora.formats.papers import HEADING_MARK
 from shrag.corpora.text.cleaning import clean_text
 from shrag.indexing.open_index import OpenIndex
 from shrag.indexing.query import And, Boost, Or, Query, Term
+from shrag.messages.text import Text
 from shrag.serving.errors import SettingRejected
 
 MOST_CHUNKS = 1_000
@@ -49,7 +50,11 @@ def find_paper(title: str, index: OpenIndex) -> PaperScope:
         ]
     if not docids:
         raise SettingRejected(
-            f"Index {index.name} has no paper called {title!r}: write its title as a search shows it, before the dash."
+            Text(
+                "Index {name} has no paper called {title!r}: write its title as a search shows it, before the dash.",
+                name=index.name,
+                title=title,
+            )
         )
     return PaperScope(frozenset(docids), title_terms)
 

@@ -11,6 +11,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Literal, NamedTuple, cast
 
+from shrag.messages.text import Text
 from shrag.serving.errors import PipelineRejected
 from shrag.serving.strategies.pipeline.syntax import Pipeline, parse_pipeline
 
@@ -72,10 +73,24 @@ def parse_preset(text: str) -> Preset | None:
         return None
     name, source, numbers = match.groups()
     if name not in _TEMPLATES:
-        raise PipelineRejected(f"There is no {name}: use pipeline-1 to pipeline-{len(_TEMPLATES)}.")
+        raise PipelineRejected(
+            Text(
+                "There is no {name}: use pipeline-1 to pipeline-{templates_count}.",
+                name=name,
+                templates_count=len(_TEMPLATES),
+            )
+        )
     template, defaults = _TEMPLATES[name]
     given = [number.strip() for number in numbers.split(",")] if numbers else [str(number) for number in defaults]
     if len(given) != len(defaults):
         example = ", ".join(map(str, defaults))
-        raise PipelineRejected(f"{name} takes {len(defaults)} numbers, not {len(given)}: write {name}({example}).")
+        raise PipelineRejected(
+            Text(
+                "{name} takes {defaults_count} numbers, not {given_count}: write {name}({example}).",
+                name=name,
+                defaults_count=len(defaults),
+                given_count=len(given),
+                example=example,
+            )
+        )
     return Preset(parse_pipeline(template.format(*given)), cast("Source", source or ""))

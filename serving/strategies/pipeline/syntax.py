@@ -7,6 +7,7 @@ import re
 from dataclasses import dataclass
 from typing import Literal
 
+from shrag.messages.text import Text
 from shrag.serving.errors import PipelineRejected
 
 LARGEST_LIST = 1_000
@@ -134,7 +135,13 @@ def _check(stages: tuple[Stage, ...]) -> None:
     for position, stage in enumerate(stages):
         kind = STAGE_KINDS.get(stage.name)
         if kind is None:
-            raise PipelineRejected(f"There is no stage {stage.name!r}: use {', '.join(STAGE_KINDS)}.")
+            raise PipelineRejected(
+                Text(
+                    "There is no stage {name!r}: use {stage_kinds}.",
+                    name=stage.name,
+                    stage_kinds=", ".join(STAGE_KINDS),
+                )
+            )
         _check_argument(stage, kind)
         if phase == "lists" and _lists(stages) == 1 and "lists" not in kind.takes:
             phase = "ranking"  # the only list there is
@@ -145,26 +152,30 @@ def _check(stages: tuple[Stage, ...]) -> None:
 
 def _check_place(stage: Stage, kind: StageKind, phase: Phase, before: list[str]) -> None:
     if stage.name in before:
-        raise PipelineRejected(f"The stage {stage.name} stands twice: leave one of the two out.")
+        raise PipelineRejected(Text("The stage {name} stands twice: leave one of the two out.", name=stage.name))
     if phase not in kind.takes:
         raise PipelineRejected(_misplaced(stage, phase))
     if stage.name == "answer_rerank" and "temp_answer" not in before:
-        raise PipelineRejected(f"{stage} has no answer to go by: put temp_answer before it.")
+        raise PipelineRejected(Text("{stage} has no answer to go by: put temp_answer before it.", stage=stage))
 
 
 def _check_end(stages: tuple[Stage, ...], phase: Phase) -> None:
     names, lists = {stage.name for stage in stages}, _lists(stages)
     if phase == "queries":
-        raise PipelineRejected("A pipeline has to find something: put in retrieve(10).")
+        raise PipelineRejected(Text("A pipeline has to find something: put in retrieve(10)."))
     if "rrf" in names and lists == 1:
-        raise PipelineRejected("rrf has one list to fuse: add queries before it, or leave it out.")
+        raise PipelineRejected(Text("rrf has one list to fuse: add queries before it, or leave it out."))
     if phase == "lists" and lists > 1:
-        raise PipelineRejected(f"The pipeline ends with {lists} lists: put rrf(15) at its end.")
+        raise PipelineRejected(Text("The pipeline ends with {lists} lists: put rrf(15) at its end.", lists=lists))
     if "temp_answer" in names and "answer_rerank" not in names:
-        raise PipelineRejected("Nothing goes by the temporary answer: put answer_rerank(5) behind it.")
+        raise PipelineRejected(Text("Nothing goes by the temporary answer: put answer_rerank(5) behind it."))
     if lists > MOST_SEARCHES:
         raise PipelineRejected(
-            f"The pipeline makes up to {lists} searches, at most {MOST_SEARCHES} are made: ask for fewer queries."
+            Text(
+                "The pipeline makes up to {lists} searches, at most {most_searches} are made: ask for fewer queries.",
+                lists=lists,
+                most_searches=MOST_SEARCHES,
+            )
         )
 
 
@@ -186,7 +197,7 @@ def _check_argument(stage: Stage, kind: StageKind) -> None:
         "none": argument is None,
     }[kind.form]
     if not fits:
-        raise PipelineRejected(f"The stage {stage} is not {kind.usage}: write it so.")
+        raise PipelineRejected(Text("The stage {stage} is not {usage}: write it so.", stage=stage, usage=kind.usage))
 
 
 def _misplaced(stage: Stage, phase: Phase) -> str:
@@ -221,20 +232,28 @@ def parse_pipeline(line: str) -> Pipeline:
     'augment(2) > retrieve(10) > rrf(15) > rerank(5) > filter(0.6)'
     """
     if len(line) > LONGEST_LINE:
-        raise PipelineRejected(f"The pipeline has {len(line)} characters, at most {LONGEST_LINE} are read: shorten it.")
+        raise PipelineRejected(
+            Text(
+                "The pipeline has {line_count} characters, at most {longest_line} are read: shorten it.",
+                line_count=len(line),
+                longest_line=LONGEST_LINE,
+            )
+        )
     return Pipeline(tuple(_stage(part) for part in line.split(">")))
 
 
 def _stage(part: str) -> Stage:
     match = _STAGE.fullmatch(part)
     if match is None:
-        raise PipelineRejected(f"{part.strip()!r} is no stage: write one as retrieve(10) or temp_answer.")
+        raise PipelineRejected(
+            Text("{part!r} is no stage: write one as retrieve(10) or temp_answer.", part=part.strip())
+        )
     name, argument = match.groups()
     kind = STAGE_KINDS.get(name)
     if kind is None:
         near = difflib.get_close_matches(name.lower(), STAGE_KINDS, n=1)
         hint = f"did you mean {near[0]}?" if near else f"use {', '.join(STAGE_KINDS)}."
-        raise PipelineRejected(f"There is no stage {name!r}: {hint}")
+        raise PipelineRejected(Text("There is no stage {name!r}: {hint}", name=name, hint=hint))
     return Stage(name, _argument(argument, score=kind.form == "score"))
 
 

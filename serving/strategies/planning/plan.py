@@ -6,6 +6,7 @@ from collections.abc import Callable, Collection, Generator, Iterable, Sequence
 from contextlib import closing
 from dataclasses import dataclass, field, replace
 
+from shrag.messages.text import Text
 from shrag.serving.answering.answer import StageTimer, answer
 from shrag.serving.answering.answered_questions import AnsweredQuestion
 from shrag.serving.errors import ModelNeeded
@@ -120,8 +121,11 @@ class PlanStrategy:
         refuse_unused(request.settings, self.name, SEARCH | ANSWERING | BUDGET | self._limits)
         if self._needs_model and resources.model is None:
             raise ModelNeeded(
-                f"The strategy {self.name} needs a language model, and none is set: name one in [llm], or ask with "
-                "another strategy."
+                Text(
+                    "The strategy {name} needs a language model, and none is set: name one in [llm], or ask "
+                    "with another strategy.",
+                    name=self.name,
+                )
             )
         if request.settings.candidates in {"dense", "hybrid"}:
             require_vectors(resources.index, f"the strategy {self.name}", "ask with another strategy")

@@ -12,6 +12,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 
 from shrag.indexing.analyzed_record import to_passage
+from shrag.messages.text import Text
 from shrag.serving.answering.answer import answer_closed_book
 from shrag.serving.concurrency import parallel_map
 from shrag.serving.errors import StrategyUnavailable
@@ -210,8 +211,12 @@ class StepwiseStrategy(PlanStrategy):
             refuse_unused(request.settings, self.name, BUDGET | self._limits)
         if isinstance(self._variant.threshold, float) and model_vectors(resources.index) is None:
             raise StrategyUnavailable(
-                f"The strategy {self.name} needs vectors that a model made, and that model: build the index with "
-                f"`shrag index {resources.index.name} --encoder gte`, or ask with raise, whose threshold is learnt."
+                Text(
+                    "The strategy {name} needs vectors that a model made, and that model: build the index with "
+                    "`shrag index {name_2} --encoder gte`, or ask with raise, whose threshold is learnt.",
+                    name=self.name,
+                    name_2=resources.index.name,
+                )
             )
 
     def _solve(self, plan: Plan) -> Generator[Event, None, None]:

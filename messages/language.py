@@ -1,0 +1,46 @@
+"""The language that messages are shown in: of a command by its locale, of a request by its Accept-Language."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from shrag.messages.text import Language
+
+LANGUAGE_VARIABLE = "SHRAG_LANG"
+
+_LOCALE_VARIABLES = (LANGUAGE_VARIABLE, "LC_ALL", "LC_MESSAGES", "LANG")
+
+
+def locale_language(environment: Mapping[str, str]) -> Language:
+    """Return the language of the first variable that is set, of ``SHRAG_LANG`` and those that POSIX names.
+
+    >>> locale_language({"LANG": "ko_KR.UTF-8"}), locale_language({"LC_ALL": "C", "LANG": "ko_KR.UTF-8"})
+    ('ko', 'en')
+    """
+    value = next((environment[name] for name in _LOCALE_VARIABLES if environment.get(name)), "")
+    return "ko" if value.lower().replace("-", "_").split(".")[0].split("_")[0] == "ko" else "en"
+
+
+def accepted_language(header: str) -> Language:
+    """Return the language that an ``Accept-Language`` header prefers, English where it prefers neither.
+
+    >>> accepted_language("ko-KR,ko;q=0.9,en;q=0.8"), accepted_language("ko;q=0.1, en"), accepted_language("*")
+    ('ko', 'en', 'en')
+    """
+    qualities: dict[str, float] = {}
+    for part in header.lower().split(","):
+        tag, _, parameters = part.partition(";")
+        code = tag.strip().partition("-")[0]
+        qualities[code] = max(qualities.get(code, 0.0), _quality(parameters))
+    return "ko" if qualities.get("ko", 0.0) > qualities.get("en", 0.0) else "en"
+
+
+def _quality(parameters: str) -> float:
+    name, _, value = parameters.strip().partition("=")
+    if not name:
+        return 1.0
+    try:
+        quality = float(value)
+    except ValueError:
+        return 0.0
+    return quality if name.strip() == "q" and 0 <= quality <= 1 else 0.0

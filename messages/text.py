@@ -1,0 +1,119 @@
+"""Text: a message in English that also knows its template and values, and so can be shown in Korean."""
+
+from __future__ import annotations
+
+import gettext
+from collections.abc import Iterable, Mapping
+from functools import cache
+from pathlib import Path
+from string import Formatter
+from typing import Literal
+
+Language = Literal["en", "ko"]
+
+DOMAIN = "shrag"
+LOCALE = Path(__file__).parent / "locale"
+"""gettext's folder: ``ko/LC_MESSAGES/shrag.po``, and the ``.mo`` that is compiled from it."""
+
+_FORMATTER = Formatter()
+
+
+class Text(str):
+    """A message made of a template and its values: as a ``str`` it is English.
+
+    Logs, stored reasons and JSON have the English; :meth:`in_language` gives another language. It can be pickled with
+    any values, because values are rendered at once; those that are texts themselves are translated too, and of an
+    exception its message.
+
+    >>> Text("{name} has {count:,} records.", name="demo", count=1200)
+    'demo has 1,200 records.'
+    """
+
+    __slots__ = ("_fields", "_template")
+    _template: str
+    _fields: Mapping[str, str]
+
+    def __new__(cls, template: str, /, **values: object) -> Text:
+        """Fill in ``template``, which is in the form of :meth:`str.format` with named fields."""
+        fields = {
+            _field(name, spec, conversion): _rendered(values[name], spec, conversion)
+            for _, name, spec, conversion in _FORMATTER.parse(template)
+            if name is not None
+        }
+        return cls._filled(template, fields)
+
+    @classmethod
+    def _filled(cls, template: str, fields: Mapping[str, str]) -> Text:
+        text = super().__new__(cls, _fill(template, fields))
+        text._template, text._fields = template, fields
+        return text
+
+    def in_language(self, language: Language) -> str:
+        """Return the message in ``language``, in English where there is no translation."""
+        if language == "en":
+            return str(self)
+        fields = {field: in_language(value, language) for field, value in self._fields.items()}
+        return _fill(translate(self._template, language), fields)
+
+    def __reduce__(self) -> tuple[object, ...]:
+        """Pickle the template and the rendered values."""
+        return Text._filled, (self._template, self._fields)
+
+
+def joined(parts: Iterable[str], separator: str) -> Text:
+    """Return ``parts`` as one text, each of them in its language.
+
+    >>> joined(["a", "b"], " or ")
+    'a or b'
+    """
+    values = {f"part{number}": part for number, part in enumerate(parts)}
+    fields = [f"{{{name}}}" for name in values]
+    return Text("{separator}".join(fields), separator=separator, **values)
+
+
+def in_language(text: object, language: Language) -> str:
+    """Return ``text``, of an exception its message, in ``language`` if it is a :class:`Text`, else as it is."""
+    text = _message(text)
+    return text.in_language(language) if isinstance(text, Text) else str(text)
+
+
+def message_of(error: Exception) -> str:
+    """Return the message of ``error``: a :class:`Text` if it was raised with one."""
+    message = _message(error)
+    return message if isinstance(message, Text) else str(error)
+
+
+def translate(template: str, language: Language) -> str:
+    """Return the translation of a template or of a fixed text, in English where there is none."""
+    return _catalogue(language).gettext(template) if template else ""
+
+
+@cache
+def _catalogue(language: Language) -> gettext.NullTranslations:
+    if language == "en":
+        return gettext.NullTranslations()
+    return gettext.translation(DOMAIN, LOCALE, [language])
+
+
+def _message(value: object) -> object:
+    """Return the one argument of an exception, any other value as it is."""
+    return value.args[0] if isinstance(value, Exception) and len(value.args) == 1 else value
+
+
+def _rendered(value: object, spec: str | None, conversion: str | None) -> str:
+    if not spec and not conversion:
+        message = _message(value)
+        return message if isinstance(message, Text) else str(value)
+    converted = _FORMATTER.convert_field(value, conversion) if conversion else value
+    return format(converted, spec or "")
+
+
+def _field(name: str, spec: str | None, conversion: str | None) -> str:
+    return name + (f"!{conversion}" if conversion else "") + (f":{spec}" if spec else "")
+
+
+def _fill(template: str, fields: Mapping[str, str]) -> str:
+    return "".join(
+        literal + ("" if name is None else fields[_field(name, spec, conversion)])
+        for literal, name, spec, conversion in _FORMATTER.parse(template)
+    )
