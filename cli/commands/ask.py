@@ -7,6 +7,7 @@ from typing import get_args
 import click
 
 from shrag.cli.options.filter import facets_option, filter_options, print_facets
+from shrag.cli.options.names import index_argument
 from shrag.cli.options.search import SearchOptions, min_confidence_option, read_settings, search_options, set_option
 from shrag.cli.output import echo, print_json
 from shrag.cli.settings import Home
@@ -27,7 +28,7 @@ from shrag.serving.request import Turn
 
 
 @click.command()
-@click.argument("name")
+@index_argument()
 @click.argument("question")
 @search_options
 @filter_options

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
+from shrag.cli.options.names import corpus_argument
 from shrag.cli.output import ask_before_deleting, echo, json_option, print_json, progress, yes_option
 from shrag.cli.settings import Home
 from shrag.corpora.errors import CorpusError
@@ -99,7 +100,7 @@ def _reading_options(command: _Command) -> _Command:
 
 
 @command.command()
-@click.argument("name")
+@corpus_argument()
 @click.argument("paths", nargs=-1, required=True, type=click.Path(path_type=Path))
 @_reading_options
 @click.pass_obj
@@ -115,7 +116,7 @@ def add(home: Home, /, name: str, paths: tuple[Path, ...], **options: Any) -> No
 
 
 @command.command()
-@click.argument("name")
+@corpus_argument()
 @click.argument("paths", nargs=-1, required=True, type=click.Path(path_type=Path))
 @_reading_options
 @yes_option
@@ -136,7 +137,7 @@ def replace(home: Home, /, name: str, paths: tuple[Path, ...], yes: bool, **opti
 
 
 @command.command()
-@click.argument("name")
+@corpus_argument()
 @yes_option
 @click.pass_obj
 def remove(home: Home, name: str, yes: bool) -> None:
@@ -154,7 +155,44 @@ def remove(home: Home, name: str, yes: bool) -> None:
 
 
 @command.command()
-@click.argument("name")
+@corpus_argument()
+@click.argument("file", type=click.Path(path_type=Path))
+@click.pass_obj
+def export(home: Home, name: str, file: Path) -> None:
+    """Write the corpus NAME as one FILE, to be carried to another machine.
+
+    Every record is checked. The same corpus gives the same bytes.
+
+    Example: shrag corpus export sci sci-corpus.tar
+    """
+    from shrag.corpora.store.transfer import export_corpus
+
+    header = export_corpus(home.corpora, name, file)
+    echo(f"corpus {name}: {file}, {header.bytes / 2**20:,.1f} MiB")
+    echo(f"next, on the other machine: shrag corpus import {file.name}", err=True)
+
+
+@command.command("import")
+@click.argument("file", type=click.Path(path_type=Path))
+@click.option("--name", default="", help="The corpus's name here.  [default: its name where it was exported]")
+@click.option("--replace", is_flag=True, help="Replace a corpus of the name that has other records.")
+@click.pass_obj
+def import_(home: Home, file: Path, name: str, replace: bool) -> None:
+    """Store the corpus in FILE, which `shrag corpus export` wrote.
+
+    Nothing is stored unless all of it is as it was exported. `shrag corpus undo NAME` takes a replacement back.
+
+    Example: shrag corpus import sci-corpus.tar
+    """
+    from shrag.corpora.store.transfer import import_corpus
+
+    manifest, stored = import_corpus(home.corpora, file, name, replace=replace)
+    echo(f"corpus {manifest.name}: {manifest.records:,} records" + ("" if stored else ": nothing to store"))
+    echo(f"next: shrag index {manifest.name}", err=True)
+
+
+@command.command()
+@corpus_argument()
 @click.pass_obj
 def undo(home: Home, name: str) -> None:
     """Return the corpus NAME to the version before the last addition or replacement; once more takes that back.
@@ -268,7 +306,7 @@ def _deleted(deletion: Deletion) -> str:
 
 
 @command.command()
-@click.argument("name")
+@corpus_argument()
 @click.option("--json", "as_json", is_flag=True, help="Print the corpus's manifest as one JSON object.")
 @click.pass_obj
 def show(home: Home, name: str, as_json: bool) -> None:
@@ -293,7 +331,7 @@ def show(home: Home, name: str, as_json: bool) -> None:
 
 
 @command.command()
-@click.argument("name")
+@corpus_argument()
 @json_option
 @click.pass_obj
 def rejects(home: Home, name: str, as_json: bool) -> None:

@@ -6,13 +6,14 @@ from collections.abc import Iterable
 
 import click
 
+from shrag.cli.options.names import index_argument
 from shrag.cli.output import echo, json_option, print_json
 from shrag.cli.settings import Home
 from shrag.indexing.glossary.store import Entry
 
 
 @click.command()
-@click.argument("name")
+@index_argument()
 @click.argument("term", required=False)
 @json_option
 @click.pass_obj

@@ -11,6 +11,7 @@ from typing import Any
 import click
 from click_default_group import DefaultGroup
 
+from shrag.cli.options.names import corpus_argument, index_argument
 from shrag.cli.output import ask_before_deleting, echo, echo_error, json_option, progress, yes_option
 from shrag.cli.settings import Home
 
@@ -34,7 +35,7 @@ def command(ctx: click.Context) -> None:
 
 
 @command.command(context_settings={"auto_envvar_prefix": "SHRAG_INDEX"})
-@click.argument("name")
+@corpus_argument()
 @click.option(
     "--dictionary",
     type=click.Path(exists=True, dir_okay=False, path_type=Path),
@@ -147,7 +148,7 @@ def build(
 
 
 @command.command()
-@click.argument("name")
+@index_argument()
 @click.option("--generation", type=click.IntRange(min=1), help="The generation.  [default: the current one]")
 @json_option
 @click.pass_context
@@ -184,7 +185,7 @@ def verify(ctx: click.Context, name: str, generation: int | None, as_json: bool)
 
 
 @command.command()
-@click.argument("name")
+@index_argument()
 @click.option(
     "--to", type=click.IntRange(min=1), help="The generation.  [default: the newest intact one before the current]"
 )
@@ -204,7 +205,45 @@ def rollback(home: Home, name: str, to: int | None) -> None:
 
 
 @command.command()
-@click.argument("name")
+@index_argument()
+@click.argument("file", type=click.Path(path_type=Path))
+@click.option("--generation", type=click.IntRange(min=1), help="The generation.  [default: the current one]")
+@click.pass_obj
+def export(home: Home, name: str, file: Path, generation: int | None) -> None:
+    """Write the index NAME as one FILE, to be carried to another machine.
+
+    Its checksums are verified first. The same generation gives the same bytes.
+
+    Example: shrag index export sci sci-index.tar
+    """
+    from shrag.indexing.maintenance.transfer import export_index
+
+    header = export_index(home.indexes, name, file, generation)
+    echo(f"index {name}: {file}, {header.bytes / 2**20:,.1f} MiB")
+    echo(f"next, on the other machine: shrag index import {file.name}", err=True)
+
+
+@command.command("import")
+@click.argument("file", type=click.Path(path_type=Path))
+@click.option("--name", default="", help="The index's name here.  [default: its name where it was exported]")
+@click.pass_obj
+def import_(home: Home, file: Path, name: str) -> None:
+    """Publish the index in FILE, which `shrag index export` wrote, as the next generation of its index.
+
+    Nothing is published unless all of it is as it was exported. `shrag index rollback NAME` takes it back.
+
+    Example: shrag index import sci-index.tar
+    """
+    from shrag.indexing.maintenance.transfer import import_index
+
+    manifest = import_index(home.indexes, file, name)
+    shown = name or manifest.source.name
+    echo(f"index {shown}: generation {manifest.generation} is current, {manifest.records:,} records")
+    echo("Running servers switch to it within seconds.", err=True)
+
+
+@command.command()
+@index_argument()
 @yes_option
 @click.pass_obj
 def remove(home: Home, name: str, yes: bool) -> None:
@@ -224,7 +263,7 @@ def remove(home: Home, name: str, yes: bool) -> None:
 
 
 @command.command("list")
-@click.argument("name", required=False)
+@index_argument(required=False)
 @json_option
 @click.pass_obj
 def list_(home: Home, name: str | None, as_json: bool) -> None:
@@ -242,7 +281,7 @@ def list_(home: Home, name: str | None, as_json: bool) -> None:
 
 
 @command.command()
-@click.argument("name")
+@index_argument()
 @click.option("--generation", type=click.IntRange(min=1), help="The generation.  [default: the current one]")
 @click.pass_obj
 def show(home: Home, name: str, generation: int | None) -> None:

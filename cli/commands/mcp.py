@@ -5,6 +5,7 @@ from __future__ import annotations
 import click
 
 from shrag.cli.options.model import configured_model, llm_settings, no_model_option
+from shrag.cli.options.names import index_argument
 from shrag.cli.options.server import ServerOptions, read_api_key, server_options
 from shrag.cli.output import echo
 from shrag.cli.settings import Home
@@ -12,7 +13,7 @@ from shrag.indexing.storage.checksums import Verify
 
 
 @click.command()
-@click.argument("names", nargs=-1, metavar="[NAME]...")
+@index_argument("names", nargs=-1, metavar="[NAME]...")
 @click.option("--http", is_flag=True, help="Serve by HTTP at /mcp instead of standard input and output.")
 @click.option(
     "--host", default="127.0.0.1", show_default=True, help="Address to listen on, with --http; others need an API key."

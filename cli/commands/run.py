@@ -8,6 +8,7 @@ from pathlib import Path
 import click
 
 from shrag.cli.options.filter import filter_options
+from shrag.cli.options.names import index_argument
 from shrag.cli.options.search import SearchOptions, read_settings, search_options, set_option
 from shrag.cli.output import echo, progress
 from shrag.cli.settings import Home
@@ -16,7 +17,7 @@ from shrag.serving.request import LARGEST_K
 
 
 @click.command()
-@click.argument("name")
+@index_argument()
 @click.option(
     "--topics",
     "topic_files",

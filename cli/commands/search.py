@@ -7,6 +7,7 @@ from typing import get_args
 import click
 
 from shrag.cli.options.filter import facets_option, filter_options, print_facets
+from shrag.cli.options.names import index_argument
 from shrag.cli.options.search import SearchOptions, read_settings, search_options, set_option
 from shrag.cli.output import echo, json_option, print_json
 from shrag.cli.settings import Home
@@ -18,7 +19,7 @@ from shrag.serving.request import DEFAULT_K, LARGEST_K
 
 
 @click.command()
-@click.argument("name")
+@index_argument()
 @click.argument("question")
 @click.option(
     "-k", type=click.IntRange(1, LARGEST_K), default=DEFAULT_K, show_default=True, help="Most records to return."

@@ -10,13 +10,14 @@ from functools import partial
 import click
 
 from shrag.cli.options.general import print_folders, server_general_options
+from shrag.cli.options.names import index_argument
 from shrag.cli.options.server import ServerOptions, read_api_key, server_options
 from shrag.cli.output import echo
 from shrag.cli.settings import Home
 
 
 @click.command()
-@click.argument("names", nargs=-1, metavar="[NAME]...")
+@index_argument("names", nargs=-1, metavar="[NAME]...")
 @click.option("--host", default="127.0.0.1", show_default=True, help="Address to listen on; others need an API key.")
 @click.option(
     "--port", type=click.IntRange(0, 65535), default=8080, show_default=True, help="Port; 0 takes any free one."

@@ -17,7 +17,7 @@ _Command = TypeVar("_Command", bound=Callable[..., Any])
 
 
 def _set_home(ctx: click.Context, _: click.Parameter, home: Path | None) -> None:
-    if home is not None and not ctx.resilient_parsing:
+    if home is not None:
         ctx.obj = Home(home.absolute())
 
 

@@ -94,8 +94,13 @@ def write_manifest(folder: Path, manifest: CorpusManifest, previous: CorpusManif
     returns.
     """
     check_accounts(manifest)
+    write_atomically(folder / MANIFEST_FILE, encode_manifest(manifest, previous))
+
+
+def encode_manifest(manifest: CorpusManifest, previous: CorpusManifest | None = None) -> bytes:
+    """Return the content of the manifest's file."""
     stored = _ManifestFile(**msgspec.structs.asdict(manifest), previous=previous)
-    write_atomically(folder / MANIFEST_FILE, msgspec.json.format(msgspec.json.encode(stored), indent=2) + b"\n")
+    return msgspec.json.format(msgspec.json.encode(stored), indent=2) + b"\n"
 
 
 def read_manifest(folder: Path) -> CorpusManifest:

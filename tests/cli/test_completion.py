@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
@@ -47,3 +48,27 @@ def test_words_are_completed(program: str, words: str, offered: list[str]) -> No
     place = str(len(words.split()) - 1)
     lines = _complete(program, "bash_complete", COMP_WORDS=words, COMP_CWORD=place).splitlines()
     assert lines == [f"plain,{word}" for word in offered]
+
+
+@pytest.mark.parametrize(
+    ("program", "words", "offered"),
+    [
+        ("shrag", "shrag ask d", ["demo"]),
+        ("shrag", "shrag corpus show d", ["demo"]),
+        ("shrag", "shrag index verify de", ["demo"]),
+        ("shrag", "shrag corpus show x", []),
+        ("shrag-serve", "shrag-serve d", ["demo"]),
+    ],
+)
+def test_names_of_corpora_and_indexes_are_completed(
+    program: str, words: str, offered: list[str], demo_home: Path, tmp_path: Path
+) -> None:
+    place = str(len(words.split()) - 1)
+    by_variable = _complete(
+        program, "bash_complete", COMP_WORDS=words, COMP_CWORD=place, SHRAG_HOME=str(demo_home)
+    ).splitlines()
+    assert [line for line in by_variable if line] == [f"plain,{word}" for word in offered]
+    named = words.replace(program, f"{program} --home {demo_home}", 1)
+    place = str(len(named.split()) - 1)
+    by_option = _complete(program, "bash_complete", COMP_WORDS=named, COMP_CWORD=place, SHRAG_HOME=str(tmp_path))
+    assert by_option.splitlines() == by_variable

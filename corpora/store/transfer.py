@@ -1,0 +1,79 @@
+"""Carry a corpus to another machine as one file: export and import."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+
+import msgspec
+
+from shrag.corpora.errors import CorpusError
+from shrag.corpora.files import FolderBusy, check_name, disk_errors, lock_folder, sync_file
+from shrag.corpora.store.archive import ArchiveHeader, extract_archive, read_header, write_archive
+from shrag.corpora.store.manifest import MANIFEST_FILE, CorpusManifest, encode_manifest, read_manifest, write_manifest
+from shrag.corpora.store.open_corpus import check_files, hold_corpus
+
+
+def export_corpus(corpora: Path, name: str, path: Path) -> ArchiveHeader:
+    """Write the current version of a corpus as the archive ``path``, after a check of every record.
+
+    Raises:
+        CorpusError: There is no such corpus, it is damaged, or the file exists.
+    """
+    folder = corpora / check_name(name)
+    with hold_corpus(corpora, name) as manifest, disk_errors(path.parent):
+        check_files(folder, manifest)
+        stored = (manifest.records_file, manifest.rejects_file)
+        files: dict[str, Path | bytes] = {MANIFEST_FILE: encode_manifest(manifest)}
+        files |= {each: folder / each for each in stored}
+        return write_archive(path, "corpus", name, files)
+
+
+def import_corpus(corpora: Path, path: Path, name: str = "", *, replace: bool = False) -> tuple[CorpusManifest, bool]:
+    """Store the corpus of an archive; return its manifest, and whether that changed anything.
+
+    Args:
+        corpora: The folder of all corpora.
+        path: The archive.
+        name: The corpus's name here, empty for that of the archive.
+        replace: Whether a corpus of that name with other records is replaced; it becomes the version before.
+
+    Raises:
+        CorpusError: The archive is damaged or of another format, or a corpus of that name has other records.
+    """
+    folder = corpora / check_name(name or read_header(path, "corpus").name)
+    try:
+        with disk_errors(folder), lock_folder(folder):
+            draft = folder / ".import"
+            shutil.rmtree(draft, ignore_errors=True)
+            header = extract_archive(path, "corpus", draft)
+            try:
+                manifest = msgspec.structs.replace(_checked(draft, header, path), name=folder.name)
+                stored = read_manifest(folder) if (folder / MANIFEST_FILE).exists() else None
+                if stored is not None and stored.fingerprint == manifest.fingerprint:
+                    return stored, False
+                if stored is not None and not replace:
+                    raise CorpusError(
+                        f"Corpus {folder.name} has other records than {path}: replace them with --replace, or store "
+                        "these under another name with --name."
+                    )
+                for each in (manifest.records_file, manifest.rejects_file):
+                    (draft / each).replace(folder / each)
+                    sync_file(folder / each)
+                write_manifest(folder, manifest, stored)
+                return manifest, True
+            finally:
+                shutil.rmtree(draft, ignore_errors=True)
+    except FolderBusy as busy:
+        raise CorpusError(str(busy)) from None
+
+
+def _checked(draft: Path, header: ArchiveHeader, path: Path) -> CorpusManifest:
+    """Return the manifest among the extracted files, which are compared with it."""
+    if MANIFEST_FILE not in header.files:
+        raise CorpusError(f"{path} has no {MANIFEST_FILE}: export the corpus again.")
+    manifest = read_manifest(draft)
+    if set(header.files) != {MANIFEST_FILE, manifest.records_file, manifest.rejects_file}:
+        raise CorpusError(f"{path} has other files than the manifest in it names: export the corpus again.")
+    check_files(draft, manifest)
+    return manifest

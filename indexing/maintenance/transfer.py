@@ -1,0 +1,96 @@
+"""Carry a generation of an index to another machine as one file: export and import."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+
+import msgspec
+
+from shrag.corpora.files import FolderBusy, check_name, disk_errors, keep_files, lock_folder
+from shrag.corpora.store.archive import ArchiveHeader, extract_archive, read_header, write_archive
+from shrag.indexing.analysis.korean_english import analyzer_fingerprint
+from shrag.indexing.analysis.user_dictionary import load_dictionary
+from shrag.indexing.errors import IndexDamaged, IndexingError
+from shrag.indexing.open_index import check_analyzer
+from shrag.indexing.storage.checksums import MANIFEST_CHECKSUM_FILE, MANIFEST_FILE
+from shrag.indexing.storage.generations import (
+    check_files,
+    current_number,
+    generation_folder,
+    next_generation,
+    prune_generations,
+    publish,
+    read_current,
+    read_generation,
+)
+from shrag.indexing.storage.manifest import IndexManifest, decode_manifest
+
+IMPORT_FOLDER = "import"
+"""The folder in that of an index into which an archive is extracted."""
+
+
+def export_index(indexes: Path, name: str, path: Path, generation: int | None = None) -> ArchiveHeader:
+    """Write a generation of an index, the current one by default, as the archive ``path``, after a check of its files.
+
+    Raises:
+        IndexMissing: There is no such index or generation.
+        IndexDamaged: A file of it is damaged.
+        CorpusError: The file exists.
+    """
+    index = indexes / check_name(name)
+    number = read_current(index)[0] if generation is None else generation
+    folder = generation_folder(index, number)
+    manifest = read_generation(index, number)
+    with keep_files(folder), disk_errors(path.parent):
+        check_files(folder, manifest)
+        files = (MANIFEST_CHECKSUM_FILE, MANIFEST_FILE, *sorted(manifest.files))
+        return write_archive(path, "index", name, {each: folder / each for each in files})
+
+
+def import_index(indexes: Path, path: Path, name: str = "") -> IndexManifest:
+    """Publish the generation in an archive as the next one of its index; servers that are running switch to it.
+
+    Args:
+        indexes: The folder of all indexes.
+        path: The archive.
+        name: The index's name here, empty for that of the archive.
+
+    Returns:
+        The manifest of the new generation.
+
+    Raises:
+        CorpusError: The archive is damaged.
+        IndexMismatch: It was built by another format or analyzer.
+        IndexingError: A build writes the index.
+    """
+    index = indexes / check_name(name or read_header(path, "index").name)
+    try:
+        with disk_errors(index), lock_folder(index):
+            draft = index / IMPORT_FOLDER
+            shutil.rmtree(draft, ignore_errors=True)
+            header = extract_archive(path, "index", draft)
+            try:
+                manifest = _checked(draft, header, path)
+                manifest = msgspec.structs.replace(manifest, generation=next_generation(index))
+                before = current_number(index)
+                publish(index, draft, manifest)
+            finally:
+                shutil.rmtree(draft, ignore_errors=True)
+            prune_generations(index, manifest.generation, before)
+            return manifest
+    except FolderBusy as busy:
+        raise IndexingError(str(busy)) from None
+
+
+def _checked(draft: Path, header: ArchiveHeader, path: Path) -> IndexManifest:
+    """Return the manifest among the extracted files, which have the checksums of the header."""
+    found = {each: (file.bytes, file.sha256) for each, file in header.files.items()}
+    if not found.keys() >= {MANIFEST_FILE, MANIFEST_CHECKSUM_FILE}:
+        raise IndexDamaged(f"{path} has no {MANIFEST_FILE}: export the index again.")
+    manifest = decode_manifest((draft / MANIFEST_FILE).read_bytes(), draft / MANIFEST_FILE)
+    del found[MANIFEST_FILE], found[MANIFEST_CHECKSUM_FILE]
+    if found != {each: (file.bytes, file.sha256) for each, file in manifest.files.items()}:
+        raise IndexDamaged(f"{path} has other files than the manifest in it names: export the index again.")
+    check_analyzer(draft.parent.name, manifest, analyzer_fingerprint(load_dictionary(draft)))
+    return manifest
