@@ -10,15 +10,13 @@ from pathlib import Path
 
 from tests.conftest import ROOT
 
-PAGES = tuple(
-    sorted(
-        [ROOT / "README.md", ROOT / "deploy/README.md", ROOT / "CONTRIBUTING.md", *(ROOT / "docs").rglob("*.md")],
-        key=str,
-    )
-)
+_AT_THE_ROOT = ("README.md", "CONTRIBUTING.md", "SECURITY.md", "deploy/README.md")
+
+PAGES = (*(ROOT / name for name in _AT_THE_ROOT), *sorted((ROOT / "docs").rglob("*.md")))
 
 _FENCE = re.compile(r"^(?P<fence>`{3,})(?P<language>.*)$")
 _REASON = re.compile(r"^<!-- not run: (.+) -->$")
+_HERE_DOCUMENT = re.compile(r"<<'(\w+)'\n.*?^\1\n", re.MULTILINE | re.DOTALL)
 _OPERATORS = {"&&", "||", ";", "|", "&"}
 
 
@@ -62,7 +60,8 @@ def blocks(page: Path) -> Iterator[Block]:
 
 def simple_commands(script: str) -> Iterator[list[str]]:
     """Yield the words of each simple command of a shell script, without variables set before it."""
-    for line in script.replace("\\\n", " ").splitlines():
+    without_files = _HERE_DOCUMENT.sub(r"\n", script)
+    for line in without_files.replace("\\\n", " ").splitlines():
         lexer = shlex.shlex(line, posix=True, punctuation_chars=True)
         lexer.whitespace_split = True
         words: list[str] = []
