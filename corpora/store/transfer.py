@@ -60,6 +60,7 @@ def import_corpus(corpora: Path, path: Path, name: str = "", *, replace: bool = 
                 for each in (manifest.records_file, manifest.rejects_file):
                     (draft / each).replace(folder / each)
                     sync_file(folder / each)
+                sync_file(folder)
                 write_manifest(folder, manifest, stored)
                 return manifest, True
             finally:
