@@ -79,7 +79,7 @@ def _visible(command: click.Command) -> list[click.Option]:
 
 
 def _options(command: click.Command) -> Iterator[str]:
-    yield from ("| option | |", "| --- | --- |")
+    yield from ("| option | meaning |", "| --- | --- |")
     context = click.Context(command, info_name=command.name)
     for option in _visible(command):
         record = option.get_help_record(context)
@@ -137,7 +137,7 @@ def http_page() -> str:
 
 def _parameters(operation: Mapping[str, Any]) -> Iterator[str]:
     if operation.get("parameters"):
-        yield from ("", "| parameter | type | |", "| --- | --- | --- |")
+        yield from ("", "| parameter | type | meaning |", "| --- | --- | --- |")
     for each in operation.get("parameters", ()):
         required = "Required. " if each.get("required") else ""
         yield f"| `{each['name']}` | {_type(each['schema'])} | {required}{_plain(each.get('description', ''))} |"
@@ -161,7 +161,7 @@ def _schema(schema: Mapping[str, Any]) -> Iterator[str]:
     if not schema.get("properties"):
         yield _type(schema)
         return
-    yield from ("| field | type | |", "| --- | --- | --- |")
+    yield from ("| field | type | meaning |", "| --- | --- | --- |")
     for name, each in schema["properties"].items():
         required = "Required. " if name in schema.get("required", ()) else ""
         yield f"| `{name}` | {_type(each)} | {required}{_plain(' '.join(each.get('description', '').split()))} |"

@@ -196,8 +196,8 @@ This file is written by `shrag report --markdown` from results folders, without 
 what produced it. In brackets: 95 % interval over the questions (bootstrap; Wilson's for shares). After ±: standard
 deviation over repeats. `+` and `−` mark conditions that are higher or lower than the baseline by a paired randomisation
 test, p < 0.05 after Holm's correction over all conditions and measures of the set; "no difference shown" does not prove
-that there is none. [evaluation.md](../how-to/evaluation.md) explains the measures,
-[experiments.md](../reference/experiments.md) those of the candidates (`num_candidates`, `candidate_recall`,
+that there is none. [Evaluation](../how-to/evaluation.md) explains the measures,
+[Experiments](../reference/experiments.md) those of the candidates (`num_candidates`, `candidate_recall`,
 `candidate_success`). Times include the effect of other work on the machine."""
 
 

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from tests.conftest import ROOT
 
-_AT_THE_ROOT = ("README.md", "CONTRIBUTING.md", "SECURITY.md", "deploy/README.md")
+_AT_THE_ROOT = ("README.md", "README.ko.md", "CONTRIBUTING.md", "SECURITY.md", "deploy/README.md")
 
 PAGES = (*(ROOT / name for name in _AT_THE_ROOT), *sorted((ROOT / "docs").rglob("*.md")))
 
