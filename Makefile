@@ -20,7 +20,7 @@ export SHRAG_HOME ?= var
 # Bytecode is written whatever the shell says: else each process that a test starts would compile everything again.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: help docs wheel test-wheel setup setup-models setup-gpu setup-vllm index serve test quick test-vllm test-pyserini test-clients soak mutants check fix messages openapi evaluate bench bench-gpu java load clean
+.PHONY: help docs wheel test-wheel setup setup-models setup-gpu setup-vllm index serve test quick test-docs test-vllm test-pyserini test-clients soak mutants check fix messages openapi evaluate bench bench-gpu java load clean
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-13s %s\n", $$1, $$2}'
@@ -46,6 +46,9 @@ quick: $(VENV)/.dev $(LUCENE) ## run most tests in under a minute, for use while
 
 soak: $(VENV)/.dev $(LUCENE) ## run the tests that take minutes: kills, full disks, damage, load (SHRAG_SOAK_MINUTES=5)
 	$(BIN)/python -m pytest -m soak --hypothesis-profile=soak
+
+test-docs: $(VENV)/.dev $(LUCENE) ## run the commands of README and docs, page by page
+	$(BIN)/python -m pytest -m docs_commands tests/docs
 
 test-vllm: $(VENV)/.dev $(LUCENE) .venv-vllm/.done ## run the tests that ask a real vLLM (its CPU build; 3.4 GB of packages)
 	SHRAG_VLLM_PYTHON=$(CURDIR)/.venv-vllm/bin/python $(BIN)/python -m pytest -m "vllm and not soak" tests/vllm tests/contracts
@@ -118,7 +121,7 @@ $(VENV)/.lean: pyproject.toml constraints.txt
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "SHRAG needs Python 3.11 or newer, this is " + sys.version)'
 	@echo "Setting up $(VENV): about 400 MB of packages, a minute or two."
 	@$(PYTHON) -m venv $(VENV)
-	@$(PIP) install --quiet --constraint constraints.txt --editable '.[llm,lsa,evaluation]'
+	@$(PIP) install --quiet --constraint constraints.txt --editable '.[llm,lsa,evaluation,plots]'
 	@touch $@
 
 # So that commands in a checkout find its var too, whatever the working folder in it.

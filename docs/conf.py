@@ -10,22 +10,26 @@ from pathlib import Path
 from typing import Any
 
 from sphinx.application import Sphinx
+from sphinx.errors import ExtensionError
 from sphinx.search import SearchLanguage
 
 _DOCS = Path(__file__).resolve().parent
 _PROJECT = tomllib.loads((_DOCS.parent / "pyproject.toml").read_text(encoding="utf-8"))["project"]
 _LANGUAGES = {"en": "English", "ko": "한국어"}
+_LANDMARKS = {"en": ("All pages", "On this page"), "ko": ("전체 문서", "이 문서")}
 
 project = "SHRAG"
 version = release = _PROJECT["version"]
 extensions = ["myst_parser"]
 myst_heading_anchors = 4
 highlight_language = "text"
+smartquotes = False  # it makes a dash of the two hyphens of an option
 templates_path = ["templates"]
 
 html_theme = "furo"
 html_title = "SHRAG"
 html_static_path = ["static"]
+html_favicon = "../serving/page/static/icon.svg"
 html_css_files = ["shrag.css"]
 html_copy_source = False
 html_show_sourcelink = False
@@ -55,7 +59,7 @@ class KoreanSearch(SearchLanguage):
     language_name = "Korean"
     _word = re.compile(r"[가-힣]+|[^\W가-힣]+")
     js_splitter_code = """
-const splitQuery = (query) =>
+var splitQuery = (query) =>
   (query.match(/[가-힣]+|(?:(?![가-힣])[\\p{L}\\p{N}_])+/gu) || []).filter((word) => !/^[가-힣]$/.test(word));
 """
     js_stemmer_code = """
@@ -112,12 +116,39 @@ def _without_inline_code(app: Sphinx, error: Exception | None) -> None:
         theme = f'<script src="{static}/theme.js"></script>'
         html = re.sub(r"<script>\s*document\.body.*?</script>", theme, html, flags=re.DOTALL)
         html = re.sub(r'(<div class="left-details">).*?(</div>)', r"\1\2", html, flags=re.DOTALL)
+        html = html.replace('class="caption" role="heading"', 'class="caption" role="heading" aria-level="2"')
+        site, contents = _LANDMARKS[app.config.language]
+        html = html.replace('<aside class="sidebar-drawer"', f'<aside aria-label="{site}" class="sidebar-drawer"')
+        html = html.replace('<aside class="toc-drawer', f'<aside aria-label="{contents}" class="toc-drawer')
+        html = html.replace("<pre>", '<pre tabindex="0">')  # so that the keyboard scrolls it, too
         html = html.replace('style="display: none;"', "hidden").replace('style="opacity: 50%"', 'opacity="50%"')
         path.write_text(html, encoding="utf-8")
     (folder / "_static" / "code.css").write_text("\n".join(sorted(styles)), encoding="utf-8")
+    _repair_translations(folder / "_static")
     for path in [*folder.rglob("*.map"), folder / "objects.inv", folder / ".buildinfo"]:
         path.unlink(missing_ok=True)
     shutil.rmtree(folder / "_sources", ignore_errors=True)
+
+
+def _repair_translations(static: Path) -> None:
+    """Repair Sphinx's scripts for Korean: it evaluates the plural rule as code, and lacks the count of results.
+
+    Of the two languages only Korean has translations of the scripts' texts, and one form for every number.
+    """
+    doctools = static / "doctools.js"
+    script, found = re.subn(
+        r"new Function\(\s*\"n\",\s*`[^`]*`,?\s*\)", "(n) => 0", doctools.read_text(encoding="utf-8")
+    )
+    if found != 1:
+        raise ExtensionError("doctools.js of this Sphinx sets its plural rule otherwise: adapt docs/conf.py.")
+    doctools.write_text(script, encoding="utf-8")
+    translations = static / "translations.js"
+    if translations.is_file():
+        text = translations.read_text(encoding="utf-8")
+        text = re.sub(
+            r'("Search finished, found one page[^"]*": \[\s*)""', r'\1"문서 ${resultCount}개를 찾았습니다."', text
+        )
+        translations.write_text(text, encoding="utf-8")
 
 
 def setup(app: Sphinx) -> None:

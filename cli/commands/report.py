@@ -15,7 +15,8 @@ from shrag.cli.settings import Home
 @click.option(
     "--output",
     type=click.Path(path_type=Path, dir_okay=False),
-    help="The file to write.  [default: report.html or results.md in the first RUN]",
+    help="The file to write, with --markdown that of the first page.  [default: report.html or results.md in the first "
+    "RUN]",
 )
 @click.option(
     "--markdown", is_flag=True, help="Write a Markdown document with verdicts, tables and run cards, without questions."
@@ -32,16 +33,20 @@ def command(home: Home, runs: tuple[Path, ...], output: Path | None, markdown: b
     """Write one HTML page of the results in RUN..., folders or names of folders under runs.
 
     The page has tables, plots, run cards and traces of questions, and needs no other file and no network.
-    --markdown writes a document for a repository instead: claims, verdicts and tables.
+    --markdown writes Markdown for a repository instead: a first page of claims and plots, and beside it, as
+    NAME-tables.md, all tables.
 
     Example: shrag report demo --output demo.html
     """
     from shrag.corpora.files import write_atomically
     from shrag.evaluation.reports.html import render_report
     from shrag.evaluation.reports.markdown import render_document
+    from shrag.evaluation.reports.overview import write_overview
 
     folders = [home.find_run(run) for run in runs]
-    written = render_document(folders) if markdown else render_report(folders, questions=questions)
     path = output or folders[0] / ("results.md" if markdown else "report.html")
-    write_atomically(path, written.encode())
+    if markdown:
+        write_overview(render_document(folders), path)
+    else:
+        write_atomically(path, render_report(folders, questions=questions).encode())
     echo(path)

@@ -84,9 +84,9 @@ by `shrag experiment --papers`, without manual edits.
 An experiment asks what it can: sets whose files are missing, and conditions whose weights or language model are, are
 left out with one line each. Its report has the paper's values next to those measured, with intervals, and "–" for what
 was left out. `--data` (or `SHRAG_DATA`) names the folder of the data, `SHRAG_LLM_URL` the language model;
-[experiments.md](../reference/experiments.md) describes the rest. Every experiment has a set over the demonstration,
+[Experiments](../reference/experiments.md) describes the rest. Every experiment has a set over the demonstration,
 which needs no data. The other folders of data are not part of SHRAG: `wiki-ko`, `multihop-ko` and so on hold questions,
-judgements and records in the layouts of [formats.md](../reference/formats.md), and sets of your own can take their
+judgements and records in the layouts of [Corpus formats](../reference/formats.md), and sets of your own can take their
 places.
 
 With an encoder and a language model of random weights every experiment runs on a processor without a GPU

@@ -190,15 +190,15 @@ def estimate_text(estimate: Estimate | None) -> str:
 
 
 _INTRODUCTION = """\
-# Results
+# Results in full
 
 This file is written by `shrag report --markdown` from results folders, without manual edits; each section ends with
 what produced it. In brackets: 95 % interval over the questions (bootstrap; Wilson's for shares). After ±: standard
 deviation over repeats. `+` and `−` mark conditions that are higher or lower than the baseline by a paired randomisation
 test, p < 0.05 after Holm's correction over all conditions and measures of the set; "no difference shown" does not prove
-that there is none. [evaluation.md](evaluation.md) explains the measures, [experiments.md](experiments.md) those of
-the candidates (`num_candidates`, `candidate_recall`, `candidate_success`). Times include the effect of other work on
-the machine."""
+that there is none. [Evaluation](../how-to/evaluation.md) explains the measures,
+[Experiments](../reference/experiments.md) those of the candidates (`num_candidates`, `candidate_recall`,
+`candidate_success`). Times include the effect of other work on the machine."""
 
 
 def render_document(folders: Sequence[Path]) -> str:

@@ -179,6 +179,11 @@ def draw(plot: Plot, table: ResultTable, kind: str, *, salt: str = "plot") -> by
     return _save(lambda: _figure(plot, panels(plot, table)), kind, salt)
 
 
+def draw_panels(panels: Sequence[Panel], kind: str, *, salt: str = "plot") -> bytes:
+    """Return panels with bars as ``png`` or ``svg``."""
+    return _save(lambda: _figure(Plot("bars"), panels), kind, salt)
+
+
 def draw_risk_coverage(
     curves: Mapping[str, Mapping[str, Curve]], kind: str, *, title: str = "", salt: str = "plot"
 ) -> bytes:

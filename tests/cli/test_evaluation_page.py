@@ -12,7 +12,7 @@ from shrag.cli.main import run
 
 ROOT = Path(__file__).resolve().parents[2]
 PAGE = (ROOT / "docs/en/how-to/evaluation.md").read_text(encoding="utf-8")
-BLOCKS = re.findall(r"^```\n(\$ shrag .*?)^```$", PAGE, re.MULTILINE | re.DOTALL)
+BLOCKS = re.findall(r"^```console\n(\$ shrag .*?)^```$", PAGE, re.MULTILINE | re.DOTALL)
 SHOWN = re.findall(r"^\$ shrag (.*?)\n(.*?)(?=^\$ |\Z)", "".join(BLOCKS), re.MULTILINE | re.DOTALL)
 
 

@@ -11,7 +11,7 @@ import pytest
 from shrag.cli.main import run
 
 PAGE = (Path(__file__).resolve().parents[2] / "docs/en/reference/memory-plan.md").read_text(encoding="utf-8")
-SHOWN = re.findall(r"^```\n\$ shrag (plan .*?)\n(.*?)^```$", PAGE, re.MULTILINE | re.DOTALL)
+SHOWN = re.findall(r"^```console\n\$ shrag (plan .*?)\n(.*?)^```$", PAGE, re.MULTILINE | re.DOTALL)
 
 
 @pytest.mark.parametrize(("command", "shown"), SHOWN)

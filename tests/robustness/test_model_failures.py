@@ -33,7 +33,7 @@ pytestmark = pytest.mark.slow
 ASKING: tuple[Kind, ...] = ("ask", "stream", "chat", "page")
 FALLEN_BACK: Mapping[Kind, str] = {
     "chat": "모델 없이 처리했습니다.",
-    "page": "언어 모델 없이 계속했습니다. 검색은 그대로 됩니다.",
+    "page": "언어 모델 없이 처리했습니다. 검색은 그대로 이용할 수 있습니다.",
 }
 DEADLINE = 2.0
 RECOVERY = 10.0

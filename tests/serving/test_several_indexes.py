@@ -70,7 +70,7 @@ def test_an_unknown_index_is_refused_with_the_nearest_name(client: TestClient) -
         assert problem["detail"] == "There is no index 'tide' here: use one of demo, tides. Did you mean tides?"
     page = client.get("/", params={"q": QUESTION, "index": "tide", "ui": "ko"})
     assert page.status_code == 404
-    assert "그런 이름의 색인은 여기에서 쓰지 않습니다." in page.text
+    assert "해당 이름의 색인이 없습니다." in page.text
 
 
 def test_each_index_is_a_model_of_chats(client: TestClient) -> None:

@@ -58,7 +58,8 @@ def test_an_experiment_its_report_and_a_comparison(home: Path, capsys: pytest.Ca
     assert "Which is better?" in Path("results/report.html").read_text(encoding="utf-8")
     assert run(["report", "results", "--markdown"]) == 0
     assert capsys.readouterr().out == "results/results.md\n"
-    assert "### demo (6 questions)" in Path("results/results.md").read_text(encoding="utf-8")
+    assert "### demo (6 questions)" in Path("results/results-tables.md").read_text(encoding="utf-8")
+    assert "[all tables](results-tables.md)" in Path("results/results.md").read_text(encoding="utf-8")
     assert run(["compare", "results", "results:and-ands-9", "--by", "num_candidates", "-n", "1"]) == 0
     lines = capsys.readouterr().out.splitlines()
     assert [line.split("\t")[0] for line in lines[1:5]] == [

@@ -55,7 +55,7 @@ def test_each_claim_has_a_verdict_set_by_set_with_the_numbers_of_the_table(claim
 
 def test_it_has_every_table_the_differences_the_times_and_what_produced_them(claiming: Path) -> None:
     text = render_document([claiming])
-    assert text.startswith("# Results\n")
+    assert text.startswith("# Results in full\n")
     assert "### demo (10 questions)" in text
     assert "Difference from the baseline `or` in num\\_candidates; significant ones in bold:" in text
     assert "| AND of \\<b\\>all\\</b\\> | **−" in text

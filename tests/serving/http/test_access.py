@@ -61,7 +61,7 @@ def test_every_route_is_public_or_answers_401_in_its_own_form_of_error(app: Star
             reached.add(path)
             continue
         assert response.headers["www-authenticate"] == 'Bearer realm="shrag"'
-        openai = path.startswith(("/v1/models", "/v1/chat"))
+        openai = path.startswith(("/v1/models", "/v1/chat", "/v1/embeddings"))
         assert response.headers["content-type"] == ("application/json" if openai else "application/problem+json")
         if method != "HEAD":
             told = response.json()

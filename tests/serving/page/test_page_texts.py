@@ -27,6 +27,7 @@ from shrag.serving.page.start import strategy_texts
 from shrag.serving.request import AnswerLanguage
 from shrag.serving.strategies.pipeline.syntax import STAGE_KINDS
 from shrag.serving.strategies.registry import STRATEGIES
+from tests.conftest import ROOT
 
 
 def test_both_languages_have_the_same_texts_with_the_same_blanks() -> None:
@@ -102,6 +103,8 @@ def test_every_part_and_reason_has_its_phrase_in_both_languages() -> None:
         assert sum("M" in label for label in labels) == 1
 
 
+_CODE = re.compile(r"^```.*?^```$", re.MULTILINE | re.DOTALL)
+
 # Words that the Korean texts do not use, and what they use instead.
 _REPLACED = {
     r"기록": "문헌, 로그",
@@ -122,7 +125,7 @@ _REPLACED = {
     r"지어낸 글|짐작한 답": "가상 문서(HyDE), 가상 답변",
     r"\}번(?!째|의)": "회",
     r"화면 밝기": "화면 테마",
-    r"잘못(?!된|되었)": "오류",
+    r"잘못[이은을의]": "오류",
     r"운영하는 사람": "관리자",
     r"카드": "미리보기",
     r"따온": "인용문",
@@ -136,6 +139,8 @@ def test_korean_texts_keep_to_one_vocabulary() -> None:
     texts += [(name, f"{said['ko']['name']} {said['ko']['description']}") for name, said in strategy_texts().items()]
     texts += [("formats", line) for line in Path(formats.__file__).read_text(encoding="utf-8").splitlines()]
     texts += [(path.name, path.read_text(encoding="utf-8")) for path in sorted(PROMPTS.glob("*.ko.txt"))]
+    pages = [ROOT / "README.ko.md", *sorted((ROOT / "docs/ko").rglob("*.md"))]
+    texts += [(path.name, _CODE.sub("", path.read_text(encoding="utf-8"))) for path in pages]
     wrong = [
         f"{name}: {found.group()} → {used}"
         for name, text in texts
