@@ -81,6 +81,8 @@ def _serve_and_ask(venv: Path, work: Path, environment: Mapping[str, str], log: 
         request = Request(f"{address}/v1/ask", body, {"content-type": "application/json"})
         with urlopen(request, timeout=120) as response:
             assert "DEMO-SOC-012" in response.read().decode()
+        with urlopen(f"{address}/docs/en/tutorial.html", timeout=120) as response:
+            assert "<h1>Tutorial" in response.read().decode()
         server.send_signal(signal.SIGINT)
         assert server.wait(120) == 130
     finally:

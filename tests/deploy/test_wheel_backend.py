@@ -5,12 +5,13 @@ from __future__ import annotations
 import re
 import struct
 import zipfile
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
 
+import build_docs
 import wheel_backend
 from shrag.indexing.lexical.jvm import LUCENE_VERSION, lucene_jar
 from tests.conftest import ROOT
@@ -105,6 +106,34 @@ def test_the_same_pyserini_gives_the_same_jar_and_a_jar_that_is_there_is_kept(tm
     assert wheel_backend.make_lucene_jar(tmp_path / "lucene").stat().st_mtime_ns == before
     made.write_bytes(made.read_bytes()[:1000])  # an interrupted copy
     assert wheel_backend.make_lucene_jar(tmp_path / "lucene").read_bytes() == again.read_bytes()
+
+
+def test_an_editable_installation_is_made_without_the_documentation_where_that_cannot_be_built(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    class _Setuptools:
+        def __getattr__(self, name: str) -> Callable[..., str]:
+            return lambda *_: name
+
+    def fail() -> None:
+        raise build_docs.DocsNotBuilt("No module named sphinx")
+
+    monkeypatch.setattr(wheel_backend, "_setuptools", _Setuptools)
+    monkeypatch.setattr(build_docs, "make_docs", fail)
+    assert wheel_backend.build_editable("folder") == "build_editable"
+    assert "The documentation was not built: No module named sphinx" in capsys.readouterr().err
+    with pytest.raises(build_docs.DocsNotBuilt):
+        wheel_backend.build_sdist("folder")
+
+
+def test_the_packages_of_a_build_are_pinned() -> None:
+    for needed in (
+        wheel_backend.get_requires_for_build_wheel(),
+        wheel_backend.get_requires_for_build_sdist(),
+        wheel_backend.get_requires_for_build_editable(),
+    ):
+        assert needed == build_docs.requirements()
+        assert "sphinx==9.0.4" in needed
 
 
 def test_another_jar_is_refused(tmp_path: Path) -> None:
