@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from shrag.corpora.errors import ConfigurationRejected
+from shrag.messages.text import Text
 
 CONFIG_FILE = "shrag.toml"
 VARIABLE = "SHRAG_HOME"
@@ -61,14 +62,18 @@ def read_toml(config: Path) -> dict[str, Any]:
     try:
         return tomllib.loads(config.read_text(encoding="utf-8"))
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-        raise ConfigurationRejected(f"{config} is not TOML: {error}.") from None
+        raise ConfigurationRejected(Text("{config} is not TOML: {error}.", config=config, error=error)) from None
 
 
 def home_of(config: Path, contents: Mapping[str, Any]) -> Path:
     """Return the absolute path of the data folder that ``config`` with its ``contents`` names."""
     home = contents.get(_HOME, _BESIDE_CONFIG)
     if not isinstance(home, str) or not home:
-        raise ConfigurationRejected(f"{_HOME} in {config} is {home!r}: write the path of a folder.")
+        raise ConfigurationRejected(
+            Text(
+                "{home} in {config} is {home_2!r}: write the path of a folder.", home=_HOME, config=config, home_2=home
+            )
+        )
     return config.parent / Path(home).expanduser()
 
 

@@ -14,6 +14,7 @@ from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 
 from shrag.corpora.errors import CorpusError
+from shrag.messages.text import Text
 
 _FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 _SQLITE_FAILED = (
@@ -44,7 +45,13 @@ class FolderBusy(Exception):
     """Another process is writing in the folder; ``pid`` is its process id, empty if unknown."""
 
     def __init__(self, folder: Path, pid: str) -> None:
-        super().__init__(f"{folder} is being written by process {pid or 'unknown'}: wait for it to end, or stop it.")
+        super().__init__(
+            Text(
+                "{folder} is being written by process {pid}: wait for it to end, or stop it.",
+                folder=folder,
+                pid=pid or "unknown",
+            )
+        )
 
 
 class DiskFull(Exception):
@@ -70,13 +77,21 @@ def disk_errors(folder: Path) -> Iterator[None]:
             if code & _PRIMARY_CODE not in _SQLITE_FAILED:
                 raise
             raise DiskFailed(
-                f"A database under {folder} cannot be read or written ({error}): check the disk (`dmesg`), its quota "
-                "and the right to the folder, and run again."
+                Text(
+                    "A database under {folder} cannot be read or written ({error}): check the disk (`dmesg`), "
+                    "its quota and the right to the folder, and run again.",
+                    folder=folder,
+                    error=error,
+                )
             ) from error
         existing = next(path for path in (folder, *folder.absolute().parents) if path.exists())
         free = shutil.disk_usage(existing).free
         raise DiskFull(
-            f"The disk is full ({free:,} bytes left under {folder}): free some space and run again."
+            Text(
+                "The disk is full ({free:,} bytes left under {folder}): free some space and run again.",
+                free=free,
+                folder=folder,
+            )
         ) from error
 
 
@@ -241,10 +256,15 @@ def check_name(name: str) -> str:
     """Return a valid name of a corpus or an index, also its folder's; raises :class:`CorpusError` for others."""
     if not is_name(name):
         raise CorpusError(
-            f"{name!r} cannot be a name: use up to 64 lower-case letters, digits, - and _, a letter or digit first."
+            Text(
+                "{name!r} cannot be a name: use up to 64 lower-case letters, digits, - and _, a letter or digit first.",
+                name=name,
+            )
         )
     if name in RESERVED:
-        raise CorpusError(f"{name!r} cannot be a name: `shrag index {name}` is a command; choose another.")
+        raise CorpusError(
+            Text("{name!r} cannot be a name: `shrag index {name}` is a command; choose another.", name=name)
+        )
     return name
 
 

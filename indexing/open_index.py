@@ -38,6 +38,7 @@ from shrag.indexing.storage.manifest import IndexManifest
 from shrag.indexing.storage.vector_card import FOLDER as VECTORS
 from shrag.indexing.storage.vector_card import VectorCard, check_vector_card, weights_folder
 from shrag.indexing.vectors.vector_index import VectorIndex
+from shrag.messages.text import Text
 
 _RETRY_SECONDS = 1.0
 
@@ -230,8 +231,12 @@ def _open_generation(
     if data.get("corpus") != manifest.source.fingerprint or data.get("records") != str(manifest.records):
         searcher.close()
         raise IndexDamaged(
-            f"The Lucene files of index {name} have the commit data {data}, which do not fit its manifest: "
-            f"build it again with `shrag index {name} --force`."
+            Text(
+                "The Lucene files of index {name} have the commit data {data}, which do not fit its manifest: "
+                "build it again with `shrag index {name} --force`.",
+                name=name,
+                data=data,
+            )
         )
     vectors = manifest.vectors
     dense = _dense(name, folder, vectors, analyzer, searcher) if vectors else None
@@ -299,8 +304,13 @@ def check_analyzer(name: str, manifest: IndexManifest, fingerprint: str) -> None
     of_index = "; ".join(part for part in index_parts if part not in process_parts)
     of_process = "; ".join(part for part in process_parts if part not in index_parts)
     raise IndexMismatch(
-        f"Index {name} was analyzed by [{of_index}], this process has "
-        f"[{of_process}]: build it again with `shrag index {name}`."
+        Text(
+            "Index {name} was analyzed by [{of_index}], this process has [{of_process}]: build it again with "
+            "`shrag index {name}`.",
+            name=name,
+            of_index=of_index,
+            of_process=of_process,
+        )
     )
 
 
@@ -309,6 +319,11 @@ def _check_vectors(name: str, manifest: IndexManifest) -> None:
         check_vector_card(name, manifest.vectors)
         if manifest.vectors.rows != manifest.records:
             raise IndexDamaged(
-                f"The manifest of index {name} has {manifest.vectors.rows} vectors for {manifest.records} records: "
-                f"build it again with `shrag index {name} --force`."
+                Text(
+                    "The manifest of index {name} has {rows} vectors for {records} records: build it again "
+                    "with `shrag index {name} --force`.",
+                    name=name,
+                    rows=manifest.vectors.rows,
+                    records=manifest.records,
+                )
             )

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping
 from functools import cache
 from pathlib import Path
 from string import Formatter
-from typing import Literal
+from typing import Any, Literal
 
 Language = Literal["en", "ko"]
 
@@ -58,6 +58,28 @@ class Text(str):
     def __reduce__(self) -> tuple[object, ...]:
         """Pickle the template and the rendered values."""
         return Text._filled, (self._template, self._fields)
+
+
+Packed = str | dict[str, Any]
+"""A text as JSON: of a plain string itself, of a :class:`Text` its template and its values."""
+
+
+def packed(text: str) -> Packed:
+    """Return ``text`` as JSON, for another process; :func:`unpacked` reads it.
+
+    >>> unpacked(packed(Text("{path} is empty.", path="a.csv")))
+    'a.csv is empty.'
+    """
+    if not isinstance(text, Text):
+        return text
+    return {"template": text._template, "fields": {name: packed(value) for name, value in text._fields.items()}}
+
+
+def unpacked(data: Packed) -> str:
+    """Return the text that :func:`packed` was given."""
+    if isinstance(data, str):
+        return data
+    return Text._filled(data["template"], {name: unpacked(value) for name, value in data["fields"].items()})
 
 
 def joined(parts: Iterable[str], separator: str) -> Text:

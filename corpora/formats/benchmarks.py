@@ -17,6 +17,7 @@ from shrag.corpora.readers.csv_reader import read_csv
 from shrag.corpora.readers.json_reader import read_objects
 from shrag.corpora.readers.source import read_head
 from shrag.corpora.text.cleaning import plain_line
+from shrag.messages.text import Text
 
 _HEAD = 16_384
 _LETTERS = "ABCDEFGHIJ"
@@ -54,13 +55,18 @@ def _gpqa(path: Path) -> Iterator[BenchmarkQuestion]:
         if row.fields is None:
             continue
         if isinstance(row.fields, str):
-            raise CorpusError(f"{path} line {row.number}: {row.fields}.")
+            raise CorpusError(Text("{path} line {number}: {fields}.", path=path, number=row.number, fields=row.fields))
         qid, text = _text(row.fields, "Record ID"), _text(row.fields, "Question")
         answers = [_text(row.fields, name) for name in (_RIGHT, *_WRONG)]
         if not (qid and text and all(answers)):
             raise CorpusError(
-                f"{path} line {row.number} is no question of GPQA: it needs Record ID, Question, {_RIGHT} and three "
-                "incorrect answers."
+                Text(
+                    "{path} line {number} is no question of GPQA: it needs Record ID, Question, {right} and "
+                    "three incorrect answers.",
+                    path=path,
+                    number=row.number,
+                    right=_RIGHT,
+                )
             )
         order = sorted(range(len(answers)), key=lambda each: hashlib.sha256(f"{qid}\t{each}".encode()).digest())
         choices = tuple(answers[each] for each in order)
@@ -77,8 +83,12 @@ def _supergpqa(path: Path) -> Iterator[BenchmarkQuestion]:
         choices = tuple(plain_line(str(each)) for each in options) if isinstance(options, list) else ()
         if not (qid and text and letter and letter in _LETTERS[: len(choices)]):
             raise CorpusError(
-                f"{path} line {item.number} is no question of SuperGPQA: it needs uuid, question, options, and the "
-                "answer_letter of one of them."
+                Text(
+                    "{path} line {number} is no question of SuperGPQA: it needs uuid, question, options, and "
+                    "the answer_letter of one of them.",
+                    path=path,
+                    number=item.number,
+                )
             )
         yield BenchmarkQuestion(qid, text, choices, letter, _columns(fields, _SUPERGPQA_COLUMNS))
 

@@ -13,6 +13,7 @@ from shrag.corpora.readers.encodings import convert_lines
 from shrag.corpora.readers.item import ParsedItem, SourceItem, decode_text, parse_items
 from shrag.corpora.readers.source import UTF8_MARK, read_bytes
 from shrag.corpora.records import Record
+from shrag.messages.text import Text
 
 LARGEST_FILE = 64 * 2**20
 """Largest size in bytes; it is read into memory."""
@@ -56,7 +57,7 @@ def _entries(path: Path) -> Iterator[SourceItem]:
     try:
         text = decode_text(convert_lines(read_bytes(path, LARGEST_FILE).removeprefix(UTF8_MARK)))
     except RejectedLine as error:
-        raise CorpusError(f"{path} cannot be read: {error}.") from None
+        raise CorpusError(Text("{path} cannot be read: {error}.", path=path, error=error)) from None
     lines = text.split("\n")
     starts = [0]
     for line in lines:

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from shrag.corpora.errors import CorpusError
+from shrag.messages.text import Text
 
 # Field → names of its columns without signs and blanks in lower case, the best first.
 _ALIASES: dict[str, str] = {
@@ -71,7 +72,13 @@ def parse_columns(options: Iterable[str]) -> Columns:
     for option in options:
         field, sign, name = option.partition("=")
         if not sign or field.strip() not in FIELDS:
-            raise CorpusError(f"--column {option!r}: write FIELD=NAME, where FIELD is one of {', '.join(FIELDS)}.")
+            raise CorpusError(
+                Text(
+                    "--column {option!r}: write FIELD=NAME, where FIELD is one of {fields}.",
+                    option=option,
+                    fields=", ".join(FIELDS),
+                )
+            )
         named.append((field.strip(), name.strip()))
     return Columns(tuple(named))
 

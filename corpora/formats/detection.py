@@ -22,6 +22,7 @@ from shrag.corpora.readers.source import read_bytes, read_head, source_encoding
 from shrag.corpora.readers.spreadsheet_reader import LARGEST_SPREADSHEET, OLE_MAGIC
 from shrag.corpora.readers.zip_archive import ZIP_MAGIC, open_zip
 from shrag.corpora.records import Record
+from shrag.messages.text import Text
 
 _REJECTS_BEFORE_CHECK = 50
 """After so many rejects and no record, the file is checked for another format."""
@@ -94,8 +95,14 @@ def _check_format(path: Path, format: Format, first: str) -> None:
     likely = guess_format(path)
     if likely and likely.name != format.name:
         raise CorpusError(
-            f"{path} does not look like {format.name} ({first}): it {likely.why}, so did you mean "
-            f"--format {likely.name}?"
+            Text(
+                "{path} does not look like {name} ({first}): it {why}, so did you mean --format {name_2}?",
+                path=path,
+                name=format.name,
+                first=first,
+                why=likely.why,
+                name_2=likely.name,
+            )
         )
 
 
@@ -131,11 +138,23 @@ def inspect_file(path: Path, format: Format | None, columns: Columns) -> FormatG
     guess = FormatGuess(format.name, "") if format else _guess(path, columns)
     if not guess.name:
         raise CorpusError(
-            f"SHRAG cannot tell what {path} is: it {guess.why}. Say so with --format (one of {', '.join(FORMATS)}), "
-            "or leave the file out."
+            Text(
+                "SHRAG cannot tell what {path} is: it {why}. Say so with --format (one of {formats}), or leave "
+                "the file out.",
+                path=path,
+                why=guess.why,
+                formats=", ".join(FORMATS),
+            )
         )
     if columns.named and guess.name not in ("table", "csl-json", "scienceon", "miracl", "beir"):
-        raise CorpusError(f"{path} {guess.why}, so --column cannot be used: the fields of {guess.name} are fixed.")
+        raise CorpusError(
+            Text(
+                "{path} {why}, so --column cannot be used: the fields of {name} are fixed.",
+                path=path,
+                why=guess.why,
+                name=guess.name,
+            )
+        )
     if guess.name == "table" or columns.named:
         layout = inspect_table(path, columns)
         why = guess.why or f"is read as {layout.kind}"
@@ -188,7 +207,7 @@ def _by_archive(path: Path) -> FormatGuess:
         with open_zip(read_bytes(path, LARGEST_SPREADSHEET)) as archive:
             names = archive.namelist()
     except RejectedLine as error:
-        raise CorpusError(f"{path} cannot be read: {error}.") from None
+        raise CorpusError(Text("{path} cannot be read: {error}.", path=path, error=error)) from None
     found = (
         (is_hwpx(names), FormatGuess("papers", "is a HWPX document")),
         (any(name.startswith("xl/workbook.") for name in names), FormatGuess("table", "is an Excel file (XLSX)")),

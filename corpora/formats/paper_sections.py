@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from shrag.corpora.errors import RejectedLine
+from shrag.messages.text import Text
 
 _MARKDOWN = re.compile(r"(#{1,6})\s+(.+?)\s*#*$")
 _NUMBER = re.compile(
@@ -173,7 +174,7 @@ def sections_of_object(fields: Mapping[str, object]) -> tuple[str, list[PaperSec
         title, rest = merge_titles(title, *sections_of_text(body))
         sections += rest
     if not any(section.text.strip() for section in sections):
-        raise RejectedLine("a paper without text: expected abstract, sections or text")
+        raise RejectedLine(Text("a paper without text: expected abstract, sections or text"))
     return title, sections
 
 
@@ -218,7 +219,7 @@ def _listed_sections(listed: object) -> Iterator[PaperSection]:
         if isinstance(names, list) and isinstance(texts, list):
             listed = [{"heading": name, "text": text} for name, text in zip(names, texts, strict=False)]
     if not isinstance(listed, list):
-        raise RejectedLine("the sections are no list of objects with a heading and a text")
+        raise RejectedLine(Text("the sections are no list of objects with a heading and a text"))
     for part in listed:
         if isinstance(part, str):
             yield PaperSection("", part)
@@ -229,7 +230,7 @@ def _listed_sections(listed: object) -> Iterator[PaperSection]:
             if inner is not None and not is_excluded(heading):
                 yield from _listed_sections(inner)
         else:
-            raise RejectedLine("the sections are no list of objects with a heading and a text")
+            raise RejectedLine(Text("the sections are no list of objects with a heading and a text"))
 
 
 def _text(value: object) -> str:

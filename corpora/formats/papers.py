@@ -31,6 +31,7 @@ from shrag.corpora.records import PAGE, Record
 from shrag.corpora.text.chunking import split_chunks
 from shrag.corpora.text.cleaning import clean_text
 from shrag.corpora.text.sentences import detect_language
+from shrag.messages.text import Text
 
 URL_TOKEN = "URL"  # noqa: S105 (no secret)
 """Replaces URLs and ``doi:`` references, whose full stops would end sentences."""
@@ -114,7 +115,9 @@ def chunk_paper(
             docid, language = f"{paper_id}#{len(records)}", detect_language(chunk)
             records.append(replace(paper_record, docid=docid, title=chunk_title, text=chunk, language=language))
     if not records:
-        raise RejectedLine(f"paper {paper_id} has no text outside references, acknowledgements and appendices")
+        raise RejectedLine(
+            Text("paper {paper_id} has no text outside references, acknowledgements and appendices", paper_id=paper_id)
+        )
     return records
 
 

@@ -12,6 +12,7 @@ from shrag.corpora.readers.item import ParsedItem, parse_items
 from shrag.corpora.readers.json_reader import read_objects
 from shrag.corpora.records import Record
 from shrag.corpora.text.sentences import detect_language
+from shrag.messages.text import Text
 
 
 def read_miracl(path: Path) -> Iterator[ParsedItem]:
@@ -40,5 +41,5 @@ def _passage(fields: Mapping[str, object], key: str) -> Record:
     title = text_field(fields, "title")
     text = text_field(fields, "text")
     if not title and not text:
-        raise RejectedLine(f"passage {docid} has neither a title nor a text")
+        raise RejectedLine(Text("passage {docid} has neither a title nor a text", docid=docid))
     return Record(docid=docid, title=title, text=text, language=detect_language(text or title), complete=bool(text))

@@ -12,6 +12,7 @@ from itertools import accumulate
 from typing import NamedTuple
 
 from shrag.corpora.errors import RejectedLine
+from shrag.messages.text import Text
 
 # Titles that word processors write if there is none.
 _NO_TITLE = re.compile(r"^(?:untitled|microsoft word\b.*)$|\.(?:docx?|hwpx?|tex|dvi|pdf|indd)$", re.IGNORECASE)
@@ -88,9 +89,11 @@ def read_pdf(data: bytes) -> Pdf:
     except (RejectedLine, MemoryError):
         raise
     except Exception as error:  # a damaged file fails anywhere in the parser, with anything Python has
-        raise RejectedLine(f"the PDF cannot be read ({type(error).__name__}: {error})") from None
+        raise RejectedLine(
+            Text("the PDF cannot be read ({name}: {error})", name=type(error).__name__, error=error)
+        ) from None
     if not any(page.text.strip() for page in pages):
-        raise RejectedLine("the PDF holds no text; it may be a scan, which needs character recognition first")
+        raise RejectedLine(Text("the PDF holds no text; it may be a scan, which needs character recognition first"))
     return Pdf("" if _NO_TITLE.search(title) else title, pages)
 
 
@@ -99,7 +102,7 @@ def _extract(data: bytes) -> tuple[str, list[PdfPage]]:
 
     reader = PdfReader(io.BytesIO(data))
     if reader.is_encrypted and not reader.decrypt(""):
-        raise RejectedLine("the PDF is encrypted: save a copy without a password")
+        raise RejectedLine(Text("the PDF is encrypted: save a copy without a password"))
     pages = [
         PdfPage(label if 0 < len(label) <= _LONGEST_LABEL and label.isprintable() else str(number), page.extract_text())
         for number, (label, page) in enumerate(zip(reader.page_labels, reader.pages, strict=True), 1)

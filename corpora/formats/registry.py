@@ -20,6 +20,7 @@ from shrag.corpora.formats.table import read_table
 from shrag.corpora.formats.trec import read_trec
 from shrag.corpora.readers.item import ParsedItem
 from shrag.corpora.text.chunking import split_sentence_chunks
+from shrag.messages.text import Text
 
 # Names of files in a folder of data that hold none.
 _NO_DATA = ("readme", "license", "licence", "changelog", "notice")
@@ -81,7 +82,9 @@ def find_format(name: str | Format) -> Format:
     try:
         return FORMATS[name]
     except KeyError:
-        raise CorpusError(f"There is no format {name!r}: use one of {', '.join(FORMATS)}.") from None
+        raise CorpusError(
+            Text("There is no format {name!r}: use one of {formats}.", name=name, formats=", ".join(FORMATS))
+        ) from None
 
 
 def with_columns(format: Format, columns: Columns) -> Format:
@@ -89,7 +92,9 @@ def with_columns(format: Format, columns: Columns) -> Format:
     if not columns.named:
         return format
     if format.columns is None:
-        raise CorpusError(f"--column needs --format table or no --format: the fields of {format.name} are fixed.")
+        raise CorpusError(
+            Text("--column needs --format table or no --format: the fields of {name} are fixed.", name=format.name)
+        )
     return table_format(columns)
 
 
@@ -115,8 +120,13 @@ def find_files(format: Format, paths: Iterable[Path]) -> list[Path]:
         found = _matching(format, path)
         if not found:
             raise CorpusError(
-                f"{path} holds no {format.name} file ({' or '.join(format.patterns)}, .gz or not): check the folder or "
-                f"name the files{_others(format, path)}."
+                Text(
+                    "{path} holds no {name} file ({patterns}, .gz or not): check the folder or name the files{others}.",
+                    path=path,
+                    name=format.name,
+                    patterns=" or ".join(format.patterns),
+                    others=_others(format, path),
+                )
             )
         files.extend(found)
     return each_once(files, "file or folder")
@@ -125,10 +135,10 @@ def find_files(format: Format, paths: Iterable[Path]) -> list[Path]:
 def each_once(files: list[Path], what: str) -> list[Path]:
     """Return the files; raises :class:`CorpusError` where there is none (of ``what``), or one is named twice."""
     if not files:
-        raise CorpusError(f"There is nothing to read: name at least one {what}.")
+        raise CorpusError(Text("There is nothing to read: name at least one {what}.", what=what))
     repeated = {str(file) for file in files if files.count(file) > 1}
     if repeated:
-        raise CorpusError(f"{min(repeated)} is named twice: each file is read once.")
+        raise CorpusError(Text("{repeated} is named twice: each file is read once.", repeated=min(repeated)))
     return files
 
 

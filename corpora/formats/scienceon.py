@@ -15,6 +15,7 @@ from shrag.corpora.readers.source import read_head
 from shrag.corpora.readers.xml_reader import read_xml
 from shrag.corpora.records import Record
 from shrag.corpora.text.sentences import detect_language
+from shrag.messages.text import Text
 
 _HEAD = 65_536
 
@@ -54,7 +55,7 @@ def parse_scienceon(fields: Mapping[str, object]) -> Record:
     title = text_field(known, "title")
     abstract = text_field(known, "abstract")
     if not title and not abstract:
-        raise RejectedLine(f"record {docid} has neither a title nor an abstract")
+        raise RejectedLine(Text("record {docid} has neither a title nor an abstract", docid=docid))
     return Record(
         docid=docid,
         title=title,
@@ -74,7 +75,13 @@ def _items(path: Path) -> Iterator[SourceItem]:
     if "CN" in (_NAME_OF.get(column.casefold()) for column in columns):
         return read_csv(path)
     if path.name.removesuffix(".gz").endswith((".csv", ".tsv")) and not head.lstrip().startswith((b"{", b"[")):
-        raise CorpusError(f"{path} has no column CN (its first line has {', '.join(columns[:8])}): name the columns.")
+        raise CorpusError(
+            Text(
+                "{path} has no column CN (its first line has {columns}): name the columns.",
+                path=path,
+                columns=", ".join(columns[:8]),
+            )
+        )
     return read_objects(path)
 
 

@@ -22,6 +22,7 @@ from shrag.corpora.readers.spreadsheet_reader import OLE_MAGIC, read_spreadsheet
 from shrag.corpora.readers.zip_archive import ZIP_MAGIC
 from shrag.corpora.records import Language, Record
 from shrag.corpora.text.sentences import detect_language
+from shrag.messages.text import Text
 
 PARQUET_MAGIC = b"PAR1"
 
@@ -78,7 +79,15 @@ def read_table(path: Path, columns: Columns) -> Iterator[ParsedItem]:
     yield from parse_items(chain(first, items), parse)
     if unseen and records:
         there = ", ".join(_names(first)[:_SHOWN_COLUMNS])
-        raise CorpusError(f"{path} has no {min(unseen)!r} in its {records} records: their columns are {there}.")
+        raise CorpusError(
+            Text(
+                "{path} has no {unseen!r} in its {records} records: their columns are {there}.",
+                path=path,
+                unseen=min(unseen),
+                records=records,
+                there=there,
+            )
+        )
 
 
 def inspect_table(path: Path, columns: Columns) -> TableLayout:
@@ -105,8 +114,12 @@ def parse_row(found: Mapping[str, object], mapped: Mapped) -> Record:
     if mapped.get("id"):
         if flat["id"] in (None, ""):
             raise RejectedLine(
-                f"no identifier: {mapped['id'][0]!r} is missing or empty; this one has "
-                f"{', '.join(list(found)[:_SHOWN_COLUMNS]) or 'none'}; name the column with --column id=NAME"
+                Text(
+                    "no identifier: {mapped!r} is missing or empty; this one has {found}; name the column with "
+                    "--column id=NAME",
+                    mapped=mapped["id"][0],
+                    found=", ".join(list(found)[:_SHOWN_COLUMNS]) or "none",
+                )
             )
         docid = docid_field(flat, "id")
     else:
@@ -114,7 +127,13 @@ def parse_row(found: Mapping[str, object], mapped: Mapped) -> Record:
     title, text = text_field(flat, "title"), text_field(flat, "text")
     if not title and not text:
         columns = " and ".join(repr(name) for field in ("title", "text") for name in mapped.get(field, ()))
-        raise RejectedLine(f"record {docid} has neither a title nor a text: {columns} empty or missing")
+        raise RejectedLine(
+            Text(
+                "record {docid} has neither a title nor a text: {columns} empty or missing",
+                docid=docid,
+                columns=columns,
+            )
+        )
     declared = str(flat.get("language") or "").strip().casefold()
     used = {name.partition(".")[0] if name not in found else name for names in mapped.values() for name in names}
     return Record(
@@ -160,8 +179,12 @@ def _mapping(path: Path, first: list[SourceItem], columns: Columns) -> Mapped:
     mapped = map_columns(names, columns)
     if names and not mapped.get("title") and not mapped.get("text"):
         raise CorpusError(
-            f"{path} has no column that is known as a title or a text: it has {', '.join(names[:_SHOWN_COLUMNS])}; "
-            "name them with --column title=NAME and --column text=NAME."
+            Text(
+                "{path} has no column that is known as a title or a text: it has {names}; name them with "
+                "--column title=NAME and --column text=NAME.",
+                path=path,
+                names=", ".join(names[:_SHOWN_COLUMNS]),
+            )
         )
     return mapped
 
@@ -215,7 +238,9 @@ def _as_text(value: object, key: str) -> str:
         return " ".join(_as_text(part, key) for part in value)
     if isinstance(value, dict):
         inner = ", ".join(f"{key}.{name}" for name in list(value)[:_SHOWN_COLUMNS])
-        raise RejectedLine(f"{key!r} is an object, expected text: name a key in it ({inner})")
+        raise RejectedLine(
+            Text("{key!r} is an object, expected text: name a key in it ({inner})", key=key, inner=inner)
+        )
     return "" if value is None else str(value)
 
 

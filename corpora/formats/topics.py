@@ -14,17 +14,27 @@ from shrag.corpora.readers.item import decode_object
 from shrag.corpora.readers.source import LONGEST_LINE, read_head, read_lines
 from shrag.corpora.records import Qrel, Topic
 from shrag.corpora.text.cleaning import plain_line
+from shrag.messages.text import Text
 
 
 def read_text_lines(path: Path) -> Iterator[tuple[int, str]]:
     """Yield number and text of every line that is not blank; raises :class:`CorpusError` if it is not UTF-8 text."""
     for line in read_lines(path):
         if line.data is None:
-            raise CorpusError(f"{path} line {line.number} is longer than {LONGEST_LINE} bytes: this is no such file.")
+            raise CorpusError(
+                Text(
+                    "{path} line {number} is longer than {longest_line} bytes: this is no such file.",
+                    path=path,
+                    number=line.number,
+                    longest_line=LONGEST_LINE,
+                )
+            )
         try:
             text = line.data.decode("utf-8")
         except UnicodeDecodeError:
-            raise CorpusError(f"{path} line {line.number} is not UTF-8: convert the file to UTF-8.") from None
+            raise CorpusError(
+                Text("{path} line {number} is not UTF-8: convert the file to UTF-8.", path=path, number=line.number)
+            ) from None
         if text.strip():
             yield line.number, text
 
@@ -63,12 +73,22 @@ def read_topics(path: Path) -> list[Topic]:
     topics: dict[str, Topic] = {}
     for number, topic in found:
         if topic.qid in topics:
-            raise CorpusError(f"{path} line {number} gives topic {topic.qid} a second time: each qid may occur once.")
+            raise CorpusError(
+                Text(
+                    "{path} line {number} gives topic {qid} a second time: each qid may occur once.",
+                    path=path,
+                    number=number,
+                    qid=topic.qid,
+                )
+            )
         topics[topic.qid] = topic
     if not topics:
         raise CorpusError(
-            f"{path} holds no topic: expected lines of qid, a tab, and the question, or JSON objects with _id and "
-            "text, or TREC's <top> with <num> and <title>."
+            Text(
+                "{path} holds no topic: expected lines of qid, a tab, and the question, or JSON objects with "
+                "_id and text, or TREC's <top> with <num> and <title>.",
+                path=path,
+            )
         )
     return list(topics.values())
 
@@ -103,14 +123,23 @@ def read_qrels(path: Path) -> list[Qrel]:
         qrel = _judgement(path, number, text.split(), beir)
         if (qrel.qid, qrel.docid) in judged:
             raise CorpusError(
-                f"{path} line {number} judges {qrel.docid} for topic {qrel.qid} a second time: keep one of them."
+                Text(
+                    "{path} line {number} judges {docid} for topic {qid} a second time: keep one of them.",
+                    path=path,
+                    number=number,
+                    docid=qrel.docid,
+                    qid=qrel.qid,
+                )
             )
         judged.add((qrel.qid, qrel.docid))
         qrels.append(qrel)
     if not qrels:
         raise CorpusError(
-            f"{path} holds no judgement: expected lines of qid, 0, docid, relevance, or BEIR's "
-            "query-id, corpus-id, score under that header."
+            Text(
+                "{path} holds no judgement: expected lines of qid, 0, docid, relevance, or BEIR's query-id, "
+                "corpus-id, score under that header.",
+                path=path,
+            )
         )
     return qrels
 
@@ -120,7 +149,11 @@ def _tab_topics(path: Path) -> Iterator[tuple[int, Topic]]:
         qid, tab, question = text.partition("\t")
         qid = qid.strip()
         if not tab or not qid:
-            raise CorpusError(f"{path} line {number} is no topic: expected qid, a tab, and the question.")
+            raise CorpusError(
+                Text(
+                    "{path} line {number} is no topic: expected qid, a tab, and the question.", path=path, number=number
+                )
+            )
         yield number, Topic(qid, question.strip())
 
 
@@ -128,14 +161,22 @@ def _json_topics(path: Path) -> Iterator[tuple[int, Topic]]:
     for number, text in read_text_lines(path):
         fields = decode_object(text.encode())
         if isinstance(fields, str):
-            raise CorpusError(f"{path} line {number} is no topic: {fields}.")
+            raise CorpusError(
+                Text("{path} line {number} is no topic: {fields}.", path=path, number=number, fields=fields)
+            )
         for asked in questions_in(fields):
             qid, question = (
                 next((asked[key] for key in keys if isinstance(asked.get(key), str | int)), "")
                 for keys in (_ID_KEYS, _TEXT_KEYS)
             )
             if qid == "" or question == "":
-                raise CorpusError(f"{path} line {number} is no topic: expected an object with _id and text.")
+                raise CorpusError(
+                    Text(
+                        "{path} line {number} is no topic: expected an object with _id and text.",
+                        path=path,
+                        number=number,
+                    )
+                )
             yield number, Topic(str(qid).strip(), plain_line(str(question)))
 
 
@@ -157,13 +198,21 @@ def _trec_topics(path: Path) -> Iterator[tuple[int, Topic]]:
             parts.setdefault("title" if tagged.tag in _TITLE_TAGS else tagged.tag, _unlabelled(tagged.text))
         at += tagged.text.count("\n")
     if parts.get("num"):
-        raise CorpusError(f"{path} line {number_at(start)}: this topic is not closed by </top>.")
+        raise CorpusError(
+            Text("{path} line {number_at}: this topic is not closed by </top>.", path=path, number_at=number_at(start))
+        )
 
 
 def _trec_topic(path: Path, number: int, parts: dict[str, str]) -> Topic:
     qid, question = parts.get("num", ""), parts.get("title") or parts.get("desc", "")
     if not qid or not question:
-        raise CorpusError(f"{path} line {number} is no topic: expected <num> and <title> between <top> and </top>.")
+        raise CorpusError(
+            Text(
+                "{path} line {number} is no topic: expected <num> and <title> between <top> and </top>.",
+                path=path,
+                number=number,
+            )
+        )
     return Topic(qid, question)
 
 
@@ -180,4 +229,11 @@ def _judgement(path: Path, number: int, parts: list[str], beir: bool) -> Qrel:
         return Qrel(qid, docid, int(relevance))
     except ValueError:
         expected = "query-id, corpus-id, score" if beir else "qid, 0, docid, relevance"
-        raise CorpusError(f"{path} line {number} is no judgement: expected {expected}.") from None
+        raise CorpusError(
+            Text(
+                "{path} line {number} is no judgement: expected {expected}.",
+                path=path,
+                number=number,
+                expected=expected,
+            )
+        ) from None

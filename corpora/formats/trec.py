@@ -13,6 +13,7 @@ from shrag.corpora.readers.item import ParsedItem, SourceItem, decode_text, pars
 from shrag.corpora.readers.source import LONGEST_LINE, read_lines
 from shrag.corpora.records import Record
 from shrag.corpora.text.sentences import detect_language
+from shrag.messages.text import Text
 
 _TAG = re.compile(r"<(/?)([A-Za-z][\w:-]*+)(?:\s[^<>]*+)?>")
 
@@ -69,7 +70,7 @@ def parse_trec(fields: Mapping[str, object]) -> Record:
     title = text_field(fields, "title")
     text = text_field(fields, "text" if fields.get("text") else "rest")
     if not title and not text:
-        raise RejectedLine(f"document {docid} has neither a title nor a text")
+        raise RejectedLine(Text("document {docid} has neither a title nor a text", docid=docid))
     about = bibliography(fields)
     about["year"] = about["year"] or year_field(fields, "journal")
     return Record(

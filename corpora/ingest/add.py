@@ -52,6 +52,7 @@ from shrag.corpora.store.parquet import (
     summarise,
 )
 from shrag.corpora.store.versions import SHOWN_TITLES, Deletion
+from shrag.messages.text import Text
 
 UNREPAIRED = "no-repair"
 """The option of a format, in the manifest, whose records were stored without repairs."""
@@ -138,7 +139,7 @@ def add_corpus(
             finally:
                 shutil.rmtree(draft, ignore_errors=True)
     except FolderBusy as busy:
-        raise CorpusError(str(busy)) from None
+        raise CorpusError(Text("{problem}", problem=busy)) from None
 
 
 def _unrepaired(format: Format) -> str:
@@ -176,7 +177,10 @@ class _Draft:
             manifest = self._manifest(reader.accounts(), seen)
             if not manifest.records:
                 raise CorpusError(
-                    f"No record was found in {', '.join(str(path) for path, _ in files)}: check the files and --format."
+                    Text(
+                        "No record was found in {path}: check the files and --format.",
+                        path=", ".join((str(path) for path, _ in files)),
+                    )
                 )
             stored_before, changes = self._compare(seen, manifest)
             if deletion := self._deletion(seen, stored_before, changes):
@@ -205,16 +209,28 @@ class _Draft:
         if reader.conflicts:
             self._rejects.replace(left)
             raise ConflictingRecords(
-                f"{reader.conflicts} of {reader.lines} lines hold an identifier that was read before with other "
-                f"content (all of them in {left}), the first is {reader.first_conflict}; nothing was stored: correct "
-                "the sources or choose with --on-duplicate newest or --on-duplicate first."
+                Text(
+                    "{conflicts} of {lines} lines hold an identifier that was read before with other content "
+                    "(all of them in {left}), the first is {first_conflict}; nothing was stored: correct the "
+                    "sources or choose with --on-duplicate newest or --on-duplicate first.",
+                    conflicts=reader.conflicts,
+                    lines=reader.lines,
+                    left=left,
+                    first_conflict=reader.first_conflict,
+                )
             )
         if reader.rejected > max_rejects:
             self._rejects.replace(left)
             raise TooManyRejectedLines(
-                f"{reader.rejected} of {reader.lines} lines are no records (all of them in {left}), the first is "
-                f"{reader.first_reject}; nothing was stored: correct the source or allow them with "
-                f"--max-rejects {reader.rejected}."
+                Text(
+                    "{rejected} of {lines} lines are no records (all of them in {left}), the first is "
+                    "{first_reject}; nothing was stored: correct the source or allow them with --max-rejects "
+                    "{rejected}.",
+                    rejected=reader.rejected,
+                    lines=reader.lines,
+                    left=left,
+                    first_reject=reader.first_reject,
+                )
             )
 
     def _manifest(self, accounts: tuple[SourceAccount, ...], seen: SeenIds) -> CorpusManifest:
@@ -223,8 +239,14 @@ class _Draft:
         counted = {number: account.records for number, account in enumerate(accounts) if account.records}
         if not found.sources == seen.counts() == counted:
             raise UnaccountedLines(
-                f"The records of {self._folder.name} are {found.sources} by source in the file, {seen.counts()} by "
-                f"identifier and {counted} as counted: nothing was stored; this is an error of SHRAG, report it."
+                Text(
+                    "The records of {name} are {sources} by source in the file, {counts} by identifier and "
+                    "{counted} as counted: nothing was stored; this is an error of SHRAG, report it.",
+                    name=self._folder.name,
+                    sources=found.sources,
+                    counts=seen.counts(),
+                    counted=counted,
+                )
             )
         stem = hashlib.sha256(found.fingerprint.encode() + msgspec.json.encode(accounts)).hexdigest()[:16]
         return CorpusManifest(

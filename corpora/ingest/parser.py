@@ -10,6 +10,7 @@ worker. Messages are MessagePack after four bytes of length, on the worker's std
 
 from __future__ import annotations
 
+import json
 import os
 import signal
 import struct
@@ -27,6 +28,7 @@ from shrag.corpora.formats.columns import Columns
 from shrag.corpora.formats.detection import FormatGuess
 from shrag.corpora.formats.registry import Format
 from shrag.corpora.readers.item import ParsedItem
+from shrag.messages.text import Text, packed, unpacked
 
 COMMAND = (sys.executable, "-P", "-m", "shrag.corpora.ingest.parser_worker")
 """Command of the worker; its argument is the limit of memory in bytes."""
@@ -167,11 +169,11 @@ class Parser:
             send_message(worker.requests, msgspec.msgpack.encode(request))
         batch = self._receive(worker, seconds)
         if batch.ended == "end":
-            return msgspec.json.decode(batch.message, type=FormatGuess)
+            return msgspec.json.decode(decode_text(batch.message), type=FormatGuess)
         message = decode_text(batch.message)
         if batch.ended == "reject":
             self.stop()
-            message = f"{path} cannot be read: {message}."
+            message = Text("{path} cannot be read: {reason}.", path=path, reason=message)
         raise CorpusError(message)
 
     def _request(
@@ -203,8 +205,12 @@ class Parser:
         worker = self._worker or self._start()
         if not self._ready and receive_message(worker.replies) is None:
             raise CorpusError(
-                f"The process that reads files ended at its start (exit status {worker.process.wait()}): allow it more "
-                f"memory with --max-memory, it may use {self._limits.memory // _MIB} MiB."
+                Text(
+                    "The process that reads files ended at its start (exit status {wait}): allow it more "
+                    "memory with --max-memory, it may use {memory} MiB.",
+                    wait=worker.process.wait(),
+                    memory=self._limits.memory // _MIB,
+                )
             )
         self._ready = True
         return worker
@@ -238,13 +244,13 @@ def receive_message(stream: IO[bytes]) -> bytes | None:
 
 
 def encode_text(text: str) -> bytes:
-    """Encode text with surrogates, such as those in names of files that are not UTF-8."""
-    return text.encode("utf-8", "surrogatepass")
+    """Encode a text, which may have surrogates, such as those in names of files that are not UTF-8."""
+    return json.dumps(packed(text)).encode()
 
 
 def decode_text(data: bytes) -> str:
     """Decode what :func:`encode_text` made."""
-    return data.decode("utf-8", "surrogatepass")
+    return unpacked(json.loads(data))
 
 
 def _reject(last: ParsedItem | None, reason: str) -> ParsedItem:

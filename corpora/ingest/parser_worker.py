@@ -27,6 +27,7 @@ from shrag.corpora.ingest.parser import (
 from shrag.corpora.readers.item import ParsedItem
 from shrag.corpora.records import Record
 from shrag.corpora.text.repairs import repair_record
+from shrag.messages.text import message_of
 
 _MIB = 2**20
 _BATCH_ITEMS = 256
@@ -58,7 +59,7 @@ class _FileTask:
                 self._read()
                 self._send("end")
         except CorpusError as error:
-            self._send("error", str(error))
+            self._send("error", message_of(error))
         except MemoryError:
             self._items.clear()  # the batch itself may be what is too large
             self._send("reject", f"it needs more than {memory // _MIB} MiB of memory; allow more with --max-memory")

@@ -22,6 +22,7 @@ from shrag.corpora.records import Origin, Record, Reject
 from shrag.corpora.store.manifest import SourceAccount
 from shrag.corpora.store.parquet import RecordWriter, StoredRow, record_digest
 from shrag.corpora.text.repairs import REPAIR_KINDS
+from shrag.messages.text import Text
 
 OnDuplicate = Literal["error", "first", "newest"]
 """Which record to keep if an identifier has different contents: none (an error), or the first or last one read."""
@@ -107,7 +108,9 @@ class DraftReader:
             with path.open("rb") as stream:
                 source.sha256, source.bytes = hashlib.file_digest(stream, "sha256").hexdigest(), stream.tell()
         except OSError as error:
-            raise CorpusError(f"{path} cannot be read: {error.strerror or error}.") from error
+            raise CorpusError(
+                Text("{path} cannot be read: {strerror}.", path=path, strerror=error.strerror or error)
+            ) from error
         if _file_state(path) != before:
             raise _changed(path)
 
@@ -173,7 +176,9 @@ def printable_path(path: Path) -> str:
 
 
 def _changed(path: Path) -> CorpusError:
-    return CorpusError(f"{path} changed while it was read: wait until nothing writes to it and add it again.")
+    return CorpusError(
+        Text("{path} changed while it was read: wait until nothing writes to it and add it again.", path=path)
+    )
 
 
 def _file_state(path: Path) -> tuple[int, int, int] | None:

@@ -10,6 +10,7 @@ from pathlib import Path
 from shrag.corpora.errors import CorpusError
 from shrag.corpora.readers.item import SourceItem
 from shrag.corpora.readers.source import LONGEST_LINE, SourceLine, read_lines
+from shrag.messages.text import Text
 
 _DELIMITERS = ",\t;"
 _OPEN_QUOTE = "unexpected end of data"
@@ -42,8 +43,12 @@ def read_csv(path: Path) -> Iterator[SourceItem]:
         except csv.Error as error:
             if _OPEN_QUOTE in str(error):
                 raise CorpusError(
-                    f"{path} line {lines.number}: a quotation mark in this row is never closed, so that the rest of "
-                    "the file cannot be split into rows: close it and add the file again."
+                    Text(
+                        "{path} line {number}: a quotation mark in this row is never closed, so that the rest "
+                        "of the file cannot be split into rows: close it and add the file again.",
+                        path=path,
+                        number=lines.number,
+                    )
                 ) from None
             fields = f"row {count}: {error}"
         yield SourceItem(lines.number, lines.offset, fields)
@@ -65,13 +70,21 @@ def _header(path: Path, line: str) -> tuple[list[str], str]:
         header = [name.strip() for name in next(csv.reader([line], delimiter=delimiter), [])]
     except csv.Error as error:
         raise CorpusError(
-            f"{path} line 1 is no header of a table ({error}): export it with a line for each row."
+            Text(
+                "{path} line 1 is no header of a table ({error}): export it with a line for each row.",
+                path=path,
+                error=error,
+            )
         ) from None
     duplicates = [name for name, count in Counter(filter(None, header)).items() if count > 1]
     if duplicates:
         raise CorpusError(
-            f"{path} line 1 has more than one column {duplicates[0]!r}: rename or delete the others and add the file "
-            "again."
+            Text(
+                "{path} line 1 has more than one column {duplicates!r}: rename or delete the others and add "
+                "the file again.",
+                path=path,
+                duplicates=duplicates[0],
+            )
         )
     return header, delimiter
 
@@ -112,8 +125,13 @@ class _RowLines:
         self._size += LONGEST_LINE if line.data is None else len(line.data) + 1
         if line.data is None or self._size > LONGEST_LINE:
             raise CorpusError(
-                f"{self._path} line {self.number}: this row is longer than {LONGEST_LINE} bytes, so that a quotation "
-                "mark in it may never be closed: correct it and add the file again."
+                Text(
+                    "{path} line {number}: this row is longer than {longest_line} bytes, so that a quotation "
+                    "mark in it may never be closed: correct it and add the file again.",
+                    path=self._path,
+                    number=self.number,
+                    longest_line=LONGEST_LINE,
+                )
             )
         # Bytes that are not UTF-8 become lone surrogates, so that only their row is rejected.
         return line.data.decode("utf-8", "surrogateescape") + "\n"

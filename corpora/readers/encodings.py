@@ -7,6 +7,7 @@ import io
 from typing import TYPE_CHECKING, BinaryIO
 
 from shrag.corpora.errors import CorpusError
+from shrag.messages.text import Text
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -95,8 +96,13 @@ class Utf8Reader(io.RawIOBase):
                 self._rest = self._decoder.decode(data, final=not data).encode()
             except UnicodeDecodeError as error:
                 raise CorpusError(
-                    f"{self._path} is damaged {self._encoding} ({error.reason}): copy the file again from its "
-                    "source, or save it as UTF-8."
+                    Text(
+                        "{path} is damaged {encoding} ({reason}): copy the file again from its source, or save "
+                        "it as UTF-8.",
+                        path=self._path,
+                        encoding=self._encoding,
+                        reason=error.reason,
+                    )
                 ) from None
             if not data:
                 break

@@ -12,6 +12,7 @@ import msgspec
 from shrag.corpora.errors import RejectedLine
 from shrag.corpora.readers.document_types import document_type
 from shrag.corpora.text.cleaning import clean_text, is_absent, plain_line
+from shrag.messages.text import Text
 
 LONGEST_DOCID = 512
 """Most characters of an identifier."""
@@ -60,17 +61,26 @@ def docid_field(fields: Mapping[str, object], key: str) -> str:
     """Return the identifier in NFC; raises :class:`RejectedLine` as :func:`check_docid`, and if it is empty."""
     docid = unicodedata.normalize("NFC", _raw_text(fields.get(key), key)).strip()
     if not docid:
-        raise RejectedLine(f"no identifier: {key!r} is missing or empty")
+        raise RejectedLine(Text("no identifier: {key!r} is missing or empty", key=key))
     return check_docid(docid)
 
 
 def check_docid(docid: str) -> str:
     """Return an identifier that a TREC run can contain; raises :class:`RejectedLine` for others."""
     if len(docid) > LONGEST_DOCID:
-        raise RejectedLine(f"the identifier has {len(docid)} characters, at most {LONGEST_DOCID} are allowed")
+        raise RejectedLine(
+            Text(
+                "the identifier has {docid_count} characters, at most {longest_docid} are allowed",
+                docid_count=len(docid),
+                longest_docid=LONGEST_DOCID,
+            )
+        )
     if _INNER_SPACE.search(docid) or not docid.isprintable():
         raise RejectedLine(
-            f"the identifier {docid!r} has whitespace or control characters, which a run file cannot contain"
+            Text(
+                "the identifier {docid!r} has whitespace or control characters, which a run file cannot contain",
+                docid=docid,
+            )
         )
     return docid
 
@@ -151,4 +161,6 @@ def _raw_text(value: object, key: str) -> str:
         return value
     if isinstance(value, int | float) and not isinstance(value, bool):
         return str(value)
-    raise RejectedLine(f"{key!r} is {_JSON_KINDS.get(type(value), type(value).__name__)}, expected text")
+    raise RejectedLine(
+        Text("{key!r} is {value}, expected text", key=key, value=_JSON_KINDS.get(type(value), type(value).__name__))
+    )

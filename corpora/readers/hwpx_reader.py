@@ -10,6 +10,7 @@ from xml.parsers import expat
 
 from shrag.corpora.errors import RejectedLine
 from shrag.corpora.readers.zip_archive import open_zip
+from shrag.messages.text import Text
 
 _SECTION = re.compile(r"Contents/section(\d+)\.xml")
 _PACKAGE = "Contents/content.hpf"
@@ -32,14 +33,16 @@ def read_hwpx(data: bytes) -> tuple[str, str]:
         names = archive.namelist()
         sections = sorted(filter(_SECTION.fullmatch, names), key=lambda name: int(_SECTION.sub(r"\1", name)))
         if not sections:
-            raise RejectedLine("the file is a ZIP archive but no HWPX: it has no Contents/section0.xml")
+            raise RejectedLine(Text("the file is a ZIP archive but no HWPX: it has no Contents/section0.xml"))
         try:
             paragraphs = [text for name in sections for text in _Paragraphs().read(archive.read(name))]
             title = _Title().read(archive.read(_PACKAGE)) if _PACKAGE in names else ""
         except (zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError, expat.ExpatError) as error:
-            raise RejectedLine(f"the HWPX cannot be read ({error}); it may be damaged or encrypted") from None
+            raise RejectedLine(
+                Text("the HWPX cannot be read ({error}); it may be damaged or encrypted", error=error)
+            ) from None
     if not paragraphs:
-        raise RejectedLine("the HWPX holds no text")
+        raise RejectedLine(Text("the HWPX holds no text"))
     return title, "\n".join(paragraphs)
 
 
@@ -57,7 +60,7 @@ class _Reader(ABC):
     def _start(self, name: str, _: dict[str, str]) -> None:
         self._depth += 1
         if self._depth > _DEEPEST:
-            raise RejectedLine(f"the HWPX nests XML deeper than {_DEEPEST} elements")
+            raise RejectedLine(Text("the HWPX nests XML deeper than {deepest} elements", deepest=_DEEPEST))
         self.start(name.rpartition(" ")[2])
 
     def _end(self, name: str) -> None:
@@ -65,7 +68,7 @@ class _Reader(ABC):
         self.end(name.rpartition(" ")[2])
 
     def _doctype(self, *_: object) -> None:
-        raise RejectedLine("the HWPX has a document type declaration, which is refused")
+        raise RejectedLine(Text("the HWPX has a document type declaration, which is refused"))
 
     def parse(self, data: bytes) -> None:
         self._parser.Parse(data, True)

@@ -11,6 +11,7 @@ from shrag.corpora.errors import RejectedLine
 from shrag.corpora.readers.duplicate_keys import duplicate_key
 from shrag.corpora.readers.source import LONGEST_LINE
 from shrag.corpora.records import Record
+from shrag.messages.text import Text
 
 _DECODER = msgspec.json.Decoder(dict[str, Any])
 
@@ -74,8 +75,10 @@ def decode_object(data: bytes | None, prefix: str = "") -> dict[str, Any] | str:
 def decode_text(data: bytes | None) -> str:
     """Decode UTF-8; raises :class:`RejectedLine` for other bytes, and for None, an item that is too long."""
     if data is None:
-        raise RejectedLine(f"longer than {LONGEST_LINE} bytes")
+        raise RejectedLine(Text("longer than {longest_line} bytes", longest_line=LONGEST_LINE))
     try:
         return data.decode("utf-8")
     except UnicodeDecodeError as error:
-        raise RejectedLine(f"not UTF-8: byte {data[error.start]:#04x} at position {error.start}") from None
+        raise RejectedLine(
+            Text("not UTF-8: byte {data:#04x} at position {start}", data=data[error.start], start=error.start)
+        ) from None

@@ -16,6 +16,7 @@ from shrag.corpora.errors import CorpusError
 from shrag.corpora.readers.encodings import LineDecoder, convert_lines
 from shrag.corpora.readers.item import SourceItem, decode_object
 from shrag.corpora.readers.source import LONGEST_LINE, UTF8_MARK, SourceLine, open_source, read_lines
+from shrag.messages.text import Text
 
 # An object that holds the array has nothing but numbers and strings before it, and is itself no record with a title.
 _ARRAY_START = re.compile(
@@ -115,8 +116,12 @@ class _Scanner:
         """Raise where the array has not ended."""
         if not self._ended:
             raise CorpusError(
-                f"{self._path} is a JSON array that breaks off after element {count}: copy the file again from its "
-                "source."
+                Text(
+                    "{path} is a JSON array that breaks off after element {count}: copy the file again from "
+                    "its source.",
+                    path=self._path,
+                    count=count,
+                )
             )
         if self._in_object:
             self._check_object()
@@ -183,6 +188,10 @@ class _Scanner:
 
     def _more_after(self, offset: int) -> CorpusError:
         return CorpusError(
-            f"{self._path} has more after the end of its JSON array, at byte {offset}: correct it, or write one object "
-            "a line."
+            Text(
+                "{path} has more after the end of its JSON array, at byte {offset}: correct it, or write one "
+                "object a line.",
+                path=self._path,
+                offset=offset,
+            )
         )

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, BinaryIO, NamedTuple, cast
 
 from shrag.corpora.errors import CorpusError, RejectedLine
 from shrag.corpora.readers.encodings import UTF16_MARKS, LineDecoder, Utf8Reader, convert_lines
+from shrag.messages.text import Text
 
 if TYPE_CHECKING:
     from typing_extensions import Buffer
@@ -54,9 +55,11 @@ def open_source(path: Path) -> Iterator[BinaryIO]:
             it is read. This may come after some of it was read, which the caller must then not publish.
     """
     if not path.exists():
-        raise CorpusError(f"{path} does not exist: give the path of a file or folder to read.")
+        raise CorpusError(Text("{path} does not exist: give the path of a file or folder to read.", path=path))
     if not path.is_file():
-        raise CorpusError(f"{path} is not a regular file: pipes and devices cannot be read twice and are refused.")
+        raise CorpusError(
+            Text("{path} is not a regular file: pipes and devices cannot be read twice and are refused.", path=path)
+        )
     counted: _CountingReader | None = None
     try:
         with path.open("rb") as file:
@@ -70,11 +73,24 @@ def open_source(path: Path) -> Iterator[BinaryIO]:
     except (EOFError, gzip.BadGzipFile, zlib.error) as error:
         last = counted.lines if counted else 0
         raise CorpusError(
-            f"{path} is damaged gzip, it breaks off after line {last} ({error}): copy the file again from its source."
+            Text(
+                "{path} is damaged gzip, it breaks off after line {last} ({error}): copy the file again from "
+                "its source.",
+                path=path,
+                last=last,
+                error=error,
+            )
         ) from error
     except OSError as error:
         last = counted.lines if counted else 0
-        raise CorpusError(f"{path} cannot be read after line {last}: {error.strerror or error}.") from error
+        raise CorpusError(
+            Text(
+                "{path} cannot be read after line {last}: {strerror}.",
+                path=path,
+                last=last,
+                strerror=error.strerror or error,
+            )
+        ) from error
 
 
 def read_head(path: Path, size: int) -> bytes:
@@ -136,7 +152,7 @@ def read_bytes(path: Path, largest: int) -> bytes:
             if size <= largest:
                 parts.append(part)
     if size > largest:
-        raise RejectedLine(f"longer than {largest} bytes")
+        raise RejectedLine(Text("longer than {largest} bytes", largest=largest))
     return b"".join(parts)
 
 
@@ -153,9 +169,15 @@ def _skip_line(stream: BinaryIO) -> int:
 def _check_head(path: Path, head: bytes, compressed: bool) -> None:
     encoding = next((name for mark, name in _ENCODING_MARKS if head.startswith(mark)), "")
     if encoding:
-        raise CorpusError(f"{path} is {encoding}: convert it to UTF-8 (iconv -f {encoding} -t UTF-8) and read that.")
+        raise CorpusError(
+            Text(
+                "{path} is {encoding}: convert it to UTF-8 (iconv -f {encoding} -t UTF-8) and read that.",
+                path=path,
+                encoding=encoding,
+            )
+        )
     if compressed and head.startswith(_GZIP_MAGIC):
-        raise CorpusError(f"{path} is gzip inside gzip: decompress it once (gunzip) and read that.")
+        raise CorpusError(Text("{path} is gzip inside gzip: decompress it once (gunzip) and read that.", path=path))
 
 
 class _CountingReader(io.RawIOBase):
@@ -183,12 +205,18 @@ class _CountingReader(io.RawIOBase):
         self.lines += data.count(b"\n")
         if self.compressed and self._bytes > max(RATIO_FROM, LARGEST_RATIO * self._file.tell()):
             raise CorpusError(
-                f"{self._path} holds more than {LARGEST_RATIO} bytes in each byte of gzip, like a decompression "
-                "bomb: if its content is right, decompress it yourself and read that."
+                Text(
+                    "{path} holds more than {largest_ratio} bytes in each byte of gzip, like a decompression "
+                    "bomb: if its content is right, decompress it yourself and read that.",
+                    path=self._path,
+                    largest_ratio=LARGEST_RATIO,
+                )
             )
         return len(data)
 
     def _check_unchanged(self) -> None:
         now = os.fstat(self._file.fileno())
         if (now.st_size, now.st_mtime_ns) != (self._before.st_size, self._before.st_mtime_ns):
-            raise CorpusError(f"{self._path} changed while it was read: add it again when nothing writes to it.")
+            raise CorpusError(
+                Text("{path} changed while it was read: add it again when nothing writes to it.", path=self._path)
+            )

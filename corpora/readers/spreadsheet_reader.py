@@ -11,6 +11,7 @@ from shrag.corpora.errors import CorpusError, RejectedLine
 from shrag.corpora.readers.item import SourceItem
 from shrag.corpora.readers.source import read_bytes
 from shrag.corpora.readers.zip_archive import ZIP_MAGIC, open_zip
+from shrag.messages.text import Text
 
 OLE_MAGIC = b"\xd0\xcf\x11\xe0"
 LARGEST_SPREADSHEET = 256 * 2**20
@@ -35,13 +36,20 @@ def read_spreadsheet(path: Path, score: Callable[[list[str]], int]) -> Iterator[
     rows = _rows(path)
     found = [[_text(cell) for cell in row] for row in rows[:_HEADER_WITHIN]]
     if not found:
-        raise CorpusError(f"{path} has no rows: its sheets are empty.")
+        raise CorpusError(Text("{path} has no rows: its sheets are empty.", path=path))
     at = max(range(len(found)), key=lambda number: (score(found[number]), any(found[number]), -number))
     header = found[at]
     names = [name for name in header if name]
     if len(set(names)) < len(names):
         again = next(name for name in names if names.count(name) > 1)
-        raise CorpusError(f"{path} row {at + 1} has more than one column {again!r}: rename or delete the others.")
+        raise CorpusError(
+            Text(
+                "{path} row {at} has more than one column {again!r}: rename or delete the others.",
+                path=path,
+                at=at + 1,
+                again=again,
+            )
+        )
     for number, row in enumerate(rows[at + 1 :], at + 2):
         fields: dict[str, object] = {
             name: _text(cell) for name, cell in zip(header, row, strict=False) if name and _text(cell)
@@ -62,9 +70,11 @@ def _rows(path: Path) -> list[list[_Cell]]:
                 if any(cell != "" for row in rows for cell in row):
                     return rows
     except RejectedLine as error:
-        raise CorpusError(f"{path} cannot be read: {error}.") from None
+        raise CorpusError(Text("{path} cannot be read: {error}.", path=path, error=error)) from None
     except (CalamineError, ValueError) as error:
-        raise CorpusError(f"{path} is no spreadsheet that can be read ({error}): save it as XLSX or CSV.") from None
+        raise CorpusError(
+            Text("{path} is no spreadsheet that can be read ({error}): save it as XLSX or CSV.", path=path, error=error)
+        ) from None
     return []
 
 

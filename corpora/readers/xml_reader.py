@@ -17,6 +17,7 @@ from shrag.corpora.errors import CorpusError
 from shrag.corpora.readers.encodings import Utf8Reader
 from shrag.corpora.readers.item import SourceItem
 from shrag.corpora.readers.source import LONGEST_LINE, is_utf16, open_source, read_head
+from shrag.messages.text import Text
 
 _CHUNK = 2**16
 _DEEPEST = 100
@@ -52,7 +53,12 @@ def read_xml(path: Path) -> Iterator[SourceItem]:
                 yield from reader.take_finished()
                 if fed - parser.CurrentByteIndex > LONGEST_LINE:
                     raise CorpusError(
-                        f"{path} line {parser.CurrentLineNumber}: a piece of XML is longer than {LONGEST_LINE} bytes."
+                        Text(
+                            "{path} line {currentlinenumber}: a piece of XML is longer than {longest_line} bytes.",
+                            path=path,
+                            currentlinenumber=parser.CurrentLineNumber,
+                            longest_line=LONGEST_LINE,
+                        )
                     )
             parser.Parse(b"", True)
             yield from reader.take_finished()
@@ -61,10 +67,18 @@ def read_xml(path: Path) -> Iterator[SourceItem]:
         if what == errors.XML_ERROR_NO_MEMORY:
             raise MemoryError from None
         raise CorpusError(
-            f"{path} line {error.lineno}, column {error.offset + 1}, is not well-formed XML ({what}): export it again."
+            Text(
+                "{path} line {lineno}, column {offset}, is not well-formed XML ({what}): export it again.",
+                path=path,
+                lineno=error.lineno,
+                offset=error.offset + 1,
+                what=what,
+            )
         ) from None
     except (ValueError, LookupError) as error:  # an encoding that expat does not know
-        raise CorpusError(f"{path} is not UTF-8 ({error}): convert it and its declaration to UTF-8.") from None
+        raise CorpusError(
+            Text("{path} is not UTF-8 ({error}): convert it and its declaration to UTF-8.", path=path, error=error)
+        ) from None
     reader.check_error()
 
 
@@ -104,17 +118,30 @@ class _RecordParser:
         code = self._outer.get("errorcode", "")
         if code and not self._count:
             raise CorpusError(
-                f"{self._path} is no list of records but an error of the search interface "
-                f"({code} {self._outer.get('errormessage', '')!r}): ask it again."
+                Text(
+                    "{path} is no list of records but an error of the search interface ({code} "
+                    "{errormessage!r}): ask it again.",
+                    path=self._path,
+                    code=code,
+                    errormessage=self._outer.get("errormessage", ""),
+                )
             )
 
     def _doctype(self, *_: object) -> None:
-        raise CorpusError(f"{self._path} has a document type declaration, which is refused: delete <!DOCTYPE …>.")
+        raise CorpusError(
+            Text("{path} has a document type declaration, which is refused: delete <!DOCTYPE …>.", path=self._path)
+        )
 
     def _start(self, name: str, attributes: dict[str, str]) -> None:
         self._depth += 1
         if self._depth > _DEEPEST:
-            raise CorpusError(f"{self._path} nests XML deeper than {_DEEPEST} elements: these are no records.")
+            raise CorpusError(
+                Text(
+                    "{path} nests XML deeper than {deepest} elements: these are no records.",
+                    path=self._path,
+                    deepest=_DEEPEST,
+                )
+            )
         name = name.rpartition(" ")[2]
         if not self._record_depth:
             self._parts = []

@@ -20,6 +20,7 @@ import msgspec
 
 from shrag.corpora.errors import CorpusError
 from shrag.corpora.files import DiskFull, sync_file
+from shrag.messages.text import Text
 
 HEADER = "shrag-archive.json"
 """Name of the first member."""
@@ -59,7 +60,7 @@ def write_archive(path: Path, kind: ArchiveKind, name: str, files: Mapping[str, 
         CorpusError: The file exists, or a file changes while it is read.
     """
     if path.exists():
-        raise CorpusError(f"{path} exists already: name another file, or delete it first.")
+        raise CorpusError(Text("{path} exists already: name another file, or delete it first.", path=path))
     header = ArchiveHeader(kind=kind, name=name, files={each: _checksum(file) for each, file in files.items()})
     part = path.with_name(f".{path.name}.part")
     try:
@@ -101,7 +102,15 @@ def extract_archive(path: Path, kind: ArchiveKind, folder: Path) -> ArchiveHeade
     with _opened(path, kind) as (header, members):
         free = shutil.disk_usage(folder.parent).free
         if header.bytes > free:
-            raise DiskFull(f"{path} needs {header.bytes:,} bytes, and {free:,} are left under {folder.parent}.")
+            raise DiskFull(
+                Text(
+                    "{path} needs {bytes:,} bytes, and {free:,} are left under {parent}.",
+                    path=path,
+                    bytes=header.bytes,
+                    free=free,
+                    parent=folder.parent,
+                )
+            )
         folder.mkdir()
         try:
             for name, chunks in members:
@@ -121,38 +130,81 @@ def _opened(path: Path, kind: ArchiveKind) -> Iterator[tuple[ArchiveHeader, Iter
     """Open an archive; give its header, and its files in order with their data, which is compared while it is read."""
     try:
         if path.exists() and not path.is_file():
-            raise CorpusError(f"{path} is not a regular file: give the path of the archive.")
+            raise CorpusError(Text("{path} is not a regular file: give the path of the archive.", path=path))
         with path.open("rb") as stream, tarfile.open(fileobj=stream, mode="r|") as archive:
             header = _read_header(path, archive, kind)
             yield header, _read_members(path, archive, header)
     except (tarfile.TarError, EOFError, ValueError) as error:
-        raise CorpusError(f"{path} is damaged or no archive ({error}): {_COPY_AGAIN}.") from None
+        raise CorpusError(
+            Text(
+                "{path} is damaged or no archive ({error}): {copy_again}.",
+                path=path,
+                error=error,
+                copy_again=_COPY_AGAIN,
+            )
+        ) from None
     except OSError as error:
         if error.filename is None or Path(error.filename) == path:
-            raise CorpusError(f"{path} cannot be read: {error.strerror or error}.") from None
+            raise CorpusError(
+                Text("{path} cannot be read: {strerror}.", path=path, strerror=error.strerror or error)
+            ) from None
         raise
 
 
-_COPY_AGAIN = "copy it again from where it was exported"
+_COPY_AGAIN = Text("copy it again from where it was exported")
 
 
 def _read_header(path: Path, archive: tarfile.TarFile, kind: ArchiveKind) -> ArchiveHeader:
     member = archive.next()
     if member is None or member.name != HEADER or not _is_plain(member) or member.size > _LARGEST_HEADER:
-        raise CorpusError(f"{path} is no file that `shrag {kind} export` wrote: its first member is not {HEADER}.")
+        raise CorpusError(
+            Text(
+                "{path} is no file that `shrag {kind} export` wrote: its first member is not {header}.",
+                path=path,
+                kind=kind,
+                header=HEADER,
+            )
+        )
     data = b"".join(_read(path, archive, member))
     try:
         header = msgspec.json.decode(data, type=ArchiveHeader)
     except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
-        raise CorpusError(f"{path} has a header that cannot be read ({error}): {_COPY_AGAIN}.") from None
+        raise CorpusError(
+            Text(
+                "{path} has a header that cannot be read ({error}): {copy_again}.",
+                path=path,
+                error=error,
+                copy_again=_COPY_AGAIN,
+            )
+        ) from None
     if header.format != _FORMAT:
-        raise CorpusError(f"{path} has archive format {header.format}, this SHRAG reads {_FORMAT}: export it again.")
+        raise CorpusError(
+            Text(
+                "{path} has archive format {format}, this SHRAG reads {format_2}: export it again.",
+                path=path,
+                format=header.format,
+                format_2=_FORMAT,
+            )
+        )
     if header.kind != kind:
-        raise CorpusError(f"{path} holds the {header.kind} {header.name}: use `shrag {header.kind} import`.")
+        raise CorpusError(
+            Text(
+                "{path} holds the {kind} {name}: use `shrag {kind} import`.",
+                path=path,
+                kind=header.kind,
+                name=header.name,
+            )
+        )
     for name in header.files:
         parts = PurePosixPath(name).parts
         if not parts or name != "/".join(parts) or parts[0] == "/" or ".." in parts or "\0" in name:
-            raise CorpusError(f"{path} names the file {name[:100]!r}, which is outside its folder: it is refused.")
+            raise CorpusError(
+                Text(
+                    "{path} names the file {name!r}, which is outside its folder: it is refused.",
+                    path=path,
+                    name=name[:100],
+                )
+            )
     return header
 
 
@@ -161,10 +213,19 @@ def _read_members(path: Path, archive: tarfile.TarFile, header: ArchiveHeader) -
     while (member := archive.next()) is not None:
         file = left.pop(member.name, None)
         if file is None or not _is_plain(member) or member.size != file.bytes:
-            raise CorpusError(f"{path} holds {member.name[:100]!r}, which is not as its header says: {_COPY_AGAIN}.")
+            raise CorpusError(
+                Text(
+                    "{path} holds {name!r}, which is not as its header says: {copy_again}.",
+                    path=path,
+                    name=member.name[:100],
+                    copy_again=_COPY_AGAIN,
+                )
+            )
         yield member.name, _compared(path, _read(path, archive, member), member.name, file)
     if left:
-        raise CorpusError(f"{path} breaks off before {min(left)}: {_COPY_AGAIN}.")
+        raise CorpusError(
+            Text("{path} breaks off before {left}: {copy_again}.", path=path, left=min(left), copy_again=_COPY_AGAIN)
+        )
 
 
 def _compared(path: Path, chunks: Iterator[bytes], name: str, file: ArchivedFile) -> Iterator[bytes]:
@@ -173,18 +234,34 @@ def _compared(path: Path, chunks: Iterator[bytes], name: str, file: ArchivedFile
         digest.update(chunk)
         yield chunk
     if digest.hexdigest() != file.sha256:
-        raise CorpusError(f"{path}: {name} does not have the checksum of the header: {_COPY_AGAIN}.")
+        raise CorpusError(
+            Text(
+                "{path}: {name} does not have the checksum of the header: {copy_again}.",
+                path=path,
+                name=name,
+                copy_again=_COPY_AGAIN,
+            )
+        )
 
 
 def _read(path: Path, archive: tarfile.TarFile, member: tarfile.TarInfo) -> Iterator[bytes]:
     source = archive.extractfile(member)
     if source is None:
-        raise CorpusError(f"{path} holds {member.name[:100]!r}, which is no file: {_COPY_AGAIN}.")
+        raise CorpusError(
+            Text(
+                "{path} holds {name!r}, which is no file: {copy_again}.",
+                path=path,
+                name=member.name[:100],
+                copy_again=_COPY_AGAIN,
+            )
+        )
     left = member.size
     while left:
         chunk = source.read(min(_CHUNK, left))
         if not chunk:
-            raise CorpusError(f"{path} breaks off in {member.name}: {_COPY_AGAIN}.")
+            raise CorpusError(
+                Text("{path} breaks off in {name}: {copy_again}.", path=path, name=member.name, copy_again=_COPY_AGAIN)
+            )
         left -= len(chunk)
         yield chunk
 

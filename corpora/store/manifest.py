@@ -9,6 +9,7 @@ import msgspec
 from shrag.corpora.errors import CorpusError, UnaccountedLines
 from shrag.corpora.files import write_atomically
 from shrag.corpora.near_names import did_you_mean
+from shrag.messages.text import Text
 
 FORMAT_VERSION = 3
 """Increased when the stored files of a corpus change."""
@@ -70,14 +71,24 @@ def check_accounts(manifest: CorpusManifest) -> None:
         parts = (account.records, account.rejected, account.duplicates, account.superseded, account.blank)
         if min(parts) < 0 or sum(parts) != account.lines:
             raise UnaccountedLines(
-                f"Of the {account.lines} lines of {account.path}, {sum(parts)} are accounted for: nothing was stored; "
-                "this is an error of SHRAG, report it."
+                Text(
+                    "Of the {lines} lines of {path}, {sum} are accounted for: nothing was stored; this is an "
+                    "error of SHRAG, report it.",
+                    lines=account.lines,
+                    path=account.path,
+                    sum=sum(parts),
+                )
             )
     read = sum(account.records for account in manifest.sources)
     if not read == manifest.records == sum(manifest.languages.values()):
         raise UnaccountedLines(
-            f"The sources of {manifest.name} have {read} records, the corpus has {manifest.records}: nothing was "
-            "stored; this is an error of SHRAG, report it."
+            Text(
+                "The sources of {name} have {read} records, the corpus has {records}: nothing was stored; this "
+                "is an error of SHRAG, report it.",
+                name=manifest.name,
+                read=read,
+                records=manifest.records,
+            )
         )
 
 
@@ -122,8 +133,12 @@ def _read_file(folder: Path) -> _ManifestFile:
     except FileNotFoundError:
         others = (each.parent.name for each in folder.parent.glob(f"*/{MANIFEST_FILE}"))
         raise CorpusError(
-            f"There is no corpus {folder.name!r} ({path.absolute()} is missing): add it with "
-            f"`shrag corpus add {folder.name} PATH...`.{did_you_mean(folder.name, others)}"
+            Text(
+                "There is no corpus {name!r} ({path} is missing): add it with `shrag corpus add {name} PATH...`.{hint}",
+                name=folder.name,
+                path=path.absolute(),
+                hint=did_you_mean(folder.name, others),
+            )
         ) from None
     try:
         found = msgspec.json.decode(data, type=_AnyVersion).format_version
@@ -131,11 +146,20 @@ def _read_file(folder: Path) -> _ManifestFile:
             return msgspec.json.decode(data, type=_ManifestFile)
     except (msgspec.MsgspecError, UnicodeDecodeError) as error:
         raise CorpusError(
-            f"{path} is not a corpus manifest ({error}): read its sources again with `shrag corpus replace`."
+            Text(
+                "{path} is not a corpus manifest ({error}): read its sources again with `shrag corpus replace`.",
+                path=path,
+                error=error,
+            )
         ) from None
     raise CorpusError(
-        f"{path} has corpus format {found}, this SHRAG reads {FORMAT_VERSION}: read its sources again with `shrag "
-        "corpus replace`."
+        Text(
+            "{path} has corpus format {found}, this SHRAG reads {format_version}: read its sources again with "
+            "`shrag corpus replace`.",
+            path=path,
+            found=found,
+            format_version=FORMAT_VERSION,
+        )
     )
 
 

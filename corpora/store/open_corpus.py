@@ -14,6 +14,7 @@ from shrag.corpora.files import check_name, is_name, keep_files, raise_if_unread
 from shrag.corpora.records import Record, Reject
 from shrag.corpora.store.manifest import MANIFEST_FILE, CorpusManifest, read_manifest
 from shrag.corpora.store.parquet import read_parquet, read_rows, record_digest
+from shrag.messages.text import Text
 
 FAILED_REJECTS = "failed-rejects.jsonl"
 """Name of the file with the rejects of a failed addition."""
@@ -87,12 +88,19 @@ def check_files(folder: Path, manifest: CorpusManifest) -> int:
         fingerprint.update(row.digest)
         if record_digest(row.record) != row.digest:
             raise CorpusError(
-                f"{path} has another record {row.record.docid} than was stored: read its sources again with `shrag "
-                "corpus replace`."
+                Text(
+                    "{path} has another record {docid} than was stored: read its sources again with `shrag "
+                    "corpus replace`.",
+                    path=path,
+                    docid=row.record.docid,
+                )
             )
     if (records, fingerprint.hexdigest()) != (manifest.records, manifest.fingerprint):
         raise CorpusError(
-            f"{path} has other records than its manifest says: read its sources again with `shrag corpus replace`."
+            Text(
+                "{path} has other records than its manifest says: read its sources again with `shrag corpus replace`.",
+                path=path,
+            )
         )
     for _ in _read_rejects(folder / manifest.rejects_file):
         pass
@@ -107,5 +115,9 @@ def _read_rejects(path: Path) -> Iterator[Reject]:
     except (OSError, TypeError, UnicodeDecodeError, msgspec.MsgspecError) as error:
         raise_if_unreadable(path, error)
         raise CorpusError(
-            f"{path} cannot be read ({error}): read its sources again with `shrag corpus replace`."
+            Text(
+                "{path} cannot be read ({error}): read its sources again with `shrag corpus replace`.",
+                path=path,
+                error=error,
+            )
         ) from error

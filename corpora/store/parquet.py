@@ -22,6 +22,7 @@ import pyarrow.parquet
 from shrag.corpora.errors import CorpusError
 from shrag.corpora.files import raise_if_unreadable
 from shrag.corpora.records import Origin, Record
+from shrag.messages.text import Text
 
 _BATCH = 2_048
 _FOREIGN_BATCH = 256
@@ -177,7 +178,9 @@ def read_table_rows(path: Path) -> Iterator[dict[str, object]]:
                 for row in batch.to_pylist():
                     yield {name: _plain_value(value) for name, value in row.items()}
     except pyarrow.ArrowException as error:
-        raise CorpusError(f"{path} is no Parquet file that can be read ({error}): copy it again.") from error
+        raise CorpusError(
+            Text("{path} is no Parquet file that can be read ({error}): copy it again.", path=path, error=error)
+        ) from error
 
 
 def _plain_value(value: object) -> object:
@@ -244,7 +247,11 @@ def _open(path: Path) -> Any:  # noqa: ANN401  (pyarrow has no types)
     with _reading(path):
         file = pyarrow.parquet.ParquetFile(path, page_checksum_verification=True)
     if not file.schema_arrow.equals(_SCHEMA):
-        raise CorpusError(f"{path} has no records of this version: read its sources again with `shrag corpus replace`.")
+        raise CorpusError(
+            Text(
+                "{path} has no records of this version: read its sources again with `shrag corpus replace`.", path=path
+            )
+        )
     return file
 
 
@@ -265,5 +272,9 @@ def _reading(path: Path) -> Iterator[None]:
     except (pyarrow.ArrowException, OSError) as error:
         raise_if_unreadable(path, error)
         raise CorpusError(
-            f"{path} cannot be read ({error}): read its sources again with `shrag corpus replace`."
+            Text(
+                "{path} cannot be read ({error}): read its sources again with `shrag corpus replace`.",
+                path=path,
+                error=error,
+            )
         ) from error

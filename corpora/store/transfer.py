@@ -12,6 +12,7 @@ from shrag.corpora.files import FolderBusy, check_name, disk_errors, lock_folder
 from shrag.corpora.store.archive import ArchiveHeader, extract_archive, read_header, write_archive
 from shrag.corpora.store.manifest import MANIFEST_FILE, CorpusManifest, encode_manifest, read_manifest, write_manifest
 from shrag.corpora.store.open_corpus import check_files, hold_corpus
+from shrag.messages.text import Text
 
 
 def export_corpus(corpora: Path, name: str, path: Path) -> ArchiveHeader:
@@ -54,8 +55,12 @@ def import_corpus(corpora: Path, path: Path, name: str = "", *, replace: bool = 
                     return stored, False
                 if stored is not None and not replace:
                     raise CorpusError(
-                        f"Corpus {folder.name} has other records than {path}: replace them with --replace, or store "
-                        "these under another name with --name."
+                        Text(
+                            "Corpus {name} has other records than {path}: replace them with --replace, or "
+                            "store these under another name with --name.",
+                            name=folder.name,
+                            path=path,
+                        )
                     )
                 for each in (manifest.records_file, manifest.rejects_file):
                     (draft / each).replace(folder / each)
@@ -66,15 +71,19 @@ def import_corpus(corpora: Path, path: Path, name: str = "", *, replace: bool = 
             finally:
                 shutil.rmtree(draft, ignore_errors=True)
     except FolderBusy as busy:
-        raise CorpusError(str(busy)) from None
+        raise CorpusError(Text("{problem}", problem=busy)) from None
 
 
 def _checked(draft: Path, header: ArchiveHeader, path: Path) -> CorpusManifest:
     """Return the manifest among the extracted files, which are compared with it."""
     if MANIFEST_FILE not in header.files:
-        raise CorpusError(f"{path} has no {MANIFEST_FILE}: export the corpus again.")
+        raise CorpusError(
+            Text("{path} has no {manifest_file}: export the corpus again.", path=path, manifest_file=MANIFEST_FILE)
+        )
     manifest = read_manifest(draft)
     if set(header.files) != {MANIFEST_FILE, manifest.records_file, manifest.rejects_file}:
-        raise CorpusError(f"{path} has other files than the manifest in it names: export the corpus again.")
+        raise CorpusError(
+            Text("{path} has other files than the manifest in it names: export the corpus again.", path=path)
+        )
     check_files(draft, manifest)
     return manifest

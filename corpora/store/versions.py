@@ -20,6 +20,7 @@ from shrag.corpora.store.manifest import (
 )
 from shrag.corpora.store.open_corpus import check_files
 from shrag.corpora.store.parquet import read_digests, read_parquet
+from shrag.messages.text import Text
 
 SHOWN_TITLES = 3
 """Number of titles that a deletion names."""
@@ -49,8 +50,11 @@ def undo_change(corpora: Path, name: str) -> tuple[CorpusManifest, RecordChanges
         current, previous = read_manifest(folder), read_previous(folder)
         if previous is None:
             raise CorpusError(
-                f"Corpus {name} has no earlier version: it was not changed since it was added. To delete it, use "
-                f"`shrag corpus remove {name}`."
+                Text(
+                    "Corpus {name} has no earlier version: it was not changed since it was added. To delete "
+                    "it, use `shrag corpus remove {name}`.",
+                    name=name,
+                )
             )
         check_files(folder, previous)
         before, after = (dict(read_digests(folder / each.records_file)) for each in (current, previous))
@@ -85,7 +89,10 @@ def remove_corpus(corpora: Path, name: str) -> None:
     with _locked(folder), sole_user(folder) as alone:
         if not alone:
             raise CorpusError(
-                f"Corpus {folder.name} is being read by a build of its index: wait for it to end, or stop it."
+                Text(
+                    "Corpus {name} is being read by a build of its index: wait for it to end, or stop it.",
+                    name=folder.name,
+                )
             )
         remove_folder(folder, MANIFEST_FILE)
 
@@ -96,4 +103,4 @@ def _locked(folder: Path) -> Iterator[None]:
         with disk_errors(folder), lock_folder(folder):
             yield
     except FolderBusy as busy:
-        raise CorpusError(str(busy)) from None
+        raise CorpusError(Text("{problem}", problem=busy)) from None

@@ -17,6 +17,7 @@ import msgspec
 from shrag.indexing.analysis.analyzer import Token
 from shrag.indexing.errors import IndexDamaged
 from shrag.indexing.storage.checksums import open_readonly
+from shrag.messages.text import Text
 
 FILE = "tokens.sqlite"
 """File name in an index's folder."""
@@ -40,7 +41,9 @@ class TokenStore:
         try:
             return decode_tokens(row[0]) if row else None
         except msgspec.MsgspecError as error:
-            raise IndexDamaged(f"The tokens of {word!r} in the token store cannot be read ({error}).") from error
+            raise IndexDamaged(
+                Text("The tokens of {word!r} in the token store cannot be read ({error}).", word=word, error=error)
+            ) from error
 
     def words(self) -> list[tuple[str, bytes]]:
         """Return all words with their tokens (as JSON), sorted by word."""

@@ -19,6 +19,7 @@ import msgspec
 from shrag.corpora.text.cleaning import plain_line
 from shrag.indexing.analysis.analyzer import Token, fold
 from shrag.indexing.errors import DictionaryRejected
+from shrag.messages.text import Text
 
 FILE = "dictionary.tsv"
 """File name in an index's folder."""
@@ -74,16 +75,24 @@ def read_dictionary(path: Path) -> UserDictionary:
         with path.open("rb") as stream:
             data = stream.read(_MAX_FILE_BYTES + 1)
     except OSError as error:
-        raise DictionaryRejected(f"{path} cannot be read ({error.strerror}): give a file of words.") from None
+        raise DictionaryRejected(
+            Text("{path} cannot be read ({strerror}): give a file of words.", path=path, strerror=error.strerror)
+        ) from None
     if len(data) > _MAX_FILE_BYTES:
         raise DictionaryRejected(
-            f"{path} is larger than {_MAX_FILE_BYTES // 2**20} MiB, the most a dictionary may have: give fewer words."
+            Text(
+                "{path} is larger than {max_file_bytes} MiB, the most a dictionary may have: give fewer words.",
+                path=path,
+                max_file_bytes=_MAX_FILE_BYTES // 2**20,
+            )
         )
     try:
         text = data.decode("utf-8-sig")
     except UnicodeDecodeError as error:
         line = data.count(b"\n", 0, error.start) + 1
-        raise DictionaryRejected(f"{path} line {line} is not UTF-8: convert the file to UTF-8.") from None
+        raise DictionaryRejected(
+            Text("{path} line {line} is not UTF-8: convert the file to UTF-8.", path=path, line=line)
+        ) from None
     return parse_dictionary(text.split("\n"), str(path))
 
 
@@ -108,15 +117,27 @@ def parse_dictionary(lines: Iterable[str], name: str) -> UserDictionary:
         try:
             word = _parse_line(line.rstrip("\r"))
         except _InvalidLine as error:
-            raise DictionaryRejected(f"{name} line {number}: {error}.") from None
+            raise DictionaryRejected(
+                Text("{name} line {number}: {error}.", name=name, number=number, error=error)
+            ) from None
         earlier = found.setdefault(word.word, (word, number))
         if earlier[0] != word:
             raise DictionaryRejected(
-                f"{name} line {number}: {word.word!r} is in line {earlier[1]} with another tag or score; keep one."
+                Text(
+                    "{name} line {number}: {word!r} is in line {earlier} with another tag or score; keep one.",
+                    name=name,
+                    number=number,
+                    word=word.word,
+                    earlier=earlier[1],
+                )
             )
         if len(found) > MAX_WORDS:
             raise DictionaryRejected(
-                f"{name} has more than {MAX_WORDS:,} words, the most a dictionary may have: remove some."
+                Text(
+                    "{name} has more than {max_words:,} words, the most a dictionary may have: remove some.",
+                    name=name,
+                    max_words=MAX_WORDS,
+                )
             )
     return UserDictionary(tuple(sorted(word for word, _ in found.values())))
 
@@ -128,7 +149,9 @@ class _InvalidLine(ValueError):
 def _parse_line(line: str) -> DictionaryWord:
     fields = [field.strip() for field in line.split("\t")]
     if len(fields) > 3:
-        raise _InvalidLine(f"it has {len(fields)} fields, at most 3 are allowed: word, tag, score")
+        raise _InvalidLine(
+            Text("it has {fields_count} fields, at most 3 are allowed: word, tag, score", fields_count=len(fields))
+        )
     word, tag, score = (*fields, "", "")[:3]
     return DictionaryWord(_parse_word(word), _parse_tag(tag), _parse_score(score))
 
@@ -136,17 +159,26 @@ def _parse_line(line: str) -> DictionaryWord:
 def _parse_word(raw: str) -> str:
     word = plain_line(fold(plain_line(raw))).strip(_EDGE)
     if not any(character.isalnum() for character in word):
-        raise _InvalidLine(f"{raw!r} has no letter and no digit; a word has one")
+        raise _InvalidLine(Text("{raw!r} has no letter and no digit; a word has one", raw=raw))
     if len(word) > MAX_WORD_LENGTH:
-        raise _InvalidLine(f"{word[:20]!r}… has {len(word)} characters, at most {MAX_WORD_LENGTH} are allowed")
+        raise _InvalidLine(
+            Text(
+                "{word!r}… has {word_count} characters, at most {max_word_length} are allowed",
+                word=word[:20],
+                word_count=len(word),
+                max_word_length=MAX_WORD_LENGTH,
+            )
+        )
     if len(word) == 1 and _HANGUL_LETTERS.match(word):
-        raise _InvalidLine(f"{word!r} is a single syllable, which would be cut out of other words; give two or more")
+        raise _InvalidLine(
+            Text("{word!r} is a single syllable, which would be cut out of other words; give two or more", word=word)
+        )
     return word
 
 
 def _parse_tag(tag: str) -> str:
     if tag and tag not in WORD_TAGS:
-        raise _InvalidLine(f"the tag {tag!r} is none of {' '.join(WORD_TAGS)}")
+        raise _InvalidLine(Text("the tag {tag!r} is none of {word_tags}", tag=tag, word_tags=" ".join(WORD_TAGS)))
     return tag or WORD_TAGS[0]
 
 
@@ -156,7 +188,9 @@ def _parse_score(raw: str) -> float:
     except ValueError:
         score = math.nan
     if not abs(score) <= _MAX_SCORE:
-        raise _InvalidLine(f"the score {raw!r} is no number from -{_MAX_SCORE:g} to {_MAX_SCORE:g}")
+        raise _InvalidLine(
+            Text("the score {raw!r} is no number from -{max_score:g} to {max_score:g}", raw=raw, max_score=_MAX_SCORE)
+        )
     return score + 0.0  # no -0
 
 

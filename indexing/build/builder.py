@@ -77,6 +77,7 @@ from shrag.indexing.storage.vector_card import (
 )
 from shrag.indexing.storage.vector_card import FOLDER as VECTORS
 from shrag.indexing.vectors.faiss_index import has_faiss
+from shrag.messages.text import Text
 from shrag.models.encoders.lsa import check_lsa_packages
 from shrag.models.errors import ModelError
 
@@ -149,7 +150,7 @@ def build_index(
             records = corpora / name / source.records_file
             return _build(index, source, records, plan, choices, options), True
     except FolderBusy as busy:
-        raise IndexingError(str(busy)) from None
+        raise IndexingError(Text("{problem}", problem=busy)) from None
 
 
 def component_versions() -> dict[str, str]:
@@ -235,8 +236,14 @@ def _build(
     with RecordFile(records) as file:
         if len(file) != plan.records:
             raise IndexingError(
-                f"The corpus says {plan.records} records and {len(file)} are in {records}: "
-                f"add the corpus {source.name} again."
+                Text(
+                    "The corpus says {records} records and {file_count} are in {records_2}: add the corpus "
+                    "{name} again.",
+                    records=plan.records,
+                    file_count=len(file),
+                    records_2=records,
+                    name=source.name,
+                )
             )
         need = required_bytes(file.bytes_uncompressed())
     try:
@@ -326,8 +333,13 @@ def _inherited_encoder(index: Path) -> str:
     except (IndexDamaged, IndexMismatch) as error:
         if any(index.glob(f"gen-*/{VECTORS}")):
             raise IndexDamaged(
-                f"The encoder that {index.name} was built with cannot be read ({error}): give it again with --encoder, "
-                f"`--encoder {NO_ENCODER}` for none."
+                Text(
+                    "The encoder that {name} was built with cannot be read ({error}): give it again with "
+                    "--encoder, `--encoder {no_encoder}` for none.",
+                    name=index.name,
+                    error=error,
+                    no_encoder=NO_ENCODER,
+                )
             ) from None
         return NO_ENCODER
     return vectors.encoder if vectors else NO_ENCODER
@@ -343,7 +355,13 @@ def _folder_with(index: Path, file: str, hint: str) -> Path | None:
     except (IndexDamaged, IndexMismatch) as error:
         if any(index.glob(f"*/{file}")):
             raise IndexDamaged(
-                f"The {file} that {index.name} was built with cannot be read ({error}): give it again with {hint}."
+                Text(
+                    "The {file} that {name} was built with cannot be read ({error}): give it again with {hint}.",
+                    file=file,
+                    name=index.name,
+                    error=error,
+                    hint=hint,
+                )
             ) from None
         return None
     except IndexMissing:

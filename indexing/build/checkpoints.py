@@ -21,6 +21,7 @@ from shrag.indexing.bm25 import Bm25
 from shrag.indexing.errors import IndexDamaged
 from shrag.indexing.storage.checksums import FileChecksum, compute_checksum
 from shrag.indexing.storage.generations import remove_folder, remove_leftovers
+from shrag.messages.text import Text
 
 _PLAN_FILE = "PLAN.json"
 _Stored = TypeVar("_Stored", bound=msgspec.Struct)
@@ -149,8 +150,14 @@ def disk_full(index: Path, need: int) -> DiskFull:
     """Return an error that says how much is free and how much the build takes."""
     free = shutil.disk_usage(index).free
     return DiskFull(
-        f"The disk is full: building index {index.name} takes about {int(need * _MARGIN):,} bytes and {free:,} are "
-        f"free under {index}: free some space and run again."
+        Text(
+            "The disk is full: building index {name} takes about {int:,} bytes and {free:,} are free under "
+            "{index}: free some space and run again.",
+            name=index.name,
+            int=int(need * _MARGIN),
+            free=free,
+            index=index,
+        )
     )
 
 
@@ -189,7 +196,7 @@ def check_files_written(index: Path, written: Mapping[str, FileChecksum], found:
     for path, checksum in written.items():
         name = path.removeprefix("index/")
         if name != path and found.get(name) != checksum:
-            raise IndexDamaged(f"{index / name} has changed since it was written.")
+            raise IndexDamaged(Text("{index} has changed since it was written.", index=index / name))
 
 
 def _checksums(folder: Path, names: Sequence[str]) -> dict[str, FileChecksum]:

@@ -32,6 +32,7 @@ from shrag.indexing.storage.vector_card import CARD_FILE as VECTOR_CARD
 from shrag.indexing.storage.vector_card import ENCODER_FOLDER, FAISS_CARD_FILE, FAISS_FILE, NO_ENCODER, save_vector_card
 from shrag.indexing.storage.vector_card import FILE as VECTORS_FILE
 from shrag.indexing.storage.vector_card import FOLDER as VECTORS
+from shrag.messages.text import Text
 
 REJECTS = "rejects.jsonl"
 """Name of the file of rejected records: JSON lines with docid and reason."""
@@ -77,9 +78,15 @@ def write_rejects(job: BuildJob) -> None:
     if len(rejects) > job.options.max_rejected:
         first = "; ".join(f"{reject.docid} ({reject.reason})" for reject in rejects[:_SHOWN_REJECTS])
         raise TooManyRejectedRecords(
-            f"{len(rejects):,} records cannot be analyzed, at most {job.options.max_rejected:,} may be: {first}"
-            f"{' …' if len(rejects) > _SHOWN_REJECTS else ''}. To publish the index without them, run again with "
-            f"`--max-rejected {len(rejects)}`."
+            Text(
+                "{rejects_count:,} records cannot be analyzed, at most {max_rejected:,} may be: "
+                "{first}{value}. To publish the index without them, run again with `--max-rejected "
+                "{rejects_count}`.",
+                rejects_count=len(rejects),
+                max_rejected=job.options.max_rejected,
+                first=first,
+                value=" …" if len(rejects) > _SHOWN_REJECTS else "",
+            )
         )
     lines = (msgspec.json.encode({"docid": reject.docid, "reason": reject.reason}) for reject in rejects)
     (job.workspace.index / REJECTS).write_bytes(b"".join(line + b"\n" for line in lines))

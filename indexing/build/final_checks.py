@@ -12,6 +12,7 @@ from shrag.indexing.errors import IndexDamaged
 from shrag.indexing.lexical.schema import FOLDER
 from shrag.indexing.lexical.searcher import LuceneSearcher
 from shrag.indexing.maintenance.checks import check_lucene
+from shrag.messages.text import Text
 
 
 def check_build(job: BuildJob) -> None:
@@ -19,13 +20,22 @@ def check_build(job: BuildJob) -> None:
     build = job.workspace
     folder = build.index / FOLDER
     if problems := check_lucene(folder, checksums_only=True):
-        raise IndexDamaged(f"{folder} has changed since it was written ({problems[0]}).")
+        raise IndexDamaged(
+            Text("{folder} has changed since it was written ({problems}).", folder=folder, problems=problems[0])
+        )
     rejected = frozenset(rejected_docids(build.index))
     expected = _combine(digest for docid, digest in read_digests(job.records) if docid not in rejected)
     with closing(LuceneSearcher(folder, build.plan.bm25)) as reader:
         stored = _combine(record_digest(found.record) for found in reader.documents(range(reader.count())))
     if stored != expected:
-        raise IndexDamaged(f"The records in {folder} ({stored[0]}) are not those of the corpus ({expected[0]}).")
+        raise IndexDamaged(
+            Text(
+                "The records in {folder} ({stored}) are not those of the corpus ({expected}).",
+                folder=folder,
+                stored=stored[0],
+                expected=expected[0],
+            )
+        )
 
 
 def _combine(digests: Iterable[bytes]) -> tuple[int, int]:

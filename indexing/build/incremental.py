@@ -40,6 +40,7 @@ from shrag.indexing.open_index import check_analyzer
 from shrag.indexing.storage.generations import check_files, current_generation, next_generation, remove_folder
 from shrag.indexing.storage.manifest import IndexManifest
 from shrag.indexing.storage.vector_card import NO_ENCODER, weights_folder
+from shrag.messages.text import Text
 
 Change = Literal["added", "changed", "unchanged"]
 
@@ -116,7 +117,7 @@ def update_index(
             finally:
                 remove_folder(build.folder)
     except FolderBusy as busy:
-        raise IndexingError(str(busy)) from None
+        raise IndexingError(Text("{problem}", problem=busy)) from None
 
 
 def _update_records(job: BuildJob, old: Path) -> RecordChanges:
@@ -144,8 +145,13 @@ def _update_records(job: BuildJob, old: Path) -> RecordChanges:
             written = writer.commit(data)
         if written != records:
             raise IndexingError(
-                f"The updated index has {written} records instead of {records}: "
-                f"build it from nothing with `shrag index {source.name} --force`."
+                Text(
+                    "The updated index has {written} records instead of {records}: build it from nothing with "
+                    "`shrag index {name} --force`.",
+                    written=written,
+                    records=records,
+                    name=source.name,
+                )
             )
     _own_files(lucene)
     return changes

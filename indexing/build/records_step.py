@@ -23,6 +23,7 @@ from shrag.indexing.errors import IndexDamaged
 from shrag.indexing.lexical.schema import FOLDER
 from shrag.indexing.lexical.writer import LuceneIndexWriter
 from shrag.indexing.maintenance.checks import check_lucene
+from shrag.messages.text import Text
 
 NOTES = "notes.sqlite"
 """Name of the file of :class:`BuildNotes`, in a build's stage."""
@@ -90,7 +91,7 @@ class BuildNotes:
         self._count(self._database.execute("SELECT word, tokens FROM words ORDER BY rowid"))
         problem = self._database.execute("PRAGMA quick_check(1)").fetchone()[0]
         if self.state() != state or problem != "ok":
-            raise IndexDamaged("The words that the interrupted build noted have changed since.")
+            raise IndexDamaged(Text("The words that the interrupted build noted have changed since."))
 
     def commit(self) -> None:
         """Commit."""
@@ -190,7 +191,9 @@ def _check_commit(build: BuildWorkspace) -> None:
     if not any(folder.glob("segments_*")):
         (build.stage / NOTES).unlink(missing_ok=True)
     elif problems := check_lucene(folder, checksums_only=True):
-        raise IndexDamaged(f"{folder} has changed since it was written ({problems[0]}).")
+        raise IndexDamaged(
+            Text("{folder} has changed since it was written ({problems}).", folder=folder, problems=problems[0])
+        )
 
 
 def _rewind(build: BuildWorkspace, writer: LuceneIndexWriter, notes: BuildNotes) -> int:
@@ -201,7 +204,9 @@ def _rewind(build: BuildWorkspace, writer: LuceneIndexWriter, notes: BuildNotes)
     done = int(data["processed"])
     notes.rewind(data["notes"], done)
     if (written := writer.count()) + len(notes.rejects()) != done:
-        raise IndexDamaged(f"{build.folder} has {written} of {done} records.")
+        raise IndexDamaged(
+            Text("{folder} has {written} of {done} records.", folder=build.folder, written=written, done=done)
+        )
     return done
 
 

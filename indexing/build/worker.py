@@ -25,6 +25,7 @@ from shrag.indexing.analysis.token_store import TokenStore
 from shrag.indexing.analysis.user_dictionary import UserDictionary, load_dictionary
 from shrag.indexing.analyzed_record import PackedRecord, analyze_record, pack_record
 from shrag.indexing.errors import DependencyMissing
+from shrag.messages.text import Text
 from shrag.models.fork_server import Connection, serve
 
 if TYPE_CHECKING:
@@ -153,7 +154,9 @@ class _Worker:
             started = time.perf_counter()
             record = next(records, None)
             if record is None:
-                raise CorpusError(f"{task.path} ends before record {task.start + task.count}.")
+                raise CorpusError(
+                    Text("{path} ends before record {start}.", path=task.path, start=task.start + task.count)
+                )
             read = time.perf_counter()
             done.append(self._analyze_record(record))
             ended = time.perf_counter()

@@ -18,6 +18,7 @@ from shrag.corpora.errors import CorpusError
 from shrag.corpora.files import DiskFailed
 from shrag.indexing.build.worker import DEPENDENCY_MISSING, AnalysisTask, AnalyzedBatch, RejectedRecord, WorkerSetup
 from shrag.indexing.errors import DependencyMissing, IndexingError
+from shrag.messages.text import Text
 from shrag.models.fork_server import Connection, ForkServer
 
 COMMAND = (sys.executable, "-P", "-m", "shrag.indexing.build.worker")
@@ -220,8 +221,11 @@ def _failure(server: ForkServer) -> IndexingError:
     if status == DEPENDENCY_MISSING:
         return DependencyMissing(last)
     return IndexingError(
-        f"The analysis processes keep ending (exit status {status}, {last or 'it left no message'}): free some memory "
-        "and run again."
+        Text(
+            "The analysis processes keep ending (exit status {status}, {last}): free some memory and run again.",
+            status=status,
+            last=last or "it left no message",
+        )
     )
 
 

@@ -19,6 +19,7 @@ from shrag.indexing.analysis.analyzer import Analyzer, fold
 from shrag.indexing.errors import GlossaryRejected
 from shrag.indexing.glossary.store import MAX_TERMS, Entry, phrase_terms
 from shrag.indexing.glossary.tbx import is_tbx, parse_tbx
+from shrag.messages.text import Text
 
 FILE = "glossary-corrections.tsv"
 """File name in an index's folder."""
@@ -57,7 +58,11 @@ def read_corrections(paths: Sequence[Path]) -> bytes:
             content = path.read_bytes()
         except OSError as error:
             raise GlossaryRejected(
-                f"{path} cannot be read ({error.strerror}): give a file of tab-separated pairs, or TBX."
+                Text(
+                    "{path} cannot be read ({strerror}): give a file of tab-separated pairs, or TBX.",
+                    path=path,
+                    strerror=error.strerror,
+                )
             ) from None
         if is_tbx(content):
             parts.append(_convert_tbx(content, path.name))
@@ -93,7 +98,11 @@ def parse_corrections(content: bytes, name: str = FILE) -> list[Correction]:
         text = content.decode("utf-8-sig")
     except UnicodeDecodeError as error:
         bad = content.count(b"\n", 0, error.start) + 1
-        raise GlossaryRejected(f"{name}, line {bad}: not UTF-8 (byte {error.start}): save it as UTF-8.") from None
+        raise GlossaryRejected(
+            Text(
+                "{name}, line {bad}: not UTF-8 (byte {start}): save it as UTF-8.", name=name, bad=bad, start=error.start
+            )
+        ) from None
     corrections: list[Correction] = []
     number = 0
     for line in text.splitlines():
@@ -114,8 +123,12 @@ def _parse_line(line: str, origin: str) -> Iterable[Correction]:
     translations = _TRANSLATIONS.split(fields[-1])
     if len(fields) != 2 or not _HANGUL.search(fields[0]) or not all(translations) or _HANGUL.search(fields[1]):
         raise GlossaryRejected(
-            f"{origin}: {line[:80]!r} is not a pair: write Korean<TAB>English, other English, "
-            "or -<TAB>Korean<TAB>English to remove a pair."
+            Text(
+                "{origin}: {line!r} is not a pair: write Korean<TAB>English, other English, or "
+                "-<TAB>Korean<TAB>English to remove a pair.",
+                origin=origin,
+                line=line[:80],
+            )
         )
     for place, english in enumerate(translations):
         confidence = max(_LOWEST_CONFIDENCE, 1 - _CONFIDENCE_STEP * place)

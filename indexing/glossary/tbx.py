@@ -11,6 +11,7 @@ from typing import NamedTuple
 from xml.parsers import expat
 
 from shrag.indexing.errors import GlossaryRejected
+from shrag.messages.text import Text
 
 _CONCEPTS = frozenset({"termEntry", "conceptEntry"})
 _LANGUAGES = frozenset({"langSet", "langSec"})
@@ -50,14 +51,24 @@ def parse_tbx(content: bytes, name: str) -> list[ConceptTerms]:
         parser.Parse(content, True)
     except expat.ExpatError as error:
         raise GlossaryRejected(
-            f"{name}, line {error.lineno}: not well-formed XML ({expat.ErrorString(error.code)}): export it again."
+            Text(
+                "{name}, line {lineno}: not well-formed XML ({errorstring}): export it again.",
+                name=name,
+                lineno=error.lineno,
+                errorstring=expat.ErrorString(error.code),
+            )
         ) from None
     except (ValueError, LookupError) as error:  # an encoding that expat does not know
-        raise GlossaryRejected(f"{name} is not UTF-8 ({error}): save it as UTF-8.") from None
+        raise GlossaryRejected(
+            Text("{name} is not UTF-8 ({error}): save it as UTF-8.", name=name, error=error)
+        ) from None
     if not reader.concepts:
         raise GlossaryRejected(
-            f"{name} has no concept with a Korean and an English term: TBX has them as "
-            '<langSec xml:lang="ko"> (or langSet) and <langSec xml:lang="en"> of one <conceptEntry> (or termEntry).'
+            Text(
+                "{name} has no concept with a Korean and an English term: TBX has them as <langSec "
+                'xml:lang="ko"> (or langSet) and <langSec xml:lang="en"> of one <conceptEntry> (or termEntry).',
+                name=name,
+            )
         )
     return reader.concepts
 
@@ -85,19 +96,28 @@ class _TbxParser:
         parser.SkippedEntityHandler = self._entity
 
     def _reject(self, why: str) -> GlossaryRejected:
-        return GlossaryRejected(f"{self._name}, line {self._parser.CurrentLineNumber}: {why}")
+        return GlossaryRejected(
+            Text(
+                "{name}, line {currentlinenumber}: {why}",
+                name=self._name,
+                currentlinenumber=self._parser.CurrentLineNumber,
+                why=why,
+            )
+        )
 
     def _doctype(self, name: str, system_id: str | None, public_id: str | None, has_internal_subset: int) -> None:
         if has_internal_subset:
-            raise self._reject("a document type declaration with [ … ] is refused: delete that part.")
+            raise self._reject(Text("a document type declaration with [ … ] is refused: delete that part."))
 
     def _entity(self, name: str, is_parameter_entity: bool) -> None:
-        raise self._reject(f"the entity &{name}; is not known: write the character itself.")
+        raise self._reject(Text("the entity &{name}; is not known: write the character itself.", name=name))
 
     def _start(self, name: str, attributes: dict[str, str]) -> None:
         self._depth += 1
         if self._depth > _DEEPEST:
-            raise self._reject(f"XML nested deeper than {_DEEPEST} elements: this is no list of terms.")
+            raise self._reject(
+                Text("XML nested deeper than {deepest} elements: this is no list of terms.", deepest=_DEEPEST)
+            )
         name = name.rpartition(" ")[2]
         if name in _CONCEPTS:
             self._terms, self._line = {"ko": [], "en": []}, self._parser.CurrentLineNumber
@@ -112,7 +132,13 @@ class _TbxParser:
         if name == "term" and self._parts is not None:
             term = " ".join("".join(self._parts).split())
             if len(term) > _LONGEST_TERM:
-                raise self._reject(f"a term of {len(term)} characters; the longest may have {_LONGEST_TERM}.")
+                raise self._reject(
+                    Text(
+                        "a term of {term_count} characters; the longest may have {longest_term}.",
+                        term_count=len(term),
+                        longest_term=_LONGEST_TERM,
+                    )
+                )
             if term and self._language in self._terms:
                 self._terms[self._language].append(term)
             self._parts = None

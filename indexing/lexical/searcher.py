@@ -40,6 +40,7 @@ from shrag.indexing.lexical.schema import CONTENTS, DOCID, RAW, TITLE, similarit
 from shrag.indexing.query import And, Boost, DisjunctionMax, Not, Or, Query, Term
 from shrag.indexing.record_filter import EVERY_RECORD, FACET_VALUES, NO_FACETS, FacetCounts, RecordFilter
 from shrag.indexing.search_engine import FieldStatistics, Hit, Statistics
+from shrag.messages.text import Text
 
 SEPARATOR = "\0"
 """Separates nodes of queries and texts, from and to Java."""
@@ -201,7 +202,9 @@ class LuceneSearcher:
             IndexingError: Deleted documents still have numbers.
         """
         if int(self._reader.maxDoc()) != self._documents:
-            raise IndexingError(f"Lucene keeps deleted documents while {self._doing}: merge it to one segment first.")
+            raise IndexingError(
+                Text("Lucene keeps deleted documents while {doing}: merge it to one segment first.", doing=self._doing)
+            )
         return self._documents
 
     def docids(self, numbers: Sequence[int]) -> list[str]:
@@ -239,9 +242,15 @@ class LuceneSearcher:
         except self._java_exception as error:
             if type(error).__name__.endswith("OutOfMemoryError"):
                 raise java_failure(error, self._doing) from error
-            raise IndexDamaged(f"Lucene failed while {self._doing}: {java_message(error)}.") from error
+            raise IndexDamaged(
+                Text(
+                    "Lucene failed while {doing}: {java_message}.", doing=self._doing, java_message=java_message(error)
+                )
+            ) from error
         except (msgspec.MsgspecError, ValueError) as error:
-            raise IndexDamaged(f"What was read is no record while {self._doing}: {error}.") from error
+            raise IndexDamaged(
+                Text("What was read is no record while {doing}: {error}.", doing=self._doing, error=error)
+            ) from error
 
     def _document_frequencies(self, terms: Sequence[str]) -> list[tuple[int, int]]:
         """Return for each term the number of documents with it in the contents, and in the title."""

@@ -22,6 +22,7 @@ from shrag.indexing.storage.generations import (
     set_current,
 )
 from shrag.indexing.storage.manifest import IndexManifest, encode_manifest
+from shrag.messages.text import Text
 
 
 def roll_back(indexes: Path, name: str, to: int | None = None) -> IndexManifest:
@@ -46,7 +47,7 @@ def roll_back(indexes: Path, name: str, to: int | None = None) -> IndexManifest:
             set_current(index, number)
             return manifest
     except FolderBusy as busy:
-        raise IndexingError(str(busy)) from None
+        raise IndexingError(Text("{problem}", problem=busy)) from None
 
 
 def remove_index(indexes: Path, name: str) -> None:
@@ -64,11 +65,15 @@ def remove_index(indexes: Path, name: str) -> None:
             for number in list_generations(index):
                 if not held.enter_context(sole_user(generation_folder(index, number))):
                     raise IndexingError(
-                        f"Index {name} is open in a server or another command (generation {number}): stop it first."
+                        Text(
+                            "Index {name} is open in a server or another command (generation {number}): stop it first.",
+                            name=name,
+                            number=number,
+                        )
                     )
             remove_folder(index, CURRENT_FILE)
     except FolderBusy as busy:
-        raise IndexingError(str(busy)) from None
+        raise IndexingError(Text("{problem}", problem=busy)) from None
 
 
 def _newest_before(index: Path) -> tuple[int, IndexManifest]:

@@ -14,6 +14,7 @@ from shrag.indexing.lexical.searcher import LuceneSearcher
 from shrag.indexing.lexical.writer import LuceneIndexWriter
 from shrag.indexing.maintenance.checks import check_lucene
 from shrag.indexing.query import Term
+from shrag.messages.text import Text
 
 _RECORD = PackedRecord("1", "self test", "self test\none record", "{}", "language\0en\x1fen")
 
@@ -29,7 +30,12 @@ def check_java_and_lucene() -> str:
     found = str(lucene_class("util.Version").LATEST.toString())
     if found != LUCENE_VERSION:
         raise DependencyMissing(
-            f"{lucene_jar()} has Lucene {found}, and SHRAG needs {LUCENE_VERSION}: install SHRAG again."
+            Text(
+                "{lucene_jar} has Lucene {found}, and SHRAG needs {lucene_version}: install SHRAG again.",
+                lucene_jar=lucene_jar(),
+                found=found,
+                lucene_version=LUCENE_VERSION,
+            )
         )
     with tempfile.TemporaryDirectory(prefix="shrag-doctor-") as name:
         folder, parameters = Path(name), Bm25()
@@ -41,7 +47,10 @@ def check_java_and_lucene() -> str:
             hits = searcher.search([Term("record")], 1)
     if problems or [hit.docid for hit in hits[0]] != [_RECORD.docid]:
         raise DependencyMissing(
-            f"Lucene in {lucene_jar()} does not work ({'; '.join(problems) or 'a record is not found'}): install SHRAG "
-            "again."
+            Text(
+                "Lucene in {lucene_jar} does not work ({problems}): install SHRAG again.",
+                lucene_jar=lucene_jar(),
+                problems="; ".join(problems) or "a record is not found",
+            )
         )
     return f"Java {java_class('java.lang.System').getProperty('java.version')}, Lucene {found} ({lucene_jar()})"

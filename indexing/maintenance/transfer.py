@@ -25,6 +25,7 @@ from shrag.indexing.storage.generations import (
     read_generation,
 )
 from shrag.indexing.storage.manifest import IndexManifest, decode_manifest
+from shrag.messages.text import Text
 
 IMPORT_FOLDER = "import"
 """The folder in that of an index into which an archive is extracted."""
@@ -80,17 +81,21 @@ def import_index(indexes: Path, path: Path, name: str = "") -> IndexManifest:
             prune_generations(index, manifest.generation, before)
             return manifest
     except FolderBusy as busy:
-        raise IndexingError(str(busy)) from None
+        raise IndexingError(Text("{problem}", problem=busy)) from None
 
 
 def _checked(draft: Path, header: ArchiveHeader, path: Path) -> IndexManifest:
     """Return the manifest among the extracted files, which have the checksums of the header."""
     found = {each: (file.bytes, file.sha256) for each, file in header.files.items()}
     if not found.keys() >= {MANIFEST_FILE, MANIFEST_CHECKSUM_FILE}:
-        raise IndexDamaged(f"{path} has no {MANIFEST_FILE}: export the index again.")
+        raise IndexDamaged(
+            Text("{path} has no {manifest_file}: export the index again.", path=path, manifest_file=MANIFEST_FILE)
+        )
     manifest = decode_manifest((draft / MANIFEST_FILE).read_bytes(), draft / MANIFEST_FILE)
     del found[MANIFEST_FILE], found[MANIFEST_CHECKSUM_FILE]
     if found != {each: (file.bytes, file.sha256) for each, file in manifest.files.items()}:
-        raise IndexDamaged(f"{path} has other files than the manifest in it names: export the index again.")
+        raise IndexDamaged(
+            Text("{path} has other files than the manifest in it names: export the index again.", path=path)
+        )
     check_analyzer(draft.parent.name, manifest, analyzer_fingerprint(load_dictionary(draft)))
     return manifest

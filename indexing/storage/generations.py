@@ -19,6 +19,7 @@ from shrag.corpora.near_names import did_you_mean
 from shrag.indexing.errors import IndexDamaged, IndexMissing
 from shrag.indexing.storage.checksums import MANIFEST_CHECKSUM_FILE, MANIFEST_FILE, file_damage, find_damage
 from shrag.indexing.storage.manifest import IndexManifest, decode_manifest, encode_manifest
+from shrag.messages.text import Text
 
 CURRENT_FILE = "CURRENT"
 KEPT_GENERATIONS = 2
@@ -122,16 +123,36 @@ def read_generation(index: Path, number: int) -> IndexManifest:
     folder = generation_folder(index, number)
     if not folder.is_dir():
         existing = ", ".join(map(str, list_generations(index))) or "none"
-        raise IndexMissing(f"Index {index.name} has no generation {number}: there is {existing}.")
+        raise IndexMissing(
+            Text(
+                "Index {name} has no generation {number}: there is {existing}.",
+                name=index.name,
+                number=number,
+                existing=existing,
+            )
+        )
     path = folder / MANIFEST_CHECKSUM_FILE
     try:
         digest, _, name = path.read_bytes().decode("ascii", "replace").removesuffix("\n").partition("  ")
     except OSError as error:
         with suppress(OSError):  # a manifest of an older format has no such file, and raises here
             decode_manifest((folder / MANIFEST_FILE).read_bytes(), folder / MANIFEST_FILE)
-        raise IndexDamaged(f"{path} cannot be read ({error.strerror}): {recovery_hint(index)}.") from None
+        raise IndexDamaged(
+            Text(
+                "{path} cannot be read ({strerror}): {recovery_hint}.",
+                path=path,
+                strerror=error.strerror,
+                recovery_hint=recovery_hint(index),
+            )
+        ) from None
     if name != MANIFEST_FILE:
-        raise IndexDamaged(f"{path} is not the checksum of a manifest: {recovery_hint(index)}.")
+        raise IndexDamaged(
+            Text(
+                "{path} is not the checksum of a manifest: {recovery_hint}.",
+                path=path,
+                recovery_hint=recovery_hint(index),
+            )
+        )
     return _read_manifest(index, number, digest, path)
 
 
@@ -150,10 +171,12 @@ def check_file(folder: Path, manifest: IndexManifest, name: str) -> None:
 
 def recovery_hint(index: Path) -> str:
     """Return what a user can do about a damaged generation, as part of a sentence."""
-    again = f"build it again with `shrag index {index.name}`"
     if len(list_generations(index)) < 2:
-        return again
-    return f"{again}, or use another generation with `shrag index rollback {index.name}`"
+        return Text("build it again with `shrag index {name}`", name=index.name)
+    return Text(
+        "build it again with `shrag index {name}`, or use another generation with `shrag index rollback {name}`",
+        name=index.name,
+    )
 
 
 def read_current(index: Path) -> tuple[int, str]:
@@ -163,18 +186,38 @@ def read_current(index: Path) -> tuple[int, str]:
         line = pointer.read_bytes().decode("ascii", "replace")
     except FileNotFoundError:
         if list_generations(index):
-            raise IndexDamaged(f"{pointer} is missing: {recovery_hint(index)}.") from None
+            raise IndexDamaged(
+                Text("{pointer} is missing: {recovery_hint}.", pointer=pointer, recovery_hint=recovery_hint(index))
+            ) from None
         others = sorted(path.parent.name for path in index.parent.glob(f"*/{CURRENT_FILE}"))
-        known = f" (there is {', '.join(others)})" if others else ""
+        known = Text(" (there is {names})", names=", ".join(others)) if others else ""
         raise IndexMissing(
-            f"There is no index {index.name!r} under {index.parent.absolute()}{known}: build it with "
-            f"`shrag index {index.name}`.{did_you_mean(index.name, others)}"
+            Text(
+                "There is no index {name!r} under {parent}{known}: build it with `shrag index {name}`.{hint}",
+                name=index.name,
+                parent=index.parent.absolute(),
+                known=known,
+                hint=did_you_mean(index.name, others),
+            )
         ) from None
     except OSError as error:
-        raise IndexDamaged(f"{pointer} cannot be read ({error.strerror}): {recovery_hint(index)}.") from None
+        raise IndexDamaged(
+            Text(
+                "{pointer} cannot be read ({strerror}): {recovery_hint}.",
+                pointer=pointer,
+                strerror=error.strerror,
+                recovery_hint=recovery_hint(index),
+            )
+        ) from None
     match = _CURRENT.fullmatch(line)
     if not match:
-        raise IndexDamaged(f"{pointer} does not name a generation: {recovery_hint(index)}.")
+        raise IndexDamaged(
+            Text(
+                "{pointer} does not name a generation: {recovery_hint}.",
+                pointer=pointer,
+                recovery_hint=recovery_hint(index),
+            )
+        )
     return int(match.group(1)), match.group(2)
 
 
@@ -191,12 +234,41 @@ def _read_manifest(index: Path, number: int, digest: str, pointer: Path) -> Inde
     try:
         data = path.read_bytes()
     except FileNotFoundError:
-        raise IndexDamaged(f"{path} is missing, though {pointer} names it: {recovery_hint(index)}.") from None
+        raise IndexDamaged(
+            Text(
+                "{path} is missing, though {pointer} names it: {recovery_hint}.",
+                path=path,
+                pointer=pointer,
+                recovery_hint=recovery_hint(index),
+            )
+        ) from None
     except OSError as error:
-        raise IndexDamaged(f"{path} cannot be read ({error.strerror}): {recovery_hint(index)}.") from None
+        raise IndexDamaged(
+            Text(
+                "{path} cannot be read ({strerror}): {recovery_hint}.",
+                path=path,
+                strerror=error.strerror,
+                recovery_hint=recovery_hint(index),
+            )
+        ) from None
     if hashlib.sha256(data).hexdigest() != digest:
-        raise IndexDamaged(f"{path} is not the manifest whose digest is in {pointer}: {recovery_hint(index)}.")
+        raise IndexDamaged(
+            Text(
+                "{path} is not the manifest whose digest is in {pointer}: {recovery_hint}.",
+                path=path,
+                pointer=pointer,
+                recovery_hint=recovery_hint(index),
+            )
+        )
     manifest = decode_manifest(data, path)
     if manifest.generation != number:
-        raise IndexDamaged(f"{path} is of generation {manifest.generation}, not {number}: {recovery_hint(index)}.")
+        raise IndexDamaged(
+            Text(
+                "{path} is of generation {generation}, not {number}: {recovery_hint}.",
+                path=path,
+                generation=manifest.generation,
+                number=number,
+                recovery_hint=recovery_hint(index),
+            )
+        )
     return manifest

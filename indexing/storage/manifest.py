@@ -13,6 +13,7 @@ from shrag.indexing.bm25 import Bm25
 from shrag.indexing.errors import IndexDamaged, IndexMismatch
 from shrag.indexing.storage.checksums import FileChecksum
 from shrag.indexing.storage.vector_card import VectorCard
+from shrag.messages.text import Text
 
 FORMAT_VERSION = 6
 """Increased when the stored files, or the terms of a text, change."""
@@ -59,24 +60,43 @@ def manifest_digest(manifest: IndexManifest) -> str:
 def decode_manifest(data: bytes, path: Path) -> IndexManifest:
     """Decode a manifest; raises :class:`IndexMismatch` for another format, :class:`IndexDamaged` for invalid data."""
     index = path.parent.parent.name
-    again = f"build it again with `shrag index {index}`"
+    again = Text("build it again with `shrag index {name}`", name=index)
     try:
         header = msgspec.json.decode(data, type=_AnyFormat)
     except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
-        raise IndexDamaged(f"{path} is not an index manifest ({error}): {again}.") from None
+        raise IndexDamaged(
+            Text("{path} is not an index manifest ({error}): {again}.", path=path, error=error, again=again)
+        ) from None
     if header.format_version != FORMAT_VERSION:
         raise IndexMismatch(
-            f"Index {index} was built by SHRAG {header.versions.get('shrag', 'of an unknown version')} in format "
-            f"{header.format_version}, this is SHRAG {version('shrag')} and reads format {FORMAT_VERSION}: {again}."
+            Text(
+                "Index {index} was built by SHRAG {shrag} in format {format_version}, this is SHRAG {shrag_2} "
+                "and reads format {format_version_2}: {again}.",
+                index=index,
+                shrag=header.versions.get("shrag", "of an unknown version"),
+                format_version=header.format_version,
+                shrag_2=version("shrag"),
+                format_version_2=FORMAT_VERSION,
+                again=again,
+            )
         )
     try:
         manifest = msgspec.json.decode(data, type=IndexManifest)
     except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
-        raise IndexDamaged(f"{path} is not a complete manifest ({error}): {again}.") from None
+        raise IndexDamaged(
+            Text("{path} is not a complete manifest ({error}): {again}.", path=path, error=error, again=again)
+        ) from None
     for name in manifest.files:
         relative = PurePosixPath(name)
         if relative.is_absolute() or ".." in relative.parts or "\0" in name:
-            raise IndexDamaged(f"{path} names the file {name!r}, which is outside the index: {again}.")
+            raise IndexDamaged(
+                Text(
+                    "{path} names the file {name!r}, which is outside the index: {again}.",
+                    path=path,
+                    name=name,
+                    again=again,
+                )
+            )
     return manifest
 
 

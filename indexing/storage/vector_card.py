@@ -9,6 +9,7 @@ import msgspec
 from shrag.corpora.files import write_atomically
 from shrag.corpora.near_names import did_you_mean
 from shrag.indexing.errors import IndexMismatch, UnknownEncoder
+from shrag.messages.text import Text
 from shrag.models.encoders.catalog import read_catalog
 from shrag.models.encoders.choice import SETTINGS_FORMAT, LsaOptions, canonical_choice, choose_encoder
 
@@ -102,8 +103,12 @@ def canonical_encoder(choice: str) -> str:
     if known is None:
         names = [LSA, *(card.short or card.name for card in read_catalog().encoders), NO_ENCODER]
         raise UnknownEncoder(
-            f"There is no encoder {choice!r}: use one of {', '.join(names)}, or a folder's path."
-            f"{did_you_mean(choice, names)}"
+            Text(
+                "There is no encoder {choice!r}: use one of {names}, or a folder's path.{hint}",
+                choice=choice,
+                names=", ".join(names),
+                hint=did_you_mean(choice, names),
+            )
         )
     return known
 
@@ -136,8 +141,15 @@ def check_vector_card(name: str, card: VectorCard) -> None:
     known = [_kind_and_format(LsaOptions().settings), SETTINGS_FORMAT]
     if _kind_and_format(card.settings) != known[card.encoder != LSA]:
         raise IndexMismatch(
-            f"Index {name} has vectors by the encoder [{card.settings}], this SHRAG has {', '.join(known)}: build it "
-            f"again with `shrag index {name} --encoder {LSA}`, or with `--encoder {NO_ENCODER}`."
+            Text(
+                "Index {name} has vectors by the encoder [{settings}], this SHRAG has {known}: build it again "
+                "with `shrag index {name} --encoder {lsa}`, or with `--encoder {no_encoder}`.",
+                name=name,
+                settings=card.settings,
+                known=", ".join(known),
+                lsa=LSA,
+                no_encoder=NO_ENCODER,
+            )
         )
 
 

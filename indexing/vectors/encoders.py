@@ -17,6 +17,7 @@ from shrag.indexing.analysis.analyzer import Analyzer
 from shrag.indexing.errors import EncoderUnavailable, IndexDamaged
 from shrag.indexing.storage.vector_card import ENCODER_FOLDER, LSA, NO_ENCODER, VectorCard, check_vector_card
 from shrag.indexing.vectors.store import StoredDocuments
+from shrag.messages.text import Text
 from shrag.models.encoder import Encoder
 from shrag.models.encoders.choice import EncoderChoice, LsaOptions, choose_encoder
 from shrag.models.encoders.lsa import fit_lsa, load_lsa
@@ -73,8 +74,13 @@ def open_encoder(name: str, card: VectorCard, folder: Path, analyzer: Analyzer, 
         return load_encoder(choice)
     except ModelError as error:
         raise EncoderUnavailable(
-            f"The vectors of index {name} need the encoder that made them. {error} Keyword search works without it; "
-            f"`shrag index {name} --encoder {NO_ENCODER}` builds the index without vectors."
+            Text(
+                "The vectors of index {name} need the encoder that made them. {error} Keyword search works "
+                "without it; `shrag index {name} --encoder {no_encoder}` builds the index without vectors.",
+                name=name,
+                error=error,
+                no_encoder=NO_ENCODER,
+            )
         ) from error
 
 
@@ -96,8 +102,13 @@ def _find_weights_of(card: VectorCard, weights: Path) -> EncoderChoice:
     if missing is not None and not found:
         raise missing
     raise WeightsMissing(
-        f"They were made by [{card.settings}], and {found[0].weights.folder} has [{found[0].settings}]: put the former "
-        "weights there, or build the index again."
+        Text(
+            "They were made by [{settings}], and {folder} has [{settings_2}]: put the former weights there, or "
+            "build the index again.",
+            settings=card.settings,
+            folder=found[0].weights.folder,
+            settings_2=found[0].settings,
+        )
     )
 
 
@@ -153,11 +164,18 @@ def open_lsa(name: str, card: VectorCard, folder: Path, analyzer: Analyzer) -> E
     try:
         encoder = load_lsa(folder / ENCODER_FOLDER, analyzer.terms, card.settings)
     except (OSError, ValueError) as error:
-        raise IndexDamaged(f"The encoder of index {name} cannot be read ({error}): build the index again.") from None
+        raise IndexDamaged(
+            Text("The encoder of index {name} cannot be read ({error}): build the index again.", name=name, error=error)
+        ) from None
     if encoder.dimension != card.dimension:
         raise IndexDamaged(
-            f"The encoder of index {name} gives {encoder.dimension} numbers, its vectors have {card.dimension}: "
-            "build the index again."
+            Text(
+                "The encoder of index {name} gives {dimension} numbers, its vectors have {dimension_2}: build "
+                "the index again.",
+                name=name,
+                dimension=encoder.dimension,
+                dimension_2=card.dimension,
+            )
         )
     return encoder
 

@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 from shrag.indexing.errors import DependencyMissing, IndexDamaged
 from shrag.indexing.storage.vector_card import FaissCard
 from shrag.indexing.vectors.store import Float16Vectors
+from shrag.messages.text import Text
 from shrag.models.encoder import Vectors
 
 Faiss = Any
@@ -67,7 +68,7 @@ def load_faiss() -> Faiss:
         import faiss
     except ImportError as error:
         raise DependencyMissing(
-            f"FAISS is not installed ({error}): `pip install 'shrag[cpu]'`, or shrag[gpu]."
+            Text("FAISS is not installed ({error}): `pip install 'shrag[cpu]'`, or shrag[gpu].", error=error)
         ) from error
     return faiss
 
@@ -108,11 +109,19 @@ def read_index(path: Path, shape: tuple[int, ...]) -> FaissIndex:
     try:
         index: FaissIndex = load_faiss().read_index(str(path))
     except RuntimeError as error:
-        raise IndexDamaged(f"{path} cannot be read by FAISS ({error}): build the index again.") from None
+        raise IndexDamaged(
+            Text("{path} cannot be read by FAISS ({error}): build the index again.", path=path, error=error)
+        ) from None
     if (index.ntotal, index.d) != shape:
         raise IndexDamaged(
-            f"{path} has {index.ntotal} vectors of {index.d} numbers instead of {shape[0]} of {shape[1]}: build the "
-            "index again."
+            Text(
+                "{path} has {ntotal} vectors of {d} numbers instead of {shape} of {shape_2}: build the index again.",
+                path=path,
+                ntotal=index.ntotal,
+                d=index.d,
+                shape=shape[0],
+                shape_2=shape[1],
+            )
         )
     return index
 

@@ -25,6 +25,7 @@ from shrag.indexing.analyzed_record import AnalyzedRecord, to_passage
 from shrag.indexing.errors import IndexDamaged, IndexingError
 from shrag.indexing.record_filter import RecordFilter
 from shrag.indexing.storage.vector_card import FILE, VectorCard
+from shrag.messages.text import Text
 from shrag.models.encoder import Encoder, Vectors
 from shrag.models.reranker import Passage
 
@@ -135,8 +136,15 @@ def open_vectors(folder: Path, card: VectorCard) -> Float16Vectors:
     if size != expected:
         there = f"has {size} bytes" if size >= 0 else "is missing"
         raise IndexDamaged(
-            f"{path} {there}; {card.rows} vectors of {card.dimension} half-precision numbers take {expected}: "
-            "build the index again."
+            Text(
+                "{path} {there}; {rows} vectors of {dimension} half-precision numbers take {expected}: build "
+                "the index again.",
+                path=path,
+                there=there,
+                rows=card.rows,
+                dimension=card.dimension,
+                expected=expected,
+            )
         )
     if not expected:
         return np.zeros((card.rows, card.dimension), dtype=np.float16)
@@ -165,7 +173,12 @@ def _encode_shard(
             report("vectors", numbers.start + filled)
     if filled != len(numbers):
         raise IndexingError(
-            f"Only {filled} of {len(numbers)} documents from number {numbers.start} on were read: build again."
+            Text(
+                "Only {filled} of {numbers_count} documents from number {start} on were read: build again.",
+                filled=filled,
+                numbers_count=len(numbers),
+                start=numbers.start,
+            )
         )
     return shard.tobytes()
 
@@ -179,12 +192,24 @@ def _batches(documents: StoredDocuments, numbers: range, size: int) -> Iterator[
 def _check_vectors(encoder: Encoder, vectors: Vectors, rows: int) -> Vectors:
     """Return an encoder's vectors; raise :class:`IndexingError` for a wrong shape or length."""
     if vectors.shape != (rows, encoder.dimension):
-        raise IndexingError(f"{encoder.name} gave {vectors.shape} for {rows} passages of {encoder.dimension} numbers.")
+        raise IndexingError(
+            Text(
+                "{name} gave {shape} for {rows} passages of {dimension} numbers.",
+                name=encoder.name,
+                shape=vectors.shape,
+                rows=rows,
+                dimension=encoder.dimension,
+            )
+        )
     lengths = np.linalg.norm(vectors, axis=1)
     wrong = ~((np.abs(lengths - 1) <= _UNIT_TOLERANCE) | (lengths == 0))
     if wrong.any():
         raise IndexingError(
-            f"{encoder.name} gave a vector of length {lengths[wrong][0]}: it must be 1, or 0 for an empty text."
+            Text(
+                "{name} gave a vector of length {lengths}: it must be 1, or 0 for an empty text.",
+                name=encoder.name,
+                lengths=lengths[wrong][0],
+            )
         )
     return vectors
 

@@ -14,6 +14,7 @@ from shrag.indexing.errors import IndexDamaged
 from shrag.indexing.record_filter import EVERY_RECORD, RecordFilter
 from shrag.indexing.search_engine import Hit
 from shrag.indexing.storage.vector_card import FAISS_FILE, VectorCard
+from shrag.messages.text import Text
 from shrag.models.reranker import Passage
 
 if TYPE_CHECKING:
@@ -85,7 +86,14 @@ class VectorIndex:
         for path, size in self._files.sizes.items():
             with suppress(FileNotFoundError):  # removed with its generation, but still mapped
                 if path.stat().st_size != size:
-                    raise IndexDamaged(f"{path} has {path.stat().st_size} bytes instead of {size}.")
+                    raise IndexDamaged(
+                        Text(
+                            "{path} has {st_size} bytes instead of {size}.",
+                            path=path,
+                            st_size=path.stat().st_size,
+                            size=size,
+                        )
+                    )
 
     def cosines(self, question_vector: Vectors, docids: Sequence[str]) -> list[float]:
         """Return the cosine of each document, rounded as :meth:`search` does; 0 for a document without a vector."""
