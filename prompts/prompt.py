@@ -15,6 +15,8 @@ from functools import cache
 from pathlib import Path
 from typing import Literal, NamedTuple
 
+from shrag.messages.text import Text
+
 FOLDER = Path(__file__).parent
 """Folder of the prompts that come with SHRAG."""
 
@@ -93,10 +95,18 @@ def load_prompt(name: str, language: Language, folder: Path = FOLDER) -> Prompt:
     try:
         text = path.read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:
-        raise PromptError(f"The prompt {path} cannot be read ({error}): restore the file.") from None
+        raise PromptError(
+            Text("The prompt {path} cannot be read ({error}): restore the file.", path=path, error=error)
+        ) from None
     system, mark, user = text.partition(_USER)
     if not mark:
-        raise PromptError(f"The prompt {path} has no line {_USER.strip()!r}: write the user message below such a line.")
+        raise PromptError(
+            Text(
+                "The prompt {path} has no line {user!r}: write the user message below such a line.",
+                path=path,
+                user=_USER.strip(),
+            )
+        )
     parts = string.Template(system.strip()), string.Template(user.strip())
     _check_variables(path, parts, VARIABLES[name])
     return Prompt(name, language, *parts, fingerprint=hashlib.sha256(text.encode()).hexdigest())
@@ -110,10 +120,20 @@ def prompts_fingerprint(folder: Path = FOLDER) -> str:
 
 def _check_variables(path: Path, parts: tuple[string.Template, ...], wanted: frozenset[str]) -> None:
     if not all(part.is_valid() for part in parts):
-        raise PromptError(f"The prompt {path} has a dollar sign without a variable: write $$ for the sign itself.")
+        raise PromptError(
+            Text("The prompt {path} has a dollar sign without a variable: write $$ for the sign itself.", path=path)
+        )
     found = {name for part in parts for name in part.get_identifiers()}
     for wrong, problem in ((found - wanted, "has the unknown variables"), (wanted - found, "lacks the variables")):
         if wrong:
             names = ", ".join(f"${name}" for name in sorted(wrong))
             known = ", ".join(f"${name}" for name in sorted(wanted))
-            raise PromptError(f"The prompt {path} {problem} {names}: its variables are {known}.")
+            raise PromptError(
+                Text(
+                    "The prompt {path} {problem} {names}: its variables are {known}.",
+                    path=path,
+                    problem=problem,
+                    names=names,
+                    known=known,
+                )
+            )

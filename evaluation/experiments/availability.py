@@ -13,6 +13,7 @@ from shrag.evaluation.experiments.language_models import LanguageModels
 from shrag.evaluation.experiments.spec import Condition, Experiment, JudgedSet
 from shrag.evaluation.experiments.spec_file import narrow_experiment
 from shrag.indexing.storage.vector_card import LSA, canonical_encoder
+from shrag.messages.text import Text
 from shrag.models.encoders.choice import find_encoder
 from shrag.models.errors import WeightsMissing
 
@@ -39,7 +40,9 @@ def leave_out_missing(
     conditions = [each for each in experiment.conditions if each.name not in missing_conditions]
     if not sets or not conditions:
         kind, missing = ("set", missing_sets) if not sets else ("condition", missing_conditions)
-        raise ExperimentRejected(f"No {kind} is left of the experiment: {'; '.join(missing.values())}")
+        raise ExperimentRejected(
+            Text("No {kind} is left of the experiment: {values}", kind=kind, values="; ".join(missing.values()))
+        )
     if experiment.baseline in missing_conditions:
         # Conditions can be looked at without a baseline; claims are about it.
         experiment = msgspec.structs.replace(experiment, baseline="", claims=())

@@ -24,6 +24,7 @@ from shrag.indexing.build.job import BuildOptions
 from shrag.indexing.open_index import OpenIndex, open_index
 from shrag.indexing.record_filter import RecordFilter
 from shrag.indexing.storage.vector_card import canonical_encoder, weights_folder
+from shrag.messages.text import Text
 from shrag.models.language_model import LanguageModel
 from shrag.serving.engine import Engine
 from shrag.serving.errors import QuestionError, StrategyUnavailable
@@ -66,7 +67,9 @@ def check_condition(condition: Condition, index: OpenIndex) -> None:
     try:
         Engine(index).events("?", strategy=condition.strategy).close()
     except StrategyUnavailable as error:
-        raise ExperimentRejected(f"The condition {condition.name} cannot be run: {error}") from None
+        raise ExperimentRejected(
+            Text("The condition {name} cannot be run: {error}", name=condition.name, error=error)
+        ) from None
 
 
 def ask_topic(
@@ -140,8 +143,12 @@ def prepare_index(judged_set: JudgedSet, encoder: str, folders: Folders) -> str:
         _add(name, judged_set.corpus, folders)
     elif sorted((each.format, each.sha256) for each in stored.sources) != sorted(expected):
         raise ResultsMismatch(
-            f"The corpus {name} was read from other files than the set {judged_set.name} names: rename the set, or "
-            f"set index = {name!r} to use it as it is."
+            Text(
+                "The corpus {name} was read from other files than the set {name_2} names: rename the set, or "
+                "set index = {name!r} to use it as it is.",
+                name=name,
+                name_2=judged_set.name,
+            )
         )
     chosen = encoder or judged_set.encoder
     build_index(

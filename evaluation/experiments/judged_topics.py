@@ -15,6 +15,7 @@ from shrag.evaluation.errors import ExperimentRejected
 from shrag.evaluation.experiments.spec import JudgedSet, Selection
 from shrag.evaluation.questions.question_table import KIND, read_question_table
 from shrag.evaluation.questions.reference_answers import Reference, encode_references, read_references
+from shrag.messages.text import Text
 
 BUNDLED_PREFIX = "shrag:"
 """Prefix of paths in the folder of :mod:`shrag.corpora`, such as the demonstration corpus."""
@@ -29,8 +30,12 @@ def resolve_data_path(given: str, data: Path) -> Path:
     path = Path(shrag.corpora.__path__[0]) / given.removeprefix(BUNDLED_PREFIX) if bundled else data / given
     if not path.exists():
         raise ExperimentRejected(
-            f"The experiment's {given} does not exist ({path} is missing): give the folder of its files by --data or "
-            "SHRAG_DATA."
+            Text(
+                "The experiment's {given} does not exist ({path} is missing): give the folder of its files by "
+                "--data or SHRAG_DATA.",
+                given=given,
+                path=path,
+            )
         )
     return path
 
@@ -94,8 +99,14 @@ def read_questions(judged_set: JudgedSet, data: Path, seed: int) -> JudgedQuesti
         missing = sorted(listed - {topic.qid for topic in asked})
         if missing:
             raise ExperimentRejected(
-                f"{judged_set.subset.path} lists {missing[0]!r}, which is not in {judged_set.topics} or not "
-                f"judged in {judged_set.qrels}: name the files that the list belongs to."
+                Text(
+                    "{path} lists {missing!r}, which is not in {topics} or not judged in {qrels}: name the "
+                    "files that the list belongs to.",
+                    path=judged_set.subset.path,
+                    missing=missing[0],
+                    topics=judged_set.topics,
+                    qrels=judged_set.qrels,
+                )
             )
         asked, missing_topics = [topic for topic in asked if topic.qid in listed], 0
     if judged_set.sample is not None:
@@ -103,7 +114,11 @@ def read_questions(judged_set: JudgedSet, data: Path, seed: int) -> JudgedQuesti
     if not asked:
         judging = judged_set.qrels or (source.path if source else "nothing")
         raise ExperimentRejected(
-            f"No question of {judged_set.topics} is judged in {judging}: name files that belong together."
+            Text(
+                "No question of {topics} is judged in {judging}: name files that belong together.",
+                topics=judged_set.topics,
+                judging=judging,
+            )
         )
     if unanswerable := _unanswerable(judged_set, data):
         # Answerable questions need a reference too, by which the figures of answers are computed.
@@ -111,8 +126,12 @@ def read_questions(judged_set: JudgedSet, data: Path, seed: int) -> JudgedQuesti
         for topic, reference in unanswerable:
             if topic.qid in evaluated:
                 raise ExperimentRejected(
-                    f"The set {judged_set.name} has {topic.qid!r} among its questions and among the unanswerable ones: "
-                    "rename or delete one of the two."
+                    Text(
+                        "The set {name} has {qid!r} among its questions and among the unanswerable ones: "
+                        "rename or delete one of the two.",
+                        name=judged_set.name,
+                        qid=topic.qid,
+                    )
                 )
             asked.append(topic)
             references[topic.qid] = reference
@@ -156,7 +175,13 @@ def _listed(selection: Selection, data: Path) -> set[str]:
     rows = [text.split() for _, text in read_text_lines(path)]
     listed = {row[-1] for row in rows if tuple(row[: len(selection.where)]) == selection.where}
     if not listed:
-        raise ExperimentRejected(f"{selection.path} lists no question for {' '.join(selection.where) or 'anything'}.")
+        raise ExperimentRejected(
+            Text(
+                "{path} lists no question for {where}.",
+                path=selection.path,
+                where=" ".join(selection.where) or "anything",
+            )
+        )
     return listed
 
 
@@ -166,5 +191,5 @@ def _listed_in_table(given: str, path: Path, where: Mapping[str, str | tuple[str
     listed = {qid for qid, row in rows.items() if all(row[name] in values for name, values in wanted_values.items())}
     if not listed:
         wanted = ", ".join(f"{column} {' or '.join(values)}" for column, values in wanted_values.items())
-        raise ExperimentRejected(f"{given} lists no question for {wanted}.")
+        raise ExperimentRejected(Text("{given} lists no question for {wanted}.", given=given, wanted=wanted))
     return listed

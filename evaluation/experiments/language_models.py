@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 
 from shrag.evaluation.errors import ExperimentRejected
 from shrag.evaluation.experiments.spec import Condition, Experiment
+from shrag.messages.text import Text
 from shrag.models.language_model import LanguageModel
 
 
@@ -51,6 +52,11 @@ class LanguageModels:
                 named = f"give --model {condition.model}=URL, or its url in [[models]]"
                 way_out = named if isinstance(condition.model, str) else "set [llm] url in shrag.toml or SHRAG_LLM_URL"
                 raise ExperimentRejected(
-                    f"The condition {condition.name} needs a language model, and {why}: {way_out}; or leave the "
-                    "condition out with --conditions."
+                    Text(
+                        "The condition {name} needs a language model, and {why}: {way_out}; or leave the "
+                        "condition out with --conditions.",
+                        name=condition.name,
+                        why=why,
+                        way_out=way_out,
+                    )
                 )

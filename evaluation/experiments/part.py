@@ -19,6 +19,7 @@ from shrag.corpora.files import write_atomically
 from shrag.evaluation.errors import ResultsMismatch
 from shrag.evaluation.measures.trec_run import write_topic
 from shrag.evaluation.questions.outcome import QuestionOutcome, QuestionRecord
+from shrag.messages.text import Text
 
 RUN, OUTCOMES, TIMES, JOURNAL = ".run", ".questions.jsonl", ".times.jsonl", ".journal"
 """Endings of a part's files."""
@@ -96,10 +97,16 @@ def _read(path: Path, kind: type[_Struct]) -> list[_Struct]:
         return msgspec.json.Decoder(kind).decode_lines(path.read_bytes())
     except OSError as error:
         raise ResultsMismatch(
-            f"{path} cannot be read ({error.strerror}): complete it with `shrag experiment … --resume`."
+            Text(
+                "{path} cannot be read ({strerror}): complete it with `shrag experiment … --resume`.",
+                path=path,
+                strerror=error.strerror,
+            )
         ) from None
     except (msgspec.MsgspecError, UnicodeDecodeError) as error:
-        raise ResultsMismatch(f"{path} is damaged ({error}): delete it and continue with --resume.") from None
+        raise ResultsMismatch(
+            Text("{path} is damaged ({error}): delete it and continue with --resume.", path=path, error=error)
+        ) from None
 
 
 def read_journal(path: Path, qids: Sequence[str]) -> list[QuestionRecord]:

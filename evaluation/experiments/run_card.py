@@ -25,6 +25,7 @@ from shrag.indexing.bm25 import Bm25
 from shrag.indexing.glossary.store import FILE as GLOSSARY
 from shrag.indexing.storage.manifest import IndexManifest
 from shrag.indexing.storage.vector_card import VectorCard
+from shrag.messages.text import Text
 from shrag.prompts.prompt import prompts_fingerprint
 
 CARD_FILE = "card.json"
@@ -154,20 +155,34 @@ def read_card(folder: Path) -> RunCard:
         data = path.read_bytes()
     except OSError as error:
         raise ResultsMismatch(
-            f"{folder} holds no results ({path} cannot be read: {error.strerror}): give a folder that "
-            "`shrag experiment` wrote."
+            Text(
+                "{folder} holds no results ({path} cannot be read: {strerror}): give a folder that `shrag "
+                "experiment` wrote.",
+                folder=folder,
+                path=path,
+                strerror=error.strerror,
+            )
         ) from None
     try:
         version = msgspec.json.decode(data)["identity"]["format_version"]
         if version != FORMAT_VERSION:
             raise ResultsMismatch(
-                f"{folder} holds results of format {version}, and this version of SHRAG reads format {FORMAT_VERSION}: "
-                "run the experiment again into another folder."
+                Text(
+                    "{folder} holds results of format {version}, and this version of SHRAG reads format "
+                    "{format_version}: run the experiment again into another folder.",
+                    folder=folder,
+                    version=version,
+                    format_version=FORMAT_VERSION,
+                )
             )
         return msgspec.json.decode(data, type=RunCard)
     except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError, KeyError, TypeError) as error:
         raise ResultsMismatch(
-            f"{path} is not a run card ({error}): run the experiment again into another folder."
+            Text(
+                "{path} is not a run card ({error}): run the experiment again into another folder.",
+                path=path,
+                error=error,
+            )
         ) from None
 
 
@@ -177,8 +192,13 @@ def check_identity(folder: Path, stored: RunIdentity, expected: RunIdentity) -> 
     if differing:
         more = f" and {len(differing) - 1} more" if len(differing) > 1 else ""
         raise ResultsMismatch(
-            f"The results in {folder} come from a different configuration ({differing[0]}{more}): resume it as it was "
-            "started, or give another folder with --output."
+            Text(
+                "The results in {folder} come from a different configuration ({differing}{more}): resume it as "
+                "it was started, or give another folder with --output.",
+                folder=folder,
+                differing=differing[0],
+                more=more,
+            )
         )
 
 

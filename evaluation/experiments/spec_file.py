@@ -20,6 +20,7 @@ from shrag.evaluation.judging.record_relevance import RELEVANCE_FIGURES
 from shrag.evaluation.peers.base import find_peer
 from shrag.evaluation.questions.figures import ANSWER_FIGURES, PROCESS_FIGURES
 from shrag.evaluation.questions.tree_figures import TREE_FIGURES
+from shrag.messages.text import Text
 from shrag.serving.errors import ServingError
 from shrag.serving.request import LARGEST_K, parse_filter
 from shrag.serving.search_settings import SearchSettings
@@ -45,8 +46,12 @@ def find_experiment(given: str) -> Path:
         return built_in_experiments()[given]
     except KeyError:
         raise ExperimentRejected(
-            f"There is no experiment {given!r}: give a TOML file or one of {', '.join(built_in_experiments())}."
-            f"{did_you_mean(given, built_in_experiments())}"
+            Text(
+                "There is no experiment {given!r}: give a TOML file or one of {built_in_experiments}.{hint}",
+                given=given,
+                built_in_experiments=", ".join(built_in_experiments()),
+                hint=did_you_mean(given, built_in_experiments()),
+            )
         ) from None
 
 
@@ -59,12 +64,18 @@ def read_experiment(path: Path) -> Experiment:
             table["conditions"] = [expanded for given in conditions for expanded in _expand(path, given)]
         experiment = msgspec.convert(table, Experiment)
     except OSError as error:
-        raise ExperimentRejected(f"{path} cannot be read: {error.strerror}.") from error
+        raise ExperimentRejected(
+            Text("{path} cannot be read: {strerror}.", path=path, strerror=error.strerror)
+        ) from error
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-        raise ExperimentRejected(f"{path} is not TOML: {error}.") from None
+        raise ExperimentRejected(Text("{path} is not TOML: {error}.", path=path, error=error)) from None
     except msgspec.ValidationError as error:
         raise ExperimentRejected(
-            f"{path} is not an experiment: {error} (docs/en/reference/experiments.md has the layout)."
+            Text(
+                "{path} is not an experiment: {error} (docs/en/reference/experiments.md has the layout).",
+                path=path,
+                error=error,
+            )
         ) from None
     check_experiment(path, experiment)
     return experiment
@@ -155,7 +166,14 @@ def replace_models(experiment: Experiment, given: Iterable[LanguageModelSource])
 def _check_known(kind: str, given: Iterable[str], known: Sequence[str]) -> None:
     for name in given:
         if name not in known:
-            raise ExperimentRejected(f"There is no {kind} {name!r}: use one of {', '.join(dict.fromkeys(known))}.")
+            raise ExperimentRejected(
+                Text(
+                    "There is no {kind} {name!r}: use one of {known}.",
+                    kind=kind,
+                    name=name,
+                    known=", ".join(dict.fromkeys(known)),
+                )
+            )
 
 
 def _expand(path: Path, given: object) -> Iterator[object]:
@@ -166,7 +184,9 @@ def _expand(path: Path, given: object) -> Iterator[object]:
     condition = {key: value for key, value in given.items() if key != "grid"}
     grid = given["grid"]
     if not isinstance(grid, dict) or not all(isinstance(values, list) and values for values in grid.values()):
-        raise ExperimentRejected(f"{path}: a grid has a list of values for each setting, such as {{ands = [0, 1]}}.")
+        raise ExperimentRejected(
+            Text("{path}: a grid has a list of values for each setting, such as {{ands = [0, 1]}}.", path=path)
+        )
     name, settings = condition.get("name", ""), condition.get("settings", {})
     for values in itertools.product(*grid.values()):
         chosen: dict[str, Any] = dict(zip(grid, values, strict=True))

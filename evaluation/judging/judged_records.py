@@ -20,6 +20,7 @@ from shrag.evaluation.judging.record_relevance import (
 from shrag.evaluation.judging.relevance import judge_relevance
 from shrag.evaluation.reports.result_folder import ResultFolder
 from shrag.indexing.open_index import OpenIndex
+from shrag.messages.text import Text
 from shrag.models.errors import InvalidOutput
 from shrag.models.language_model import LanguageModel
 from shrag.serving.request import parse_question
@@ -70,7 +71,7 @@ def judge_records(
             if judged:
                 found.append(level_shares(part.set, condition.name, model.name, judged, seed))
     if not found:
-        raise EvaluationError(f"{results.folder} has no records to judge: no condition found one.")
+        raise EvaluationError(Text("{folder} has no records to judge: no condition found one.", folder=results.folder))
     return found
 
 
@@ -80,8 +81,12 @@ def _judge(
     (analyzed,) = index.store.fetch([pair.docid])
     if analyzed is None:
         raise EvaluationError(
-            f"Index {index.name} has no record {pair.docid}, which the results have: it was built again from other "
-            "records; run the experiment again."
+            Text(
+                "Index {name} has no record {docid}, which the results have: it was built again from other "
+                "records; run the experiment again.",
+                name=index.name,
+                docid=pair.docid,
+            )
         )
     level, reason = None, ""
     try:

@@ -11,6 +11,7 @@ from shrag.evaluation.errors import EvaluationError
 from shrag.evaluation.judging.judgements import JUDGEMENTS_FILE, JudgedAnswer, read_judgements
 from shrag.evaluation.judging.llm_judge import Judgement, JudgeSummary, judge_answer, summarise_judgements
 from shrag.evaluation.reports.result_folder import ResultFolder
+from shrag.messages.text import Text
 from shrag.models.language_model import LanguageModel
 
 
@@ -39,7 +40,11 @@ def judge_results(
         (part, condition) for part, condition in results.all_parts() if condition.answers and part.repeat < 2
     ]
     if not answer_parts:
-        raise EvaluationError(f"{results.folder} has no answers to judge: run it with `answers = true` in a condition.")
+        raise EvaluationError(
+            Text(
+                "{folder} has no answers to judge: run it with `answers = true` in a condition.", folder=results.folder
+            )
+        )
     path = results.folder / JUDGEMENTS_FILE
     known = read_judgements(results.folder, model.name)
     summaries = []

@@ -10,6 +10,7 @@ import msgspec
 
 from shrag.corpora.formats.topics import read_text_lines
 from shrag.evaluation.errors import ResultsMismatch
+from shrag.messages.text import Text
 
 _Judgement = TypeVar("_Judgement")
 
@@ -36,6 +37,12 @@ def read_judgement_file(path: Path, kind: type[_Judgement], judged: str) -> Iter
             yield msgspec.json.decode(text, type=kind)
         except msgspec.MsgspecError as error:
             raise ResultsMismatch(
-                f"{path} line {number} is not a judgement ({error}): delete the line, or the file to have all {judged} "
-                "judged again."
+                Text(
+                    "{path} line {number} is not a judgement ({error}): delete the line, or the file to have "
+                    "all {judged} judged again.",
+                    path=path,
+                    number=number,
+                    error=error,
+                    judged=judged,
+                )
             ) from None

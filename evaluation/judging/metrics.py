@@ -15,6 +15,7 @@ from shrag.corpora.readers.source import read_head
 from shrag.evaluation.errors import EvaluationError
 from shrag.evaluation.judging.figures import score_figures
 from shrag.evaluation.judging.judgements import JudgedAnswer
+from shrag.messages.text import Text
 
 _HEAD = 256
 _ITEM = "item"
@@ -37,12 +38,21 @@ def read_metrics(path: Path, condition: str = "") -> dict[str, dict[str, float]]
         for item, values in rows:
             for name, value in values.items():
                 if item in metrics.setdefault(name, {}):
-                    raise EvaluationError(f"{path} has the item {item} twice: keep one of the two, or {_OUTPUT}.")
+                    raise EvaluationError(
+                        Text(
+                            "{path} has the item {item} twice: keep one of the two, or {output}.",
+                            path=path,
+                            item=item,
+                            output=_OUTPUT,
+                        )
+                    )
                 metrics[name][item] = value
     except CorpusError as error:
-        raise EvaluationError(str(error)) from None
+        raise EvaluationError(Text("{problem}", problem=error)) from None
     if not metrics:
-        raise EvaluationError(f"{path} has no metric: expected a column item and a column for each metric.")
+        raise EvaluationError(
+            Text("{path} has no metric: expected a column item and a column for each metric.", path=path)
+        )
     return metrics
 
 
@@ -51,13 +61,22 @@ def _judged(path: Path, condition: str) -> Iterator[tuple[str, Mapping[str, floa
         judged = [msgspec.json.decode(text, type=JudgedAnswer) for _, text in read_text_lines(path)]
     except msgspec.MsgspecError as error:
         raise EvaluationError(
-            f"{path} has no judgements ({error}): give the judgements.jsonl of shrag judge."
+            Text(
+                "{path} has no judgements ({error}): give the judgements.jsonl of shrag judge.", path=path, error=error
+            )
         ) from None
     names = {f"{each.set}/{each.condition}" for each in judged}
     chosen = {name for name in names if not condition or condition in (name, name.partition("/")[2])}
     if len(chosen) != 1:
         raise EvaluationError(
-            f"{path} has {len(chosen)} conditions called {condition!r} of {', '.join(sorted(names))}: {_OUTPUT}."
+            Text(
+                "{path} has {chosen_count} conditions called {condition!r} of {names}: {output}.",
+                path=path,
+                chosen_count=len(chosen),
+                condition=condition,
+                names=", ".join(sorted(names)),
+                output=_OUTPUT,
+            )
         )
     for each in judged:
         if f"{each.set}/{each.condition}" in chosen and each.judgement.scores is not None:
@@ -69,10 +88,18 @@ def _table(path: Path) -> Iterator[tuple[str, Mapping[str, float]]]:
         if row.fields is None:
             continue
         if isinstance(row.fields, str):
-            raise EvaluationError(f"{path} line {row.number}: {row.fields}.")
+            raise EvaluationError(
+                Text("{path} line {number}: {fields}.", path=path, number=row.number, fields=row.fields)
+            )
         item = str(row.fields.get(_ITEM) or "").strip()
         if not item:
-            raise EvaluationError(f"{path} line {row.number} has no item: expected the column item, and the metrics.")
+            raise EvaluationError(
+                Text(
+                    "{path} line {number} has no item: expected the column item, and the metrics.",
+                    path=path,
+                    number=row.number,
+                )
+            )
         yield item, {name: _number(path, row.number, value) for name, value in row.fields.items() if name != _ITEM}
 
 
@@ -82,5 +109,12 @@ def _number(path: Path, line: int, value: object) -> float:
     except ValueError:
         number = math.nan
     if not math.isfinite(number):
-        raise EvaluationError(f"{path} line {line}: {value!r} is no value of a metric, which is a number.")
+        raise EvaluationError(
+            Text(
+                "{path} line {line}: {value!r} is no value of a metric, which is a number.",
+                path=path,
+                line=line,
+                value=value,
+            )
+        )
     return number

@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from shrag.corpora.records import Qrel
 from shrag.evaluation.errors import EvaluationError
 from shrag.evaluation.measures.trec_run import RunLine, trec_order
+from shrag.messages.text import Text
 
 TopicScores = dict[str, dict[str, float]]
 """Measure → qid → value; every measure has the same topics."""
@@ -28,7 +29,9 @@ def judge(qrels: Sequence[Qrel], run: Sequence[RunLine], measures: Sequence[str]
     parsed = {name: with_least_grade(parse_measure(name), min_grade) for name in measures}
     topics = dict.fromkeys(qrel.qid for qrel in qrels)
     if not topics:
-        raise EvaluationError("There are no judgements, so nothing can be measured: give those of at least one topic.")
+        raise EvaluationError(
+            Text("There are no judgements, so nothing can be measured: give those of at least one topic.")
+        )
     rankings = {qid: docids for qid, docids in trec_order(run).items() if qid in topics}
     values = {(measure, qid): value for measure, qid, value in calculate(set(parsed.values()), qrels, rankings)}
     return {name: {qid: values[measure, qid] for qid in topics} for name, measure in parsed.items()}

@@ -18,12 +18,15 @@ from shrag.corpora.records import Qrel
 from shrag.evaluation.errors import EvaluationError
 from shrag.evaluation.measures.trec_run import trec_ranking
 from shrag.indexing.errors import DependencyMissing
+from shrag.messages.text import Text
 
 try:
     import ir_measures
     from ir_measures import measures, providers
 except ImportError as error:
-    raise DependencyMissing(f"Measures need ir-measures ({error}): run `pip install 'shrag[evaluation]'`.") from error
+    raise DependencyMissing(
+        Text("Measures need ir-measures ({error}): run `pip install 'shrag[evaluation]'`.", error=error)
+    ) from error
 
 Level = Literal["document", "article"]
 
@@ -142,7 +145,10 @@ def _register() -> None:
     taken = [name for name in ours if name in measures.registry]
     if taken:
         raise EvaluationError(
-            f"Another package has registered a measure {taken[0]} with ir-measures: import only one of the two."
+            Text(
+                "Another package has registered a measure {taken} with ir-measures: import only one of the two.",
+                taken=taken[0],
+            )
         )
     measures.registry.update(ours)
     ir_measures.DefaultPipeline.providers.append(providers.register(_Provider()))
@@ -172,12 +178,17 @@ def parse_measure(name: str) -> Measure:
         measure.validate_params()
     except (NameError, SyntaxError, ValueError, TypeError, KeyError, AssertionError, AttributeError):
         raise EvaluationError(
-            f"{name!r} is not a measure: write it as ir-measures does, such as nDCG@10, R@100, RR@10, QSR@50 or "
-            "QSR(level='article')@50."
+            Text(
+                "{name!r} is not a measure: write it as ir-measures does, such as nDCG@10, R@100, RR@10, "
+                "QSR@50 or QSR(level='article')@50.",
+                name=name,
+            )
         ) from None
     _check_numbers(name, measure.params)
     if not _TOOLS.supports(measure):
-        raise EvaluationError(f"{name!r} needs a tool that is not installed: choose another measure, such as nDCG@10.")
+        raise EvaluationError(
+            Text("{name!r} needs a tool that is not installed: choose another measure, such as nDCG@10.", name=name)
+        )
     return measure
 
 
@@ -192,11 +203,22 @@ def _check_numbers(name: str, parameters: Mapping[str, Any]) -> None:
     """Refuse parameters that ir-measures passes unchecked to C code."""
     cutoff = parameters.get("cutoff", 1)
     if isinstance(cutoff, bool) or not 1 <= cutoff <= _LARGEST_CUTOFF:
-        raise EvaluationError(f"{name!r} has the cutoff {cutoff}: give one from 1 to {_LARGEST_CUTOFF:,}.")
+        raise EvaluationError(
+            Text(
+                "{name!r} has the cutoff {cutoff}: give one from 1 to {largest_cutoff:,}.",
+                name=name,
+                cutoff=cutoff,
+                largest_cutoff=_LARGEST_CUTOFF,
+            )
+        )
     grades = [parameters.get("rel", 1), *parameters.get("gains", {}).values()]
     if not all(isinstance(grade, int) and 0 <= grade <= LARGEST_GRADE for grade in grades) or grades[0] < 1:
         raise EvaluationError(
-            f"{name!r} has a grade out of range: rel is from 1, gains are from 0, up to {LARGEST_GRADE:,}."
+            Text(
+                "{name!r} has a grade out of range: rel is from 1, gains are from 0, up to {largest_grade:,}.",
+                name=name,
+                largest_grade=LARGEST_GRADE,
+            )
         )
 
 
@@ -227,7 +249,13 @@ def _safe_qrels(qrels: Sequence[Qrel]) -> dict[str, dict[str, int]]:
     for qrel in qrels:
         if abs(qrel.relevance) > LARGEST_GRADE:
             raise EvaluationError(
-                f"Topic {qrel.qid} grades {qrel.docid} with {qrel.relevance}: a grade is at most {LARGEST_GRADE:,}."
+                Text(
+                    "Topic {qid} grades {docid} with {relevance}: a grade is at most {largest_grade:,}.",
+                    qid=qrel.qid,
+                    docid=qrel.docid,
+                    relevance=qrel.relevance,
+                    largest_grade=LARGEST_GRADE,
+                )
             )
         topics.setdefault(qrel.qid, {})[qrel.docid] = qrel.relevance
     return {qid: grades if max(grades.values()) >= 0 else dict.fromkeys(grades, 0) for qid, grades in topics.items()}

@@ -18,6 +18,7 @@ from shrag.corpora.errors import CorpusError
 from shrag.corpora.formats.topics import read_text_lines
 from shrag.evaluation.errors import EvaluationError
 from shrag.indexing.search_engine import Hit
+from shrag.messages.text import Text
 
 _TAG = re.compile(r"\S+")
 
@@ -40,7 +41,7 @@ def write_topic(stream: TextIO, qid: str, hits: Sequence[Hit], tag: str) -> None
     :class:`EvaluationError` where ``tag`` is not one word.
     """
     if not _TAG.fullmatch(tag):
-        raise EvaluationError(f"{tag!r} cannot be the tag of a run: use one word without spaces.")
+        raise EvaluationError(Text("{tag!r} cannot be the tag of a run: use one word without spaces.", tag=tag))
     score = np.float32(np.inf)
     for rank, hit in enumerate(hits, 1):
         score = min(np.float32(hit.score), np.nextafter(score, np.float32(-np.inf)))
@@ -77,18 +78,36 @@ def _parse(path: Path) -> Iterator[RunLine]:
         for number, text in read_text_lines(path):
             line = _run_line(text)
             if line is None:
-                raise EvaluationError(f"{path} line {number} is not a run line: expected qid Q0 docid rank score tag.")
+                raise EvaluationError(
+                    Text(
+                        "{path} line {number} is not a run line: expected qid Q0 docid rank score tag.",
+                        path=path,
+                        number=number,
+                    )
+                )
             if isnan(line.score):
-                raise EvaluationError(f"{path} line {number} has a score that is not a number: scores order the hits.")
+                raise EvaluationError(
+                    Text(
+                        "{path} line {number} has a score that is not a number: scores order the hits.",
+                        path=path,
+                        number=number,
+                    )
+                )
             if (line.qid, line.docid) in seen:
                 raise EvaluationError(
-                    f"{path} line {number} has the document {line.docid} of topic {line.qid} a second time: a document "
-                    "may occur once per topic."
+                    Text(
+                        "{path} line {number} has the document {docid} of topic {qid} a second time: a "
+                        "document may occur once per topic.",
+                        path=path,
+                        number=number,
+                        docid=line.docid,
+                        qid=line.qid,
+                    )
                 )
             seen.add((line.qid, line.docid))
             yield line
     except CorpusError as error:
-        raise EvaluationError(str(error)) from None
+        raise EvaluationError(Text("{problem}", problem=error)) from None
 
 
 def _run_line(text: str) -> RunLine | None:
@@ -120,10 +139,22 @@ def trec_ranking(qid: str, docids: Sequence[str], scores: Sequence[float]) -> li
     """
     if len(set(docids)) < len(docids):
         repeated = Counter(docids).most_common(1)[0][0]
-        raise EvaluationError(f"Topic {qid} has {repeated} twice in the run: a document may occur once per topic.")
+        raise EvaluationError(
+            Text(
+                "Topic {qid} has {repeated} twice in the run: a document may occur once per topic.",
+                qid=qid,
+                repeated=repeated,
+            )
+        )
     with np.errstate(over="ignore"):  # trec_eval also turns scores beyond 32 bits into infinity
         single = np.array(scores, dtype=np.float64).astype(np.float32)
     if np.isnan(single).any():
         docid = docids[int(np.isnan(single).argmax())]
-        raise EvaluationError(f"Topic {qid} has a score for {docid} that is not a number, so it cannot be ranked.")
+        raise EvaluationError(
+            Text(
+                "Topic {qid} has a score for {docid} that is not a number, so it cannot be ranked.",
+                qid=qid,
+                docid=docid,
+            )
+        )
     return [docid for _, docid in sorted(zip(single.tolist(), docids, strict=True), reverse=True)]

@@ -20,6 +20,7 @@ from shrag.evaluation.peers.anserini import AnseriniPeer
 from shrag.evaluation.peers.bm25s import Bm25sPeer
 from shrag.evaluation.questions.outcome import QuestionRecord, record_ranking
 from shrag.indexing.search_engine import Hit
+from shrag.messages.text import Text
 
 
 class Peer(Protocol):
@@ -54,7 +55,9 @@ def find_peer(name: str) -> Peer:
     try:
         return PEERS[name]
     except KeyError:
-        raise EvaluationError(f"There is no peer {name!r}: use one of {', '.join(PEERS)}.") from None
+        raise EvaluationError(
+            Text("There is no peer {name!r}: use one of {peers}.", name=name, peers=", ".join(PEERS))
+        ) from None
 
 
 @contextmanager
@@ -67,7 +70,10 @@ def open_peer(peer: str, records: Sequence[Record]) -> Iterator[Callable[[str, i
     contents = {record.docid: f"{record.title}\n{record.text}" for record in records}
     if len(contents) < len(records):
         raise EvaluationError(
-            f"{len(records) - len(contents)} records have the docid of another one: give each docid once."
+            Text(
+                "{records_count} records have the docid of another one: give each docid once.",
+                records_count=len(records) - len(contents),
+            )
         )
     with chosen.open(list(contents.items())) as search:
         yield search
@@ -79,7 +85,7 @@ def rank(peer: str, records: Sequence[Record], topics: Sequence[Topic], k: int) 
     Raises :class:`EvaluationError` for ``k`` below 1, and as :func:`open_peer` does.
     """
     if k < 1:
-        raise EvaluationError(f"k must be at least 1, got {k}.")
+        raise EvaluationError(Text("k must be at least 1, got {k}.", k=k))
     with open_peer(peer, records) as search:
         return [
             RunLine(topic.qid, hit.docid, position, hit.score, peer)

@@ -17,6 +17,7 @@ from shrag.indexing.analysis.korean_english import KoreanEnglishAnalyzer
 from shrag.indexing.analysis.latin import stem_words
 from shrag.indexing.errors import DependencyMissing
 from shrag.indexing.search_engine import Hit
+from shrag.messages.text import Text
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -76,5 +77,7 @@ def _import_library() -> Any:  # noqa: ANN401
     try:
         import bm25s
     except ImportError as error:
-        raise DependencyMissing(f"bm25s is not installed ({error}): run `pip install 'shrag[peers]'`.") from error
+        raise DependencyMissing(
+            Text("bm25s is not installed ({error}): run `pip install 'shrag[peers]'`.", error=error)
+        ) from error
     return bm25s

@@ -17,6 +17,7 @@ from shrag.evaluation.measures.trec_run import open_run, write_topic
 from shrag.evaluation.questions.outcome import QuestionOutcome, QuestionRecord, record_answer, record_search
 from shrag.indexing.record_filter import EVERY_RECORD, RecordFilter
 from shrag.indexing.search_engine import Hit
+from shrag.messages.text import Text
 from shrag.serving.engine import Engine
 from shrag.serving.errors import QuestionError
 from shrag.serving.events import KeywordOrder
@@ -83,7 +84,9 @@ def write_run(
                 try:
                     outcome, result = _ask(engine, topic, answered, k, strategy, keyword_order, settings, record_filter)
                 except QuestionError as error:
-                    raise EvaluationError(f"Topic {topic.qid} cannot be asked: {error}") from None
+                    raise EvaluationError(
+                        Text("Topic {qid} cannot be asked: {error}", qid=topic.qid, error=error)
+                    ) from None
                 asked += msgspec.json.encode(outcome) + b"\n"
                 empty += not result.ranking.records
                 fallbacks += bool(result.fallbacks)
@@ -95,7 +98,9 @@ def write_run(
             write_atomically(outcomes, bytes(asked))
         draft.replace(output)
     except OSError as error:
-        raise EvaluationError(f"{output} cannot be written: {error.strerror}.") from error
+        raise EvaluationError(
+            Text("{output} cannot be written: {strerror}.", output=output, strerror=error.strerror)
+        ) from error
     finally:
         draft.unlink(missing_ok=True)
     return WrittenRun(empty, fallbacks, (min(depths, default=0), max(depths, default=0)))
@@ -132,16 +137,27 @@ def read_outcome_file(path: Path) -> list[QuestionOutcome]:
     try:
         outcomes = msgspec.json.Decoder(QuestionOutcome).decode_lines(path.read_bytes())
     except OSError as error:
-        raise EvaluationError(f"{path} cannot be read: {error.strerror}.") from error
+        raise EvaluationError(Text("{path} cannot be read: {strerror}.", path=path, strerror=error.strerror)) from error
     except (msgspec.MsgspecError, UnicodeDecodeError) as error:
         raise EvaluationError(
-            f"{path} has no outcomes of questions ({error}): give a file of `shrag run --outcomes`, or a "
-            ".questions.jsonl of an experiment."
+            Text(
+                "{path} has no outcomes of questions ({error}): give a file of `shrag run --outcomes`, or a "
+                ".questions.jsonl of an experiment.",
+                path=path,
+                error=error,
+            )
         ) from None
     counts = Counter(outcome.qid for outcome in outcomes)
     for qid, count in counts.items():
         if count > 1:
-            raise EvaluationError(f"{path} has the question {qid!r} {count} times: each may occur once.")
+            raise EvaluationError(
+                Text(
+                    "{path} has the question {qid!r} {count} times: each may occur once.",
+                    path=path,
+                    qid=qid,
+                    count=count,
+                )
+            )
     return outcomes
 
 

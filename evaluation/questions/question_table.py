@@ -9,6 +9,7 @@ from shrag.corpora.formats.benchmarks import BenchmarkQuestion, read_benchmark
 from shrag.corpora.formats.topics import read_text_lines
 from shrag.corpora.readers.item import decode_object
 from shrag.evaluation.errors import ExperimentRejected
+from shrag.messages.text import Text
 
 _QID = "qid"
 
@@ -34,11 +35,23 @@ def read_question_table(path: Path, *required: str) -> dict[str, dict[str, str]]
         for column in (_QID, *required):
             if column not in row:
                 raise ExperimentRejected(
-                    f"{path} has no column {column!r} but {', '.join(row)}: write the names of the columns, separated "
-                    "by tabs, into the first line, or JSON objects with these keys."
+                    Text(
+                        "{path} has no column {column!r} but {row}: write the names of the columns, separated "
+                        "by tabs, into the first line, or JSON objects with these keys.",
+                        path=path,
+                        column=column,
+                        row=", ".join(row),
+                    )
                 )
         if row[_QID] in rows:
-            raise ExperimentRejected(f"{path} line {number} has {row[_QID]} a second time: delete one of the two.")
+            raise ExperimentRejected(
+                Text(
+                    "{path} line {number} has {row} a second time: delete one of the two.",
+                    path=path,
+                    number=number,
+                    row=row[_QID],
+                )
+            )
         rows[row[_QID]] = row
     return rows
 
@@ -50,7 +63,9 @@ def _rows(path: Path) -> Iterator[tuple[int, dict[str, str]]]:
         if text.startswith("{"):
             fields = decode_object(text.encode())
             if isinstance(fields, str):
-                raise ExperimentRejected(f"{path} line {number} is no JSON object: {fields}.")
+                raise ExperimentRejected(
+                    Text("{path} line {number} is no JSON object: {fields}.", path=path, number=number, fields=fields)
+                )
             yield number, {key: value for key, value in fields.items() if isinstance(value, str)}
             continue
         cells = [cell.strip() for cell in text.split("\t")]
@@ -58,7 +73,15 @@ def _rows(path: Path) -> Iterator[tuple[int, dict[str, str]]]:
             header = cells
             continue
         if len(cells) != len(header):
-            raise ExperimentRejected(f"{path} line {number} has {len(cells)} columns, and its header {len(header)}.")
+            raise ExperimentRejected(
+                Text(
+                    "{path} line {number} has {cells_count} columns, and its header {header_count}.",
+                    path=path,
+                    number=number,
+                    cells_count=len(cells),
+                    header_count=len(header),
+                )
+            )
         yield number, dict(zip(header, cells, strict=True))
 
 

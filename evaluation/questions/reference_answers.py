@@ -14,6 +14,7 @@ from shrag.corpora.readers.item import decode_object
 from shrag.corpora.text.cleaning import plain_line
 from shrag.evaluation.errors import ExperimentRejected
 from shrag.evaluation.measures.short_answers import read_yes_no
+from shrag.messages.text import Text
 from shrag.serving.request import LETTERS
 
 
@@ -72,10 +73,19 @@ def read_references(path: Path, source: ReferenceSource = _DEFAULT_KEYS) -> dict
     references: dict[str, Reference] = {}
     for number, reference in _numbered(path, source):
         if reference.qid in references:
-            raise ExperimentRejected(f"{path} line {number} has {reference.qid} a second time: delete one of the two.")
+            raise ExperimentRejected(
+                Text(
+                    "{path} line {number} has {qid} a second time: delete one of the two.",
+                    path=path,
+                    number=number,
+                    qid=reference.qid,
+                )
+            )
         references[reference.qid] = reference
     if not references:
-        raise ExperimentRejected(f"{path} has no references: expected JSON objects with qid and answers, one a line.")
+        raise ExperimentRejected(
+            Text("{path} has no references: expected JSON objects with qid and answers, one a line.", path=path)
+        )
     return references
 
 
@@ -108,14 +118,19 @@ def _json(path: Path, number: int, text: str, source: ReferenceSource) -> Iterat
             about = {} if each is fields else {"paper": title}
             reference = msgspec.convert(about | _rename_keys(each, source), Reference)
         except msgspec.ValidationError as error:
-            raise _invalid_reference(path, number, str(error)) from None
+            raise _invalid_reference(path, number, Text("{problem}", problem=error)) from None
         yield _checked(path, number, reference)
 
 
 def _invalid_reference(path: Path, number: int, reason: str) -> ExperimentRejected:
     return ExperimentRejected(
-        f"{path} line {number} is not a reference ({reason}): expected an object with qid, and answers, "
-        "short_answers, yes_no, choices and choice, or answerable."
+        Text(
+            "{path} line {number} is not a reference ({reason}): expected an object with qid, and answers, "
+            "short_answers, yes_no, choices and choice, or answerable.",
+            path=path,
+            number=number,
+            reason=reason,
+        )
     )
 
 
@@ -147,17 +162,31 @@ def _checked(path: Path, number: int, given: Reference) -> Reference:
     is_multiple_choice = bool(choices or given.choice)
     if is_multiple_choice and not (choice and 2 <= len(choices) <= len(LETTERS)):
         raise ExperimentRejected(
-            f"{path} line {number} has {len(choices)} choices and the right choice {given.choice!r}: give 2 to "
-            f"{len(LETTERS)} choices and the letter or text of the right one, or neither."
+            Text(
+                "{path} line {number} has {choices_count} choices and the right choice {choice!r}: give 2 to "
+                "{letters_count} choices and the letter or text of the right one, or neither.",
+                path=path,
+                number=number,
+                choices_count=len(choices),
+                choice=given.choice,
+                letters_count=len(LETTERS),
+            )
         )
     paper = plain_line(given.paper)
     reference = Reference(given.qid.strip(), answers, short, yes, given.answerable, choices, choice, given.kind, paper)
     if not reference.qid:
-        raise ExperimentRejected(f"{path} line {number} has no qid: write it before the first tab.")
+        raise ExperimentRejected(
+            Text("{path} line {number} has no qid: write it before the first tab.", path=path, number=number)
+        )
     if not reference.answerable and (answers or short or choices or yes is not None):
         raise ExperimentRejected(
-            f"{path} line {number} has an answer to {reference.qid} but says that it is not answerable: leave out "
-            "one of the two."
+            Text(
+                "{path} line {number} has an answer to {qid} but says that it is not answerable: leave out one "
+                "of the two.",
+                path=path,
+                number=number,
+                qid=reference.qid,
+            )
         )
     return reference
 

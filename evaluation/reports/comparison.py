@@ -11,6 +11,7 @@ from shrag.evaluation.experiments.run_card import CARD_FILE
 from shrag.evaluation.experiments.spec import Condition
 from shrag.evaluation.reports.result_folder import ResultFolder, Values, mean_values, open_results
 from shrag.evaluation.statistics.comparison import Change, Difference, compare, largest_changes
+from shrag.messages.text import Text
 
 
 class ChosenCondition(NamedTuple):
@@ -50,7 +51,14 @@ def choose_condition(given: str) -> ChosenCondition:
     chosen = name or experiment.baseline or (next(iter(conditions)) if len(conditions) == 1 else "")
     if chosen not in conditions:
         what = f"no condition {name!r}" if name else "several conditions and no baseline"
-        raise ResultsMismatch(f"{folder} has {what}: write {folder}:CONDITION with one of {', '.join(conditions)}.")
+        raise ResultsMismatch(
+            Text(
+                "{folder} has {what}: write {folder}:CONDITION with one of {conditions}.",
+                folder=folder,
+                what=what,
+                conditions=", ".join(conditions),
+            )
+        )
     return ChosenCondition(results, conditions[chosen])
 
 
@@ -67,12 +75,23 @@ def compare_conditions(
     any_compared = False
     shared = [each.name for each in a.results.experiment.sets if each.name in _set_names(b)]
     if not shared:
-        raise ResultsMismatch(f"{a.results.folder} and {b.results.folder} have no set in common: nothing to compare.")
+        raise ResultsMismatch(
+            Text(
+                "{folder} and {folder_2} have no set in common: nothing to compare.",
+                folder=a.results.folder,
+                folder_2=b.results.folder,
+            )
+        )
     for name in shared:
         if _judgements(a, name) != _judgements(b, name):
             raise ResultsMismatch(
-                f"The set {name} has other questions or judgements in {b.results.folder} than in {a.results.folder}: "
-                "run both over the same."
+                Text(
+                    "The set {name} has other questions or judgements in {folder} than in {folder_2}: run both "
+                    "over the same.",
+                    name=name,
+                    folder=b.results.folder,
+                    folder_2=a.results.folder,
+                )
             )
         values_a, values_b = _values(a, name), _values(b, name)
         measures = [measure for measure in values_a if measure in values_b]
@@ -90,7 +109,13 @@ def compare_conditions(
         questions = {topic.qid: topic.text for topic in a.results.topics(name)}
         yield SetComparison(name, differences, changes, questions)
     if not any_compared:
-        raise ResultsMismatch(f"{by} is not measured in both: use one of {', '.join(shared_measures)}.")
+        raise ResultsMismatch(
+            Text(
+                "{by} is not measured in both: use one of {shared_measures}.",
+                by=by,
+                shared_measures=", ".join(shared_measures),
+            )
+        )
 
 
 def _set_names(chosen: ChosenCondition) -> set[str]:

@@ -20,6 +20,7 @@ from shrag.evaluation.errors import ExperimentRejected, PlotLibraryMissing
 from shrag.evaluation.experiments.spec import Plot, setting_text
 from shrag.evaluation.questions.confidence_scores import CoverageScores
 from shrag.evaluation.reports.table import ResultTable, SetTable
+from shrag.messages.text import Text
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -81,7 +82,9 @@ def _labels(x: str, table: ResultTable) -> tuple[Label, ...]:
         return tuple(Label(float(position), row.label, row.condition) for position, row in enumerate(rows))
     values = [row.settings[x] for row in rows if x in row.settings]
     if not values:
-        raise ExperimentRejected(f"A plot has x = {x!r}, which no condition sets: leave plots out by --no-plots.")
+        raise ExperimentRejected(
+            Text("A plot has x = {x!r}, which no condition sets: leave plots out by --no-plots.", x=x)
+        )
     distinct = list(dict.fromkeys(map(setting_text, values)))
     numbers = {
         setting_text(value): float(value)
@@ -135,8 +138,10 @@ def check_plots() -> None:
         import matplotlib.figure  # noqa: F401
     except ImportError:
         raise PlotLibraryMissing(
-            "matplotlib, which draws the experiment's plots, is not installed: run `pip install 'shrag[plots]'`, or "
-            "use --no-plots."
+            Text(
+                "matplotlib, which draws the experiment's plots, is not installed: run `pip install "
+                "'shrag[plots]'`, or use --no-plots."
+            )
         ) from None
     korean_font_file()
 
@@ -150,8 +155,10 @@ def korean_font_file() -> Path:
         package = distribution("koreanize-matplotlib")
     except PackageNotFoundError:
         raise PlotLibraryMissing(
-            "koreanize-matplotlib, which has the Korean font of the experiment's plots, is not installed: run "
-            "`pip install 'shrag[plots]'`, or use --no-plots."
+            Text(
+                "koreanize-matplotlib, which has the Korean font of the experiment's plots, is not installed: "
+                "run `pip install 'shrag[plots]'`, or use --no-plots."
+            )
         ) from None
     return Path(str(package.locate_file("koreanize_matplotlib/fonts/NanumGothic.ttf")))
 

@@ -35,6 +35,7 @@ from shrag.evaluation.questions.outcome import QuestionOutcome
 from shrag.evaluation.questions.reference_answers import Reference, encode_references, read_references
 from shrag.evaluation.questions.tree_figures import tree_figures
 from shrag.indexing.analysis.morphological_analysis import KoreanMorphemes
+from shrag.messages.text import Text
 
 TITLES_FILE = "titles.json"
 REFERENCES_FILE = "references.jsonl"
@@ -108,7 +109,9 @@ class ResultFolder:
         except FileNotFoundError:
             return {}
         except (msgspec.MsgspecError, UnicodeDecodeError) as error:
-            raise ResultsMismatch(f"{path} is damaged ({error}): delete it and continue with --resume.") from None
+            raise ResultsMismatch(
+                Text("{path} is damaged ({error}): delete it and continue with --resume.", path=path, error=error)
+            ) from None
 
     def outcomes(self, part: ExperimentPart) -> list[QuestionOutcome]:
         """Return the outcomes of a part's questions."""
@@ -184,22 +187,35 @@ def open_results(folder: Path) -> tuple[ResultFolder, RunCard]:
     for name in (*(each.name for each in experiment.sets), *(each.name for each in experiment.conditions)):
         if not is_name(name):
             raise ResultsMismatch(
-                f"The card of {folder} has the name {name!r}, which is not a valid file name: "
-                "run the experiment again into another folder."
+                Text(
+                    "The card of {folder} has the name {name!r}, which is not a valid file name: run the "
+                    "experiment again into another folder.",
+                    folder=folder,
+                    name=name,
+                )
             )
     results = ResultFolder(folder, experiment, card.identity.stochastic_conditions, card.identity.model.name)
     for part, _ in results.all_parts():
         if not is_done(folder, part):
             raise ResultsMismatch(
-                f"{folder} is not finished ({part.stem} is missing): complete it with `shrag experiment … --resume`."
+                Text(
+                    "{folder} is not finished ({stem} is missing): complete it with `shrag experiment … --resume`.",
+                    folder=folder,
+                    stem=part.stem,
+                )
             )
     if not card.files:
-        raise ResultsMismatch(f"{folder} is not finished: complete it with `shrag experiment … --resume`.")
+        raise ResultsMismatch(
+            Text("{folder} is not finished: complete it with `shrag experiment … --resume`.", folder=folder)
+        )
     current = file_digests(folder)
     for name, digest in card.files.items():
         if current.get(name) != digest:
             raise ResultsMismatch(
-                f"{folder / name} was changed after it was written: run the experiment again into another folder."
+                Text(
+                    "{folder} was changed after it was written: run the experiment again into another folder.",
+                    folder=folder / name,
+                )
             )
     return results, card
 
@@ -227,7 +243,11 @@ def write_questions(folder: Path, set_name: str, questions: JudgedQuestions) -> 
     for qid, text in questions.topics:
         if "\n" in text or "\t" in qid:
             raise EvaluationError(
-                f"Topic {qid!r} of the set {set_name} has a tab in its qid or a line break in its text: remove it."
+                Text(
+                    "Topic {qid!r} of the set {set_name} has a tab in its qid or a line break in its text: remove it.",
+                    qid=qid,
+                    set_name=set_name,
+                )
             )
     write_atomically(set_folder / "topics.tsv", "".join(f"{qid}\t{text}\n" for qid, text in questions.topics).encode())
     if questions.qrels:

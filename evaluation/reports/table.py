@@ -31,6 +31,7 @@ from shrag.evaluation.questions.tree_figures import TREE_FIGURES
 from shrag.evaluation.reports.result_folder import ResultFolder, Values, mean_values
 from shrag.evaluation.statistics import comparison
 from shrag.evaluation.statistics.intervals import mean_interval
+from shrag.messages.text import Text
 
 TABLE_FILE = "table.json"
 
@@ -199,7 +200,11 @@ def read_table(folder: Path) -> ResultTable:
         return msgspec.json.decode(path.read_bytes(), type=ResultTable)
     except (OSError, msgspec.MsgspecError, UnicodeDecodeError) as error:
         raise ResultsMismatch(
-            f"{path} cannot be read ({error}): complete it with `shrag experiment … --resume`."
+            Text(
+                "{path} cannot be read ({error}): complete it with `shrag experiment … --resume`.",
+                path=path,
+                error=error,
+            )
         ) from None
 
 
@@ -266,8 +271,12 @@ def _compare_with_other(
     shared = len(next(iter(here.values())))
     if not shared:
         raise ResultsMismatch(
-            f"The sets {set_name} and {other} have no judged question in common, so that they cannot be compared: "
-            "leave out compare_with."
+            Text(
+                "The sets {set_name} and {other} have no judged question in common, so that they cannot be "
+                "compared: leave out compare_with.",
+                set_name=set_name,
+                other=other,
+            )
         )
     differences: dict[str, dict[str, BaselineDifference]] = {}
     for each in comparison.compare(there, here, seed=results.experiment.seed, level=LEVEL):

@@ -16,6 +16,7 @@ from shrag.evaluation.errors import EvaluationError
 from shrag.evaluation.statistics.annotations import Annotations
 from shrag.evaluation.statistics.intervals import Interval, check_level, item_interval
 from shrag.evaluation.statistics.scipy_stats import load_stats
+from shrag.messages.text import Text
 
 
 class Correlation(NamedTuple):
@@ -58,9 +59,15 @@ def _correlate(
     check_level(level)
     x, y = np.asarray(a, dtype=np.float64), np.asarray(b, dtype=np.float64)
     if len(x) != len(y):
-        raise EvaluationError(f"A correlation needs scores of the same items, got {len(x)} and {len(y)}.")
+        raise EvaluationError(
+            Text(
+                "A correlation needs scores of the same items, got {x_count} and {y_count}.",
+                x_count=len(x),
+                y_count=len(y),
+            )
+        )
     if not (np.isfinite(x).all() and np.isfinite(y).all()):
-        raise EvaluationError("A score is not finite: a correlation is one of finite numbers.")
+        raise EvaluationError(Text("A score is not finite: a correlation is one of finite numbers."))
     if len(x) < 2 or np.ptp(x) == 0 or np.ptp(y) == 0:
         return None
     coefficient = float(getattr(stats, name)(x, y).statistic)
@@ -83,7 +90,13 @@ def cohen_kappa(a: Sequence[str], b: Sequence[str]) -> float | None:
     gave one label throughout.
     """
     if len(a) != len(b) or not a:
-        raise EvaluationError(f"Cohen's kappa needs labels of the same items, got {len(a)} and {len(b)}.")
+        raise EvaluationError(
+            Text(
+                "Cohen's kappa needs labels of the same items, got {a_count} and {b_count}.",
+                a_count=len(a),
+                b_count=len(b),
+            )
+        )
     given_a, given_b = Counter(a), Counter(b)
     same = sum(one == other for one, other in zip(a, b, strict=True))
     chance = sum(given_a[label] * given_b[label] for label in given_a)
@@ -106,7 +119,7 @@ def proportional_agreement(items: Sequence[Sequence[str]]) -> float:
     sizes = {len(labels) for labels in items}
     if len(sizes) != 1 or min(sizes) < 2:
         raise EvaluationError(
-            "Fleiss' kappa needs as many labels of each item, two or more: leave out the items that lack some."
+            Text("Fleiss' kappa needs as many labels of each item, two or more: leave out the items that lack some.")
         )
     raters = sizes.pop()
     pairs = sum(count * (count - 1) for labels in items for count in Counter(labels).values())
@@ -210,7 +223,9 @@ def agreement(given: Annotations, *, seed: int = 0, level: float = 0.95) -> list
     Kendall of each pair. Intervals of alpha and kappa are bootstrapped over items, those of correlations are Fisher's.
     """
     if len(given.annotators()) < 2:
-        raise EvaluationError("Agreement is between annotators, and there is one only: give the lines of two or more.")
+        raise EvaluationError(
+            Text("Agreement is between annotators, and there is one only: give the lines of two or more.")
+        )
     return list(_of_scores(given, level, seed) if given.scored else _of_labels(given, level, seed))
 
 

@@ -13,6 +13,7 @@ from shrag.corpora.readers.item import SourceItem
 from shrag.corpora.readers.json_reader import read_objects
 from shrag.corpora.readers.source import read_head
 from shrag.evaluation.errors import EvaluationError
+from shrag.messages.text import Text
 
 _HEAD = 4_096
 _EXPECTED = "expected item, annotator, and label or score"
@@ -51,20 +52,35 @@ def read_annotations(path: Path) -> Annotations:
             if entry.fields is None:
                 continue
             if isinstance(entry.fields, str):
-                raise EvaluationError(f"{path} line {entry.number} is no annotation: {entry.fields}.")
+                raise EvaluationError(
+                    Text(
+                        "{path} line {number} is no annotation: {fields}.",
+                        path=path,
+                        number=entry.number,
+                        fields=entry.fields,
+                    )
+                )
             column = column or _value_column(path, entry.number, entry.fields)
             item, who, value = _read(path, entry.number, entry.fields, column)
             given = labels.setdefault(item, {})
             if who in given:
                 raise EvaluationError(
-                    f"{path} line {entry.number}: {who} annotates {item} a second time; keep one of the two."
+                    Text(
+                        "{path} line {number}: {who} annotates {item} a second time; keep one of the two.",
+                        path=path,
+                        number=entry.number,
+                        who=who,
+                        item=item,
+                    )
                 )
             if value:
                 given[who] = value
     except CorpusError as error:
-        raise EvaluationError(str(error)) from None
+        raise EvaluationError(Text("{problem}", problem=error)) from None
     if not any(labels.values()):
-        raise EvaluationError(f"{path} holds no annotation: {_EXPECTED} in each line.")
+        raise EvaluationError(
+            Text("{path} holds no annotation: {expected} in each line.", path=path, expected=_EXPECTED)
+        )
     return Annotations(labels, column == "score")
 
 
@@ -75,16 +91,35 @@ def _entries(path: Path) -> Iterator[SourceItem]:
 def _value_column(path: Path, number: int, fields: Mapping[str, object]) -> str:
     columns = [name for name in ("label", "score") if name in fields]
     if len(columns) != 1:
-        raise EvaluationError(f"{path} line {number} has the columns {', '.join(fields) or 'none'}: {_EXPECTED}.")
+        raise EvaluationError(
+            Text(
+                "{path} line {number} has the columns {fields}: {expected}.",
+                path=path,
+                number=number,
+                fields=", ".join(fields) or "none",
+                expected=_EXPECTED,
+            )
+        )
     return columns[0]
 
 
 def _read(path: Path, number: int, fields: Mapping[str, object], column: str) -> tuple[str, str, str]:
     item, who, value = (_text(fields.get(name)) for name in ("item", "annotator", column))
     if not item or not who or value is None:
-        raise EvaluationError(f"{path} line {number} is no annotation: {_EXPECTED.replace('label or score', column)}.")
+        raise EvaluationError(
+            Text(
+                "{path} line {number} is no annotation: {replace}.",
+                path=path,
+                number=number,
+                replace=_EXPECTED.replace("label or score", column),
+            )
+        )
     if column == "score" and value and not _is_number(value):
-        raise EvaluationError(f"{path} line {number}: {value!r} is no score, which is a number.")
+        raise EvaluationError(
+            Text(
+                "{path} line {number}: {value!r} is no score, which is a number.", path=path, number=number, value=value
+            )
+        )
     return item, who, value
 
 

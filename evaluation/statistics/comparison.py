@@ -12,6 +12,7 @@ from shrag.evaluation.errors import EvaluationError
 from shrag.evaluation.measures.judge_run import TopicScores, means
 from shrag.evaluation.statistics.intervals import Interval, bootstrap_interval, mean_interval
 from shrag.evaluation.statistics.scipy_stats import load_stats
+from shrag.messages.text import Text
 
 _BLOCK = 2**20
 """Signs drawn at once: memory stays small with thousands of topics."""
@@ -35,12 +36,18 @@ def paired_randomisation(a: Sequence[float], b: Sequence[float], *, seed: int = 
     stats = load_stats()
 
     if len(a) != len(b):
-        raise EvaluationError(f"A paired test needs as many values on each side, got {len(a)} and {len(b)}.")
+        raise EvaluationError(
+            Text(
+                "A paired test needs as many values on each side, got {a_count} and {b_count}.",
+                a_count=len(a),
+                b_count=len(b),
+            )
+        )
     if samples < 1:
-        raise EvaluationError(f"A randomisation test needs a sample or more, got {samples}.")
+        raise EvaluationError(Text("A randomisation test needs a sample or more, got {samples}.", samples=samples))
     differences = np.asarray(b, dtype=np.float64) - np.asarray(a, dtype=np.float64)
     if not np.isfinite(differences).all():
-        raise EvaluationError("A value is not finite: a paired test compares finite numbers.")
+        raise EvaluationError(Text("A value is not finite: a paired test compares finite numbers."))
     differences = differences[differences != 0]
     topics = len(differences)
     if topics < 2:
@@ -151,12 +158,19 @@ def largest_changes(a: Mapping[str, float], b: Mapping[str, float], count: int) 
 
 def _shared(a: Mapping[str, Mapping[str, float]], b: Mapping[str, Mapping[str, float]]) -> list[str]:
     if a.keys() != b.keys():
-        raise EvaluationError(f"Runs compare by the same measures, got {', '.join(a)} and {', '.join(b)}.")
+        raise EvaluationError(
+            Text("Runs compare by the same measures, got {a} and {b}.", a=", ".join(a), b=", ".join(b))
+        )
     for measure in a:
         if odd := a[measure].keys() ^ b[measure].keys():
             raise EvaluationError(
-                f"Runs compare over the same topics, and {len(odd)} have {measure} in one of them only, such as "
-                f"{min(odd)}: judge both with the same judgements."
+                Text(
+                    "Runs compare over the same topics, and {odd_count} have {measure} in one of them only, "
+                    "such as {odd}: judge both with the same judgements.",
+                    odd_count=len(odd),
+                    measure=measure,
+                    odd=min(odd),
+                )
             )
     return list(a)
 
@@ -172,7 +186,7 @@ def _difference(
     a = [judged_a[measure][qid] for qid in topics]
     b = [judged_b[measure][qid] for qid in topics]
     if not topics:
-        raise EvaluationError(f"{measure} has no topic, so there is nothing to compare.")
+        raise EvaluationError(Text("{measure} has no topic, so there is nothing to compare.", measure=measure))
     changes = [after - before for before, after in zip(a, b, strict=True)]
     wins, losses = sum(change > _SAME for change in changes), sum(change < -_SAME for change in changes)
     p = paired_randomisation(a, b, seed=seed)
@@ -215,7 +229,7 @@ def run_table(
     differences: dict[str, list[Difference]] = {}
     if baseline is not None:
         if baseline not in judged:
-            raise EvaluationError(f"{baseline} is not one of the runs: give it as a run.")
+            raise EvaluationError(Text("{baseline} is not one of the runs: give it as a run.", baseline=baseline))
         others = {name: each for name, each in judged.items() if name != baseline}
         differences = compare_all(judged[baseline], others, seed=seed, level=level)
     return {

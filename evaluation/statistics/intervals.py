@@ -10,6 +10,7 @@ import numpy.typing as npt
 
 from shrag.evaluation.errors import EvaluationError
 from shrag.evaluation.statistics.scipy_stats import load_stats
+from shrag.messages.text import Text
 
 _BLOCK = 2**20
 """Numbers drawn at once: memory stays small with thousands of topics."""
@@ -28,7 +29,7 @@ class Interval(NamedTuple):
 def check_level(level: float) -> None:
     """Raise :class:`EvaluationError` where ``level`` is not between 0 and 1."""
     if not 0 < level < 1:
-        raise EvaluationError(f"A confidence level lies between 0 and 1, such as 0.95, got {level}.")
+        raise EvaluationError(Text("A confidence level lies between 0 and 1, such as 0.95, got {level}.", level=level))
 
 
 def bootstrap_interval(
@@ -49,7 +50,7 @@ def bootstrap_interval(
     given = np.sort(_checked(values))
     check_level(level)
     if samples < 1:
-        raise EvaluationError(f"A bootstrap needs a sample or more, got {samples}.")
+        raise EvaluationError(Text("A bootstrap needs a sample or more, got {samples}.", samples=samples))
     if np.ptp(given) <= len(given) * 10.0**-_DECIMALS:
         return Interval(float(given.mean()), float(given.mean()))
     found = stats.bootstrap(
@@ -68,9 +69,11 @@ def bootstrap_interval(
 def _checked(values: Iterable[float]) -> npt.NDArray[np.float64]:
     given = np.fromiter(values, dtype=np.float64)
     if not len(given):
-        raise EvaluationError("There is no value, so there is no interval: give one value a topic.")
+        raise EvaluationError(Text("There is no value, so there is no interval: give one value a topic."))
     if not np.isfinite(given).all():
-        raise EvaluationError(f"{given[~np.isfinite(given)][0]} is no value of a measure: give finite numbers.")
+        raise EvaluationError(
+            Text("{given} is no value of a measure: give finite numbers.", given=given[~np.isfinite(given)][0])
+        )
     return given
 
 
@@ -126,7 +129,13 @@ def wilson_interval(successes: int, trials: int, *, level: float = 0.95) -> Inte
     stats = load_stats()
 
     if not 0 <= successes <= trials or trials < 1:
-        raise EvaluationError(f"{successes} of {trials} is no share: count successes among one trial or more.")
+        raise EvaluationError(
+            Text(
+                "{successes} of {trials} is no share: count successes among one trial or more.",
+                successes=successes,
+                trials=trials,
+            )
+        )
     check_level(level)
     found = stats.binomtest(successes, trials).proportion_ci(confidence_level=level, method="wilson")
     return Interval(float(found.low), float(found.high))

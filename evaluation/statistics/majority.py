@@ -9,6 +9,7 @@ from typing import NamedTuple
 from shrag.evaluation.errors import EvaluationError
 from shrag.evaluation.statistics.agreement import Correlation, pearson, spearman
 from shrag.evaluation.statistics.annotations import Annotations
+from shrag.messages.text import Text
 
 _TRUE = frozenset({"true", "yes", "1", "valid", "참", "예", "유효"})
 _FALSE = frozenset({"false", "no", "0", "invalid", "거짓", "아니요", "무효"})
@@ -36,7 +37,9 @@ def majority_votes(given: Annotations) -> Majority:
     Raises :class:`EvaluationError` for scores, and for a label that is neither.
     """
     if given.scored:
-        raise EvaluationError("A majority is one of labels, and the file has scores: write true or false as labels.")
+        raise EvaluationError(
+            Text("A majority is one of labels, and the file has scores: write true or false as labels.")
+        )
     verdicts: dict[str, bool] = {}
     ties = 0
     for item, labels in given.labels.items():
@@ -60,7 +63,12 @@ def correlate_with_majority(
         items = [item for item in verdicts if item in values]
         if len(items) < 2:
             raise EvaluationError(
-                f"The metric {name} and the annotations have {len(items)} items in common: name items alike in both."
+                Text(
+                    "The metric {name} and the annotations have {items_count} items in common: name items "
+                    "alike in both.",
+                    name=name,
+                    items_count=len(items),
+                )
             )
         a, b = [values[item] for item in items], [float(verdicts[item]) for item in items]
         found.append(MetricCorrelation(name, len(items), pearson(a, b, level=level), spearman(a, b, level=level)))
@@ -70,5 +78,9 @@ def correlate_with_majority(
 def _read(item: str, label: str) -> bool:
     word = label.casefold()
     if word not in _TRUE | _FALSE:
-        raise EvaluationError(f"The label {label!r} of {item} is neither true nor false: write one of the two.")
+        raise EvaluationError(
+            Text(
+                "The label {label!r} of {item} is neither true nor false: write one of the two.", label=label, item=item
+            )
+        )
     return word in _TRUE

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from shrag.indexing.errors import DependencyMissing
+from shrag.messages.text import Text
 
 
 def load_stats() -> Any:  # noqa: ANN401  (a module without types)
@@ -13,6 +14,9 @@ def load_stats() -> Any:  # noqa: ANN401  (a module without types)
         from scipy import stats
     except ImportError as error:
         raise DependencyMissing(
-            f"Intervals, tests and correlations need SciPy ({error}): run `pip install 'shrag[evaluation]'`."
+            Text(
+                "Intervals, tests and correlations need SciPy ({error}): run `pip install 'shrag[evaluation]'`.",
+                error=error,
+            )
         ) from error
     return stats

@@ -8,6 +8,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Literal, get_args
 
+from shrag.messages.text import Text
 from shrag.models.errors import ModelUnavailable
 from shrag.models.language_model import Completion, CompletionStream, LanguageModel, Message
 
@@ -127,7 +128,9 @@ class CircuitBreaker:
         for stream in streams:
             stream.close()
         self.record_failure(
-            ModelUnavailable(f"{self.name} gave no token within {seconds:g} s."), "streamed", final=True
+            ModelUnavailable(Text("{name} gave no token within {seconds:g} s.", name=self.name, seconds=seconds)),
+            "streamed",
+            final=True,
         )
         return False
 
@@ -152,7 +155,9 @@ class CircuitBreaker:
 
     def _raise_if_open(self) -> None:
         if self.state == "open":
-            raise ModelUnavailable(f"{self._last_failure} It is used again once it answers a check.")
+            raise ModelUnavailable(
+                Text("{last_failure} It is used again once it answers a check.", last_failure=self._last_failure)
+            )
 
 
 class _MonitoredStream:

@@ -12,6 +12,7 @@ from typing import Any, TypeVar
 
 import msgspec
 
+from shrag.messages.text import Text
 from shrag.models.chat.endpoint import EndpointHealth, Timeouts, parse_address
 from shrag.models.chat.endpoint_probe import RETRY_STATUSES, error_for_status, probe, to_one_line, vllm_version
 from shrag.models.chat.http_client import HTTP_ERRORS, EndpointClient, failure_reason, shut_down
@@ -32,7 +33,9 @@ from shrag.models.language_model import Completion, Message
 try:
     import openai
 except ImportError as error:
-    raise PackageMissing(f"A language model needs openai ({error}): run `pip install 'shrag[llm]'`.") from error
+    raise PackageMissing(
+        Text("A language model needs openai ({error}): run `pip install 'shrag[llm]'`.", error=error)
+    ) from error
 
 _FIRST_BACKOFF = 0.25
 _MAX_BACKOFF = 5.0
@@ -100,7 +103,7 @@ class OpenAIModel:
             }
         answer = self.decode(self._create(self._short_client, messages, max_tokens, extra), CompletionResponse)
         if not answer.choices:
-            raise incomplete_answer(self._address.given, "it gave no choice")
+            raise incomplete_answer(self._address.given, Text("it gave no choice"))
         seconds = time.perf_counter() - started
         choice, usage = answer.choices[0], answer.usage or TokenUsage()
         return Completion(
@@ -137,7 +140,9 @@ class OpenAIModel:
         try:
             return convert(answer.to_dict(warnings=False), kind)
         except (msgspec.ValidationError, AttributeError) as error:
-            raise incomplete_answer(self._address.given, f"invalid response: {to_one_line(str(error))}") from None
+            raise incomplete_answer(
+                self._address.given, Text("invalid response: {to_one_line}", to_one_line=to_one_line(str(error)))
+            ) from None
 
     def to_model_error(self, error: Exception) -> ModelError:
         """Return the :class:`ModelError` for an error of the client."""
@@ -148,10 +153,16 @@ class OpenAIModel:
             return error_for_status(where, self._model, error.status_code, _error_message(error))
         if isinstance(error, (openai.APIConnectionError, *HTTP_ERRORS)):
             self._is_vllm = None  # another program may answer there next
-            return ModelUnavailable(f"{where} does not answer ({failure_reason(error.__cause__ or error)}).")
+            return ModelUnavailable(
+                Text(
+                    "{where} does not answer ({failure_reason}).",
+                    where=where,
+                    failure_reason=failure_reason(error.__cause__ or error),
+                )
+            )
         if isinstance(error, openai.APIError):
             return incomplete_answer(where, to_one_line(error.message))
-        return incomplete_answer(where, f"invalid response: {to_one_line(str(error))}")
+        return incomplete_answer(where, Text("invalid response: {to_one_line}", to_one_line=to_one_line(str(error))))
 
     def _create(
         self, client: openai.OpenAI, messages: Sequence[Message], max_tokens: int, extra: Mapping[str, Any]

@@ -6,6 +6,7 @@ import re
 
 import msgspec
 
+from shrag.messages.text import Text
 from shrag.models.chat.endpoint import EndpointHealth
 from shrag.models.chat.http_client import EndpointClient
 from shrag.models.errors import ModelError, ModelRefused, ModelUnavailable
@@ -39,15 +40,29 @@ def probe(client: EndpointClient, model: str = "", seconds: float = _SECONDS) ->
     where = client.address.given
     status, body = client.fetch(f"{client.address.prefix}/models", seconds)
     if status in {401, 403}:
-        raise ModelRefused(f"{where} refuses the key ({status}): give the right one as SHRAG_LLM_API_KEY.")
+        raise ModelRefused(
+            Text(
+                "{where} refuses the key ({status}): give the right one as SHRAG_LLM_API_KEY.",
+                where=where,
+                status=status,
+            )
+        )
     if status >= 500:
-        raise ModelUnavailable(f"{where} answers {status}: it, or a proxy in front of it, is starting.")
+        raise ModelUnavailable(
+            Text("{where} answers {status}: it, or a proxy in front of it, is starting.", where=where, status=status)
+        )
     try:
         served = _decode_models(body).data if status == 200 else None
     except msgspec.MsgspecError:
         served = None
     if served is None:
-        raise ModelRefused(f"{where} is no OpenAI-compatible endpoint (/models: {status}): check the address.")
+        raise ModelRefused(
+            Text(
+                "{where} is no OpenAI-compatible endpoint (/models: {status}): check the address.",
+                where=where,
+                status=status,
+            )
+        )
     names = tuple(one.id for one in served)
     wanted = model or (names[0] if len(names) == 1 else "")
     if wanted not in names:
@@ -87,11 +102,19 @@ def error_for_status(where: str, model: str, status: int, message: str) -> Model
     """Return the error for a response with this ``status`` and ``message``."""
     quoted = to_one_line(message)
     if status >= 500:
-        return ModelUnavailable(f"{where} answers {status} ({quoted}): see its log.")
+        return ModelUnavailable(
+            Text("{where} answers {status} ({quoted}): see its log.", where=where, status=status, quoted=quoted)
+        )
     if status == 429:
-        return ModelUnavailable(f"{where} is too busy ({quoted}): try later.")
+        return ModelUnavailable(Text("{where} is too busy ({quoted}): try later.", where=where, quoted=quoted))
     if status in {401, 403}:
-        return ModelRefused(f"{where} refuses the key ({status}): give the right one as SHRAG_LLM_API_KEY.")
+        return ModelRefused(
+            Text(
+                "{where} refuses the key ({status}): give the right one as SHRAG_LLM_API_KEY.",
+                where=where,
+                status=status,
+            )
+        )
     return ModelRefused(_rejection_message(where, model, status, message, quoted))
 
 

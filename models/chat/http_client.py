@@ -9,13 +9,16 @@ import socket
 import time
 from collections.abc import Iterator
 
+from shrag.messages.text import Text
 from shrag.models.chat.endpoint import Address, Timeouts
 from shrag.models.errors import ModelUnavailable, PackageMissing
 
 try:
     import httpx2
 except ImportError as error:
-    raise PackageMissing(f"A language model needs httpx2 ({error}): run `pip install 'shrag[llm]'`.") from error
+    raise PackageMissing(
+        Text("A language model needs httpx2 ({error}): run `pip install 'shrag[llm]'`.", error=error)
+    ) from error
 
 HTTP_ERRORS = (httpx2.HTTPError, httpx2.StreamError)
 """Errors of the client that ``openai`` does not catch."""
@@ -47,7 +50,13 @@ class EndpointClient(httpx2.Client):
         try:
             answer = self.get(self.address.root + path, timeout=seconds)
         except HTTP_ERRORS as error:
-            raise ModelUnavailable(f"{self.address.given} does not answer ({failure_reason(error)}).") from None
+            raise ModelUnavailable(
+                Text(
+                    "{given} does not answer ({failure_reason}).",
+                    given=self.address.given,
+                    failure_reason=failure_reason(error),
+                )
+            ) from None
         return answer.status_code, answer.content
 
 
@@ -94,7 +103,9 @@ class _Transport(httpx2.BaseTransport):
 
     def handle_request(self, request: httpx2.Request) -> httpx2.Response:
         if _origin(request.url) != self._origin:
-            raise httpx2.UnsupportedProtocol(f"{request.url.host} is not the endpoint {self._address.given}")
+            raise httpx2.UnsupportedProtocol(
+                Text("{host} is not the endpoint {given}", host=request.url.host, given=self._address.given)
+            )
         if self._address.socket:
             _check_socket(self._address.socket, request.extensions["timeout"]["connect"])
         headers = {name: value for name, value in request.headers.items() if name.lower() in _ALLOWED_HEADERS}
@@ -128,9 +139,9 @@ class _BoundedStream(httpx2.SyncByteStream):
         for chunk in self._stream:
             size += len(chunk)
             if time.monotonic() > self._deadline:
-                raise httpx2.ReadTimeout(f"not complete after {self._seconds:g} seconds")
+                raise httpx2.ReadTimeout(Text("not complete after {seconds:g} seconds", seconds=self._seconds))
             if size > _MAX_RESPONSE_BYTES:
-                raise httpx2.ReadError("a response larger than 4 MiB")
+                raise httpx2.ReadError(Text("a response larger than 4 MiB"))
             yield chunk
 
     def close(self) -> None:

@@ -9,6 +9,7 @@ from typing import Literal, Protocol
 
 import msgspec
 
+from shrag.messages.text import Text
 from shrag.models.chat.reasoning import ReasoningFilter
 from shrag.models.errors import ModelError, ModelUnavailable
 from shrag.models.language_model import Completion
@@ -60,15 +61,15 @@ def check_finish_reason(where: str, reason: str | None) -> Literal["stop", "leng
     if reason == "length":
         return "length"
     if reason is None:
-        raise incomplete_answer(where, "the last chunk is missing")
+        raise incomplete_answer(where, Text("the last chunk is missing"))
     if reason in {"abort", "error"}:
-        raise incomplete_answer(where, f"it says {reason!r}")
+        raise incomplete_answer(where, Text("it says {reason!r}", reason=reason))
     return "stop"
 
 
 def incomplete_answer(where: str, why: str) -> ModelError:
     """Return the error for a response that is incomplete."""
-    return ModelUnavailable(f"{where} broke off its answer ({why}): ask again.")
+    return ModelUnavailable(Text("{where} broke off its answer ({why}): ask again.", where=where, why=why))
 
 
 class ChunkSource(Protocol):

@@ -9,6 +9,7 @@ from typing import Any, Generic, TypeVar
 
 import msgspec
 
+from shrag.messages.text import Text
 from shrag.models.decoding import convert
 from shrag.models.errors import InvalidOutput
 from shrag.models.language_model import Completion, LanguageModel, Message
@@ -68,8 +69,14 @@ def complete_structured(
         return Structured(decode_output(second, kind), repaired=True, completions=(first, second))
     except ValueError as error:
         raise InvalidOutput(
-            f"{model.name} gave no valid {kind.__name__} as JSON in two attempts ({problem}; then {error}): "
-            "use a model or an endpoint that follows a JSON schema.",
+            Text(
+                "{name} gave no valid {name_2} as JSON in two attempts ({problem}; then {error}): use a model "
+                "or an endpoint that follows a JSON schema.",
+                name=model.name,
+                name_2=kind.__name__,
+                problem=problem,
+                error=error,
+            ),
             (first, second),
         ) from None
 

@@ -13,6 +13,7 @@ from typing import Any, cast, get_args
 
 import msgspec
 
+from shrag.messages.text import Text
 from shrag.models.encoders.catalog import EncoderCard, Pooling, find_encoder_card
 from shrag.models.encoders.weights import CONFIG, Weights, check_weights, find_weights, is_path, read_json
 from shrag.models.errors import WeightsMissing, WeightsRejected
@@ -78,7 +79,9 @@ def find_encoder(choice: str, home: Path) -> tuple[EncoderCard | None, Path]:
     name, _ = _split(choice)
     card = None if is_path(name) else find_encoder_card(name)
     if card is None and not is_path(name):
-        raise WeightsMissing(f"The catalogue has no encoder {name!r}: name one of it, or a folder by its path.")
+        raise WeightsMissing(
+            Text("The catalogue has no encoder {name!r}: name one of it, or a folder by its path.", name=name)
+        )
     return card, find_weights(name, card, home)
 
 
@@ -93,7 +96,12 @@ def _dimension(card: EncoderCard, length: int) -> int:
     if card.min_dimension is None or not card.min_dimension <= length <= card.dimension:
         allowed = f"from {card.min_dimension} to {card.dimension}" if card.min_dimension else f"only {card.dimension}"
         raise WeightsRejected(
-            f"Vectors of {card.name} can have {allowed} dimensions, not {length}: choose such a length."
+            Text(
+                "Vectors of {name} can have {allowed} dimensions, not {length}: choose such a length.",
+                name=card.name,
+                allowed=allowed,
+                length=length,
+            )
         )
     return length
 
@@ -105,12 +113,18 @@ def _card_of_folder(folder: Path, config: dict[str, Any]) -> EncoderCard:
     """
     if not (folder / _POOLING).is_file():
         raise WeightsRejected(
-            f"{folder} has no {_POOLING}, so its pooling is not known: copy the whole folder, with its sub-folders."
+            Text(
+                "{folder} has no {pooling}, so its pooling is not known: copy the whole folder, with its sub-folders.",
+                folder=folder,
+                pooling=_POOLING,
+            )
         )
     pooling = read_json(folder / _POOLING)
     dimension, positions = config.get("hidden_size"), config.get("max_position_embeddings")
     if not isinstance(dimension, int) or not isinstance(positions, int):
-        raise WeightsRejected(f"{folder / CONFIG} gives no hidden_size or max_position_embeddings: use another model.")
+        raise WeightsRejected(
+            Text("{folder} gives no hidden_size or max_position_embeddings: use another model.", folder=folder / CONFIG)
+        )
     prompts = read_json(folder / _PROMPTS).get("prompts", {}) if (folder / _PROMPTS).is_file() else {}
     prompts = prompts if isinstance(prompts, dict) else {}
     return EncoderCard(
@@ -131,8 +145,12 @@ def _pooling(folder: Path, config: dict[str, Any]) -> Pooling:
     chosen = [mode] if mode else [older.get(key, key) for key in on]
     if len(chosen) != 1 or chosen[0] not in get_args(Pooling):
         raise WeightsRejected(
-            f"{folder / _POOLING} sets the pooling {chosen}, SHRAG supports {' and '.join(get_args(Pooling))}: "
-            "use another model."
+            Text(
+                "{folder} sets the pooling {chosen}, SHRAG supports {pooling}: use another model.",
+                folder=folder / _POOLING,
+                chosen=chosen,
+                pooling=" and ".join(get_args(Pooling)),
+            )
         )
     return cast("Pooling", chosen[0])
 

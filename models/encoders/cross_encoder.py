@@ -8,6 +8,7 @@ from pathlib import Path
 
 import numpy as np
 
+from shrag.messages.text import Text
 from shrag.models.encoders.catalog import RerankerCard, find_reranker_card
 from shrag.models.encoders.network import TorchNetwork, load_reranker_model
 from shrag.models.encoders.tokenization import Tokeniser
@@ -55,7 +56,9 @@ def load_cross_encoder(
     """
     card = None if is_path(choice) else find_reranker_card(choice)
     if card is None and not is_path(choice):
-        raise WeightsMissing(f"The catalogue has no re-ranker {choice!r}: name one of it, or a folder by its path.")
+        raise WeightsMissing(
+            Text("The catalogue has no re-ranker {choice!r}: name one of it, or a folder by its path.", choice=choice)
+        )
     folder = find_weights(choice, card, home)
     weights = check_weights(card.name if card else folder.name, folder, card)
     card = card or _card_of_folder(folder.name, weights.config().get("max_position_embeddings"), folder)
@@ -67,7 +70,9 @@ def load_cross_encoder(
 
 def _card_of_folder(name: str, positions: object, folder: Path) -> RerankerCard:
     if not isinstance(positions, int):
-        raise WeightsRejected(f"{folder / CONFIG} gives no max_position_embeddings: use another model.")
+        raise WeightsRejected(
+            Text("{folder} gives no max_position_embeddings: use another model.", folder=folder / CONFIG)
+        )
     return RerankerCard(name=name, max_tokens=positions - _RESERVED_POSITIONS)
 
 
@@ -78,6 +83,11 @@ def _check(reranker: CrossEncoderReranker) -> None:
     alone = [reranker.score(question, [passage])[0] for passage in passages]
     if not all(math.isfinite(score) for score in together) or not np.allclose(together, alone, atol=0.01):
         raise WeightsRejected(
-            f"{reranker.name} was loaded but scores wrongly: {together} in a batch and {alone} alone; copy its folder "
-            "again, or use another re-ranker."
+            Text(
+                "{name} was loaded but scores wrongly: {together} in a batch and {alone} alone; copy its "
+                "folder again, or use another re-ranker.",
+                name=reranker.name,
+                together=together,
+                alone=alone,
+            )
         )

@@ -15,6 +15,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from shrag.messages.text import Text
 from shrag.models.errors import WeightsRejected
 
 ORIGINAL = "new"
@@ -54,14 +55,23 @@ def _rope(config: Mapping[str, Any]) -> dict[str, object]:
         scaling = config.get("rope_scaling") or {"type": "ntk", "factor": 1.0}
         kind, mixed, factor = scaling.get("type"), scaling.get("mixed_b"), float(scaling["factor"])
         if kind != "ntk" or mixed is not None or not (factor >= 1 and theta > 0 and head > 0):
-            raise _rejected(f"the rotary embedding {dict(scaling)!r} with base {theta:g}", "type 'ntk' without mixed_b")
+            raise _rejected(
+                Text("the rotary embedding {scaling!r} with base {theta:g}", scaling=dict(scaling), theta=theta),
+                Text("type 'ntk' without mixed_b"),
+            )
         return {"rope_type": "linear", "rope_theta": theta * factor, "factor": factor ** (2 / head)}
     except (KeyError, TypeError, ValueError, AttributeError, ZeroDivisionError) as error:
         raise WeightsRejected(
-            "The config.json of an mGTE model does not describe its rotary embedding "
-            f"({type(error).__name__}: {error}): copy the published one."
+            Text(
+                "The config.json of an mGTE model does not describe its rotary embedding ({name}: {error}): "
+                "copy the published one.",
+                name=type(error).__name__,
+                error=error,
+            )
         ) from None
 
 
 def _rejected(found: str, known: str) -> WeightsRejected:
-    return WeightsRejected(f"This mGTE model has {found}, only {known} is supported: use another model.")
+    return WeightsRejected(
+        Text("This mGTE model has {found}, only {known} is supported: use another model.", found=found, known=known)
+    )

@@ -23,6 +23,7 @@ import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
+from shrag.messages.text import Text
 from shrag.models.encoder import Vectors
 from shrag.models.encoders.choice import LsaOptions
 from shrag.models.errors import PackageMissing
@@ -102,7 +103,10 @@ def check_lsa_packages() -> None:
     """Raise ``PackageMissing`` unless the packages that :func:`fit_lsa` needs are installed."""
     if missing := [package for package in ("sklearn", "threadpoolctl") if find_spec(package) is None]:
         raise PackageMissing(
-            f"The encoder lsa needs {' and '.join(missing)}, not installed here: run `pip install 'shrag[lsa]'`."
+            Text(
+                "The encoder lsa needs {missing}, not installed here: run `pip install 'shrag[lsa]'`.",
+                missing=" and ".join(missing),
+            )
         )
 
 

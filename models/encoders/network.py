@@ -10,6 +10,7 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from shrag.messages.text import Text
 from shrag.models.encoders.catalog import Pooling
 from shrag.models.encoders.tokenization import Tokens
 from shrag.models.encoders.weights import Weights, stage_weights
@@ -67,8 +68,12 @@ def run_batches(
             used = len(batch) * max(lengths[batch.start : batch.stop])
             if len(batch) == 1:
                 raise OutOfMemory(
-                    f"A text of {used} tokens does not fit into memory ({error}): free some, for example by ending "
-                    "other programs that use the GPU."
+                    Text(
+                        "A text of {used} tokens does not fit into memory ({error}): free some, for example by "
+                        "ending other programs that use the GPU.",
+                        used=used,
+                        error=error,
+                    )
                 ) from None
             budget.shrink(used)
         else:
@@ -177,7 +182,12 @@ def load_encoder_model(weights: Weights, pooling: Pooling, dimension: int, devic
     hidden = transformer.model.config.hidden_size
     if hidden != dimension:
         raise WeightsRejected(
-            f"{weights.folder} gives vectors of {hidden} numbers, its card has {dimension}: use the card's own weights."
+            Text(
+                "{folder} gives vectors of {hidden} numbers, its card has {dimension}: use the card's own weights.",
+                folder=weights.folder,
+                hidden=hidden,
+                dimension=dimension,
+            )
         )
     module = _to_device_or_raise(libraries, [transformer, libraries.pooling(hidden, pooling)], device)
     return TorchNetwork(libraries, module, "sentence_embedding", _pad_id(transformer), device)
@@ -191,8 +201,13 @@ def load_reranker_model(weights: Weights, device: str | None = None) -> TorchNet
     config = transformer.model.config
     if config.num_labels != 1 or (getattr(config, "type_vocab_size", None) or 1) != 1:
         raise WeightsRejected(
-            f"{weights.folder} gives {config.num_labels} numbers a pair and has {config.type_vocab_size} segment "
-            "types; a re-ranker has 1 of each: use another model."
+            Text(
+                "{folder} gives {num_labels} numbers a pair and has {type_vocab_size} segment types; a "
+                "re-ranker has 1 of each: use another model.",
+                folder=weights.folder,
+                num_labels=config.num_labels,
+                type_vocab_size=config.type_vocab_size,
+            )
         )
     return TorchNetwork(
         libraries, _to_device_or_raise(libraries, [transformer], device), "scores", _pad_id(transformer), device
@@ -217,7 +232,11 @@ def _import_libraries() -> _Libraries:
         from transformers import AutoModel, AutoModelForSequenceClassification
     except ImportError as error:
         raise PackageMissing(
-            f"Encoders and re-rankers need torch and sentence-transformers ({error}): `pip install 'shrag[models]'`."
+            Text(
+                "Encoders and re-rankers need torch and sentence-transformers ({error}): `pip install "
+                "'shrag[models]'`.",
+                error=error,
+            )
         ) from error
     classes = {"feature-extraction": AutoModel, "sequence-classification": AutoModelForSequenceClassification}
     return _Libraries(torch, Transformer, PoolingModule, classes)
@@ -255,8 +274,13 @@ def _load(libraries: _Libraries, weights: Weights, task: Task, gte_class: str, d
             )
         except (ValueError, KeyError, TypeError, AttributeError, OSError, RuntimeError) as error:
             raise WeightsRejected(
-                f"{weights.folder} cannot be loaded as the model that its config.json describes "
-                f"({type(error).__name__}: {error}): copy the whole folder again, or use another model."
+                Text(
+                    "{folder} cannot be loaded as the model that its config.json describes ({name}: {error}): "
+                    "copy the whole folder again, or use another model.",
+                    folder=weights.folder,
+                    name=type(error).__name__,
+                    error=error,
+                )
             ) from error
     report = loaded["report"]
     missing = {str(key) for key in report["missing_keys"]} | {str(key[0]) for key in report["mismatched_keys"]}
@@ -265,8 +289,13 @@ def _load(libraries: _Libraries, weights: Weights, task: Task, gte_class: str, d
         missing = {key for key in missing if not key.startswith("pooler.")}
     if missing:
         raise WeightsRejected(
-            f"{weights.folder} lacks {len(missing)} tensors of the expected shape, {min(missing)} among them: "
-            "copy the whole folder again, or use another model."
+            Text(
+                "{folder} lacks {missing_count} tensors of the expected shape, {missing} among them: copy the "
+                "whole folder again, or use another model.",
+                folder=weights.folder,
+                missing_count=len(missing),
+                missing=min(missing),
+            )
         )
     return transformer
 
@@ -278,7 +307,11 @@ def _to_device_or_raise(
         module: Any = libraries.torch.nn.Sequential(*modules).eval().to(device)
     except libraries.torch.OutOfMemoryError as error:
         raise OutOfMemory(
-            f"The weights of a model do not fit on {device} ({error}): free some of its memory."
+            Text(
+                "The weights of a model do not fit on {device} ({error}): free some of its memory.",
+                device=device,
+                error=error,
+            )
         ) from None
     return module  # type: ignore[no-any-return]
 

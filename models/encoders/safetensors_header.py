@@ -15,6 +15,7 @@ from pathlib import Path
 
 import msgspec
 
+from shrag.messages.text import Text
 from shrag.models.errors import WeightsMissing, WeightsRejected
 
 MAX_HEADER_BYTES = 100_000_000
@@ -83,24 +84,53 @@ def read_folder(folder: Path) -> WeightSizes:
     where a file is no complete safetensors file or contradicts the index.
     """
     if not folder.is_dir():
-        raise WeightsMissing(f"There is no folder {folder}: put the model's weights and config.json there.")
+        raise WeightsMissing(
+            Text("There is no folder {folder}: put the model's weights and config.json there.", folder=folder)
+        )
     index = folder / INDEX_FILE
     if not index.is_file():
         if not (folder / SINGLE_FILE).is_file():
-            raise WeightsMissing(f"{folder} has neither {SINGLE_FILE} nor {INDEX_FILE}: copy the whole model there.")
+            raise WeightsMissing(
+                Text(
+                    "{folder} has neither {single_file} nor {index_file}: copy the whole model there.",
+                    folder=folder,
+                    single_file=SINGLE_FILE,
+                    index_file=INDEX_FILE,
+                )
+            )
         return _sum(read_header(folder / SINGLE_FILE).values())
     found: dict[str, _Tensor] = {}
     placed = _read_index(index)
     for name in sorted(set(placed.values())):
         if "/" in name or "\\" in name or "\0" in name or not name.endswith(".safetensors"):
-            raise WeightsRejected(f"{index} names the file {name!r}: only .safetensors files beside it are read.")
+            raise WeightsRejected(
+                Text(
+                    "{index} names the file {name!r}: only .safetensors files beside it are read.",
+                    index=index,
+                    name=name,
+                )
+            )
         if not (folder / name).is_file():
-            raise WeightsMissing(f"{index} names {name}, which is not there: copy the whole model into {folder}.")
+            raise WeightsMissing(
+                Text(
+                    "{index} names {name}, which is not there: copy the whole model into {folder}.",
+                    index=index,
+                    name=name,
+                    folder=folder,
+                )
+            )
         tensors = read_header(folder / name)
         wanted = {tensor for tensor, file in placed.items() if file == name}
         if wanted != tensors.keys():
             odd = min(wanted ^ tensors.keys())
-            raise WeightsRejected(f"{index} and {name} disagree on the tensor {odd!r}: copy the model again.")
+            raise WeightsRejected(
+                Text(
+                    "{index} and {name} disagree on the tensor {odd!r}: copy the model again.",
+                    index=index,
+                    name=name,
+                    odd=odd,
+                )
+            )
         found |= tensors
     return _sum(found.values())
 
@@ -115,16 +145,29 @@ def read_header(path: Path) -> dict[str, _Tensor]:
         with path.open("rb") as file:
             size = int.from_bytes(file.read(8), "little")
             if length < 8 or size > length - 8:
-                raise WeightsRejected(f"{path} is truncated inside its header ({length} bytes): copy it again.")
+                raise WeightsRejected(
+                    Text(
+                        "{path} is truncated inside its header ({length} bytes): copy it again.",
+                        path=path,
+                        length=length,
+                    )
+                )
             if size > MAX_HEADER_BYTES:
                 raise WeightsRejected(
-                    f"{path} has a header of {size} bytes, at most {MAX_HEADER_BYTES} are allowed: copy it again."
+                    Text(
+                        "{path} has a header of {size} bytes, at most {max_header_bytes} are allowed: copy it again.",
+                        path=path,
+                        size=size,
+                        max_header_bytes=MAX_HEADER_BYTES,
+                    )
                 )
             header = file.read(size)
     except FileNotFoundError:
-        raise WeightsMissing(f"There is no file {path}: put the model's weights there.") from None
+        raise WeightsMissing(Text("There is no file {path}: put the model's weights there.", path=path)) from None
     except OSError as error:
-        raise WeightsRejected(f"{path} cannot be read ({error.strerror}): check its permissions.") from None
+        raise WeightsRejected(
+            Text("{path} cannot be read ({strerror}): check its permissions.", path=path, strerror=error.strerror)
+        ) from None
     tensors = _parse(path, header)
     _check_layout(path, tensors, length - 8 - size)
     return tensors
@@ -136,7 +179,9 @@ def _parse(path: Path, header: bytes) -> dict[str, _Tensor]:
         entries.pop("__metadata__", None)
         return {name: msgspec.json.decode(entry, type=_Tensor) for name, entry in entries.items()}
     except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
-        raise WeightsRejected(f"{path} does not begin with a safetensors header ({error}): copy it again.") from None
+        raise WeightsRejected(
+            Text("{path} does not begin with a safetensors header ({error}): copy it again.", path=path, error=error)
+        ) from None
 
 
 def _check_layout(path: Path, tensors: Mapping[str, _Tensor], data: int) -> None:
@@ -147,36 +192,79 @@ def _check_layout(path: Path, tensors: Mapping[str, _Tensor], data: int) -> None
         bits = BITS.get(tensor.dtype)
         if bits is None:
             known = ", ".join(sorted(BITS))
-            raise WeightsRejected(f"{path} stores {name!r} as {tensor.dtype!r}, the known types are {known}.")
+            raise WeightsRejected(
+                Text(
+                    "{path} stores {name!r} as {dtype!r}, the known types are {known}.",
+                    path=path,
+                    name=name,
+                    dtype=tensor.dtype,
+                    known=known,
+                )
+            )
         if len(tensor.shape) > _MAX_DIMENSIONS or min(tensor.shape, default=0) < 0 or begin < 0 or stop < begin:
             raise WeightsRejected(
-                f"{path} gives {name!r} the shape {str(tensor.shape)[:80]} from byte {begin} to {stop}, which is "
-                "impossible: copy it again."
+                Text(
+                    "{path} gives {name!r} the shape {shape} from byte {begin} to {stop}, which is impossible: "
+                    "copy it again.",
+                    path=path,
+                    name=name,
+                    shape=str(tensor.shape)[:80],
+                    begin=begin,
+                    stop=stop,
+                )
             )
         if begin != end:
             what = "overlaps the tensor before it" if begin < end else "leaves a gap before it"
             raise WeightsRejected(
-                f"{path} has {name!r} at byte {begin}, which {what} (ending at {end}): copy it again."
+                Text(
+                    "{path} has {name!r} at byte {begin}, which {what} (ending at {end}): copy it again.",
+                    path=path,
+                    name=name,
+                    begin=begin,
+                    what=what,
+                    end=end,
+                )
             )
         if (stop - begin) * 8 != math.prod(tensor.shape) * bits:
             raise WeightsRejected(
-                f"{path} gives {name!r} {stop - begin} bytes for {tensor.dtype} of shape {tensor.shape}: copy it again."
+                Text(
+                    "{path} gives {name!r} {stop} bytes for {dtype} of shape {shape}: copy it again.",
+                    path=path,
+                    name=name,
+                    stop=stop - begin,
+                    dtype=tensor.dtype,
+                    shape=tensor.shape,
+                )
             )
         end = stop
     if end != data:
         what = "truncated" if data < end else "longer than its tensors"
-        raise WeightsRejected(f"{path} is {what}: {data} bytes of data, {end} by its header: copy it again.")
+        raise WeightsRejected(
+            Text(
+                "{path} is {what}: {data} bytes of data, {end} by its header: copy it again.",
+                path=path,
+                what=what,
+                data=data,
+                end=end,
+            )
+        )
 
 
 def _read_index(path: Path) -> dict[str, str]:
     try:
         if path.stat().st_size > MAX_HEADER_BYTES:
             raise WeightsRejected(
-                f"{path} has more than {MAX_HEADER_BYTES} bytes, too many for an index: copy it again."
+                Text(
+                    "{path} has more than {max_header_bytes} bytes, too many for an index: copy it again.",
+                    path=path,
+                    max_header_bytes=MAX_HEADER_BYTES,
+                )
             )
         return msgspec.json.decode(path.read_bytes(), type=_Index).weight_map
     except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
-        raise WeightsRejected(f"{path} is not an index of weights ({error}): copy the model again.") from None
+        raise WeightsRejected(
+            Text("{path} is not an index of weights ({error}): copy the model again.", path=path, error=error)
+        ) from None
 
 
 def _sum(tensors: Iterable[_Tensor]) -> WeightSizes:

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from shrag.messages.text import Text
 from shrag.models.errors import PackageMissing, WeightsRejected
 
 Tokens = NDArray[np.int32]
@@ -22,13 +23,17 @@ class Tokeniser:
         try:
             from tokenizers import Tokenizer
         except ImportError as error:
-            raise PackageMissing(f"tokenizers is not installed ({error}): `pip install 'shrag[models]'`.") from error
+            raise PackageMissing(
+                Text("tokenizers is not installed ({error}): `pip install 'shrag[models]'`.", error=error)
+            ) from error
         self.path = path
         self.max_tokens = max_tokens
         try:
             self._tokenizer: Any = Tokenizer.from_file(str(path))
         except Exception as error:  # the library raises no narrower one
-            raise WeightsRejected(f"{path} is not a tokeniser ({error}): carry it over again.") from None
+            raise WeightsRejected(
+                Text("{path} is not a tokeniser ({error}): carry it over again.", path=path, error=error)
+            ) from None
         self._tokenizer.no_padding()
         self._tokenizer.enable_truncation(max_length=max_tokens)
 

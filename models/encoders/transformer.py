@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from shrag.messages.text import Text
 from shrag.models.encoder import Encoder, Vectors
 from shrag.models.encoders.catalog import Golden
 from shrag.models.encoders.choice import EncoderChoice
@@ -116,16 +117,26 @@ def check_encoder(encoder: Encoder, golden: Golden | None) -> None:
     _check_rows(encoder, np.concatenate([together, alone]))
     same = float((together * alone).sum(axis=1).min())
     if not same >= _MIN_SAME_COSINE:
-        raise _rejected(encoder, f"the vectors of one text alone and in a batch have a cosine of {same:.3f}")
+        raise _rejected(
+            encoder, Text("the vectors of one text alone and in a batch have a cosine of {same:.3f}", same=same)
+        )
     cosines = together @ together.T
     other = float(cosines[~np.eye(len(_TEXTS), dtype=bool)].max())
     if other > _MAX_OTHER_COSINE:
-        raise _rejected(encoder, "different texts have the same vector")
+        raise _rejected(encoder, Text("different texts have the same vector"))
     if golden is not None:
         found = compute_golden_cosines(encoder, golden)
         if np.abs(found - np.array(golden.cosines)).max() > GOLDEN_TOLERANCE:
             values = ", ".join(f"{cosine:.3f}" for cosine in found)
-            raise _rejected(encoder, f"“{golden.question}” has the cosines {values}, its card has {golden.cosines}")
+            raise _rejected(
+                encoder,
+                Text(
+                    "“{question}” has the cosines {values}, its card has {cosines}",
+                    question=golden.question,
+                    values=values,
+                    cosines=golden.cosines,
+                ),
+            )
 
 
 def compute_golden_cosines(encoder: Encoder, golden: Golden) -> Vectors:
@@ -137,13 +148,19 @@ def compute_golden_cosines(encoder: Encoder, golden: Golden) -> Vectors:
 
 def _check_rows(encoder: Encoder, vectors: Vectors) -> None:
     if vectors.shape[1] != encoder.dimension or not np.isfinite(vectors).all():
-        raise _rejected(encoder, f"the vectors' shape is {vectors.shape}, or a number is not finite")
+        raise _rejected(encoder, Text("the vectors' shape is {shape}, or a number is not finite", shape=vectors.shape))
     lengths = np.linalg.norm(vectors, axis=1)
     if np.abs(lengths - 1).max() > _UNIT_TOLERANCE:
-        raise _rejected(encoder, f"a vector has the length {lengths[np.abs(lengths - 1).argmax()]:.3f}")
+        raise _rejected(
+            encoder, Text("a vector has the length {lengths:.3f}", lengths=lengths[np.abs(lengths - 1).argmax()])
+        )
 
 
 def _rejected(encoder: Encoder, what: str) -> WeightsRejected:
     return WeightsRejected(
-        f"{encoder.name} was loaded but encodes wrongly: {what}; copy its folder again, or use another encoder."
+        Text(
+            "{name} was loaded but encodes wrongly: {what}; copy its folder again, or use another encoder.",
+            name=encoder.name,
+            what=what,
+        )
     )

@@ -21,6 +21,7 @@ from typing import Any
 
 import msgspec
 
+from shrag.messages.text import Text
 from shrag.models.encoders.catalog import ModelCard
 from shrag.models.encoders.gte_config import ORIGINAL, native_config
 from shrag.models.encoders.safetensors_header import INDEX_FILE, SINGLE_FILE, read_header
@@ -81,8 +82,14 @@ def find_weights(choice: str, card: ModelCard | None, home: Path) -> Path:
             return folder
     what = f"{card.repository} (licence {card.licence})" if card and card.repository else choice
     raise WeightsMissing(
-        f"There are no weights at {folders[0]}: copy the folder of {what} there, with its {CONFIG}, {TOKENIZER} and "
-        "safetensors files; SHRAG downloads nothing."
+        Text(
+            "There are no weights at {folders}: copy the folder of {what} there, with its {config}, "
+            "{tokenizer} and safetensors files; SHRAG downloads nothing.",
+            folders=folders[0],
+            what=what,
+            config=CONFIG,
+            tokenizer=TOKENIZER,
+        )
     )
 
 
@@ -95,7 +102,9 @@ def check_weights(name: str, folder: Path, card: ModelCard | None = None) -> Wei
     names = [CONFIG, TOKENIZER, *_tensor_files(folder)]
     for each in names:
         if not (folder / each).is_file():
-            raise WeightsMissing(f"{folder} has no {each}: copy the whole folder of {name}.")
+            raise WeightsMissing(
+                Text("{folder} has no {each}: copy the whole folder of {name}.", folder=folder, each=each, name=name)
+            )
     for each in names:
         if each.endswith(".safetensors"):
             read_header(folder / each)
@@ -107,9 +116,18 @@ def check_weights(name: str, folder: Path, card: ModelCard | None = None) -> Wei
             known.sha256 is not None and digests.get(each) != known.sha256
         ):
             raise WeightsRejected(
-                f"{path} is not the {each} of {name}: it has {size} bytes and SHA-256 {digests.get(each, 'none')}, the "
-                f"catalogue has {known.bytes or 'any'} and {known.sha256 or 'any'}; copy it again, or name the folder "
-                f"by its path if it is another model."
+                Text(
+                    "{path} is not the {each} of {name}: it has {size} bytes and SHA-256 {each_2}, the "
+                    "catalogue has {bytes} and {sha256}; copy it again, or name the folder by its path if it "
+                    "is another model.",
+                    path=path,
+                    each=each,
+                    name=name,
+                    size=size,
+                    each_2=digests.get(each, "none"),
+                    bytes=known.bytes or "any",
+                    sha256=known.sha256 or "any",
+                )
             )
     return Weights(name, folder, digests)
 
@@ -119,11 +137,16 @@ def read_json(path: Path) -> dict[str, Any]:
     try:
         if path.stat().st_size > _LARGEST_JSON:
             raise WeightsRejected(
-                f"{path} has {path.stat().st_size} bytes, at most {_LARGEST_JSON} are allowed: copy it again."
+                Text(
+                    "{path} has {st_size} bytes, at most {largest_json} are allowed: copy it again.",
+                    path=path,
+                    st_size=path.stat().st_size,
+                    largest_json=_LARGEST_JSON,
+                )
             )
         return msgspec.json.decode(path.read_bytes(), type=dict[str, Any])
     except (OSError, msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
-        raise WeightsRejected(f"{path} cannot be read ({error}): copy it again.") from None
+        raise WeightsRejected(Text("{path} cannot be read ({error}): copy it again.", path=path, error=error)) from None
 
 
 def _tensor_files(folder: Path) -> list[str]:
@@ -136,14 +159,23 @@ def _tensor_files(folder: Path) -> list[str]:
             sorted(set(shards.values())) if isinstance(shards, dict) and _are_safetensors_names(shards.values()) else []
         )
         if not names:
-            raise WeightsRejected(f"{index} does not name safetensors files of its own folder: copy it again.")
+            raise WeightsRejected(
+                Text("{index} does not name safetensors files of its own folder: copy it again.", index=index)
+            )
         return [INDEX_FILE, *names]
     pickled = sorted(path.name for pattern in _PICKLED for path in folder.glob(pattern))
     if pickled:
         raise WeightsRejected(
-            f"{folder} has its weights as {pickled[0]}, a pickle that can run code: copy {SINGLE_FILE} instead."
+            Text(
+                "{folder} has its weights as {pickled}, a pickle that can run code: copy {single_file} instead.",
+                folder=folder,
+                pickled=pickled[0],
+                single_file=SINGLE_FILE,
+            )
         )
-    raise WeightsMissing(f"{folder} has no {SINGLE_FILE}: copy the whole folder.")
+    raise WeightsMissing(
+        Text("{folder} has no {single_file}: copy the whole folder.", folder=folder, single_file=SINGLE_FILE)
+    )
 
 
 def _are_safetensors_names(names: Iterable[object]) -> bool:
@@ -162,8 +194,14 @@ def _snapshot(cache: Path, card: ModelCard | None) -> Path:
     if len(found) == 1:
         return found[0]
     if not found:
-        raise WeightsMissing(f"{snapshots} is empty: copy the whole folder of the cache.")
-    raise WeightsRejected(f"{snapshots} has {len(found)} snapshots and no refs/main: name one of them by its path.")
+        raise WeightsMissing(Text("{snapshots} is empty: copy the whole folder of the cache.", snapshots=snapshots))
+    raise WeightsRejected(
+        Text(
+            "{snapshots} has {found_count} snapshots and no refs/main: name one of them by its path.",
+            snapshots=snapshots,
+            found_count=len(found),
+        )
+    )
 
 
 def _digest(path: Path) -> str:

@@ -13,6 +13,7 @@ from typing import cast
 
 import msgspec
 
+from shrag.messages.text import Text
 from shrag.models.errors import UnknownArchitecture, WeightsMissing, WeightsRejected
 
 CONFIG_FILE = "config.json"
@@ -77,11 +78,15 @@ def read_config(folder: Path) -> dict[str, object]:
     try:
         config = msgspec.json.decode(path.read_bytes())
     except FileNotFoundError:
-        raise WeightsMissing(f"There is no {path}: copy the whole model into {folder}.") from None
+        raise WeightsMissing(
+            Text("There is no {path}: copy the whole model into {folder}.", path=path, folder=folder)
+        ) from None
     except (OSError, msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
-        raise WeightsRejected(f"{path} is not a model's configuration ({error}): copy it again.") from None
+        raise WeightsRejected(
+            Text("{path} is not a model's configuration ({error}): copy it again.", path=path, error=error)
+        ) from None
     if not isinstance(config, dict):
-        raise WeightsRejected(f"{path} is not a JSON object: copy it again.")
+        raise WeightsRejected(Text("{path} is not a JSON object: copy it again.", path=path))
     return config
 
 
@@ -105,18 +110,41 @@ def attention_layers(config: Mapping[str, object]) -> tuple[Layer, ...]:
     kind = str(text.get("model_type"))
     if kind not in HEAD_GROUPS | LATENT:
         known = ", ".join(sorted(HEAD_GROUPS | LATENT))
-        raise UnknownArchitecture(f"The KV cache of model type {kind!r} is not known (known: {known}): {_WAY_OUT}.")
+        raise UnknownArchitecture(
+            Text(
+                "The KV cache of model type {kind!r} is not known (known: {known}): {way_out}.",
+                kind=kind,
+                known=known,
+                way_out=_WAY_OUT,
+            )
+        )
     count = _number(text, "num_hidden_layers")
     if count > _MAX_LAYERS:
-        raise UnknownArchitecture(f"num_hidden_layers is {count}, at most {_MAX_LAYERS} are accepted: {_WAY_OUT}.")
+        raise UnknownArchitecture(
+            Text(
+                "num_hidden_layers is {count}, at most {max_layers} are accepted: {way_out}.",
+                count=count,
+                max_layers=_MAX_LAYERS,
+                way_out=_WAY_OUT,
+            )
+        )
     if kind in LATENT:
         return (FullAttention(_number(text, "kv_lora_rank") + _number(text, "qk_rope_head_dim")),) * count
     if "per_layer_config" in text:
-        raise UnknownArchitecture(f"The configuration has a per_layer_config, which is not supported: {_WAY_OUT}.")
+        raise UnknownArchitecture(
+            Text("The configuration has a per_layer_config, which is not supported: {way_out}.", way_out=_WAY_OUT)
+        )
     types = _layer_types(text, count)
     shared = _number(text, "num_kv_shared_layers", None if kind == "gemma3n_text" else 0)
     if shared >= count:
-        raise UnknownArchitecture(f"num_kv_shared_layers is {shared} of {count} layers, which leaves none: {_WAY_OUT}.")
+        raise UnknownArchitecture(
+            Text(
+                "num_kv_shared_layers is {shared} of {count} layers, which leaves none: {way_out}.",
+                shared=shared,
+                count=count,
+                way_out=_WAY_OUT,
+            )
+        )
     makers: dict[str, Callable[[Mapping[str, object]], Layer]] = {
         "full_attention": _full,
         "sliding_attention": _sliding,
@@ -124,7 +152,14 @@ def attention_layers(config: Mapping[str, object]) -> tuple[Layer, ...]:
     }
     unknown = [name for name in types if name not in makers]
     if unknown:
-        raise UnknownArchitecture(f"layer_types has {unknown[0]!r}, known are {', '.join(makers)}: {_WAY_OUT}.")
+        raise UnknownArchitecture(
+            Text(
+                "layer_types has {unknown!r}, known are {makers}: {way_out}.",
+                unknown=unknown[0],
+                makers=", ".join(makers),
+                way_out=_WAY_OUT,
+            )
+        )
     layer_of = {name: makers[name](text) for name in dict.fromkeys(types)}
     return tuple(layer_of[name] for name in types[: count - shared])
 
@@ -142,7 +177,14 @@ def _layer_types(text: Mapping[str, object], count: int) -> list[str]:
     types = text.get("layer_types")
     if isinstance(types, list):
         if len(types) != count:
-            raise UnknownArchitecture(f"layer_types has {len(types)} entries for {count} layers: {_WAY_OUT}.")
+            raise UnknownArchitecture(
+                Text(
+                    "layer_types has {types_count} entries for {count} layers: {way_out}.",
+                    types_count=len(types),
+                    count=count,
+                    way_out=_WAY_OUT,
+                )
+            )
         return [str(name) for name in types]
     kind, window = str(text["model_type"]), text.get("sliding_window")
     if kind in _DELTA:
@@ -158,7 +200,11 @@ def _layer_types(text: Mapping[str, object], count: int) -> list[str]:
         slides_nowhere = not window and kind not in _PATTERNED
     if not slides_nowhere:
         raise UnknownArchitecture(
-            f"The {kind} configuration has no layer_types that say which layers slide: {_WAY_OUT}."
+            Text(
+                "The {kind} configuration has no layer_types that say which layers slide: {way_out}.",
+                kind=kind,
+                way_out=_WAY_OUT,
+            )
         )
     return ["full_attention"] * count
 
@@ -186,7 +232,11 @@ def _linear(text: Mapping[str, object]) -> LinearAttention:
     width = {"float32": 4, "bfloat16": 2, "float16": 2, None: 2}.get(_text_or_none(text, "mamba_ssm_dtype"))
     if width is None:
         raise UnknownArchitecture(
-            f"mamba_ssm_dtype is {text['mamba_ssm_dtype']!r}, known are float32, bfloat16: {_WAY_OUT}."
+            Text(
+                "mamba_ssm_dtype is {text!r}, known are float32, bfloat16: {way_out}.",
+                text=text["mamba_ssm_dtype"],
+                way_out=_WAY_OUT,
+            )
         )
     return LinearAttention(values * value_width * key_width * width + convolution)
 
@@ -218,6 +268,11 @@ def _number(text: Mapping[str, object], key: str, default: int | None = None) ->
     least = 0 if key == "num_kv_shared_layers" else 1
     if type(value) is not int or not least <= value < 2**31:
         raise UnknownArchitecture(
-            f"The configuration's {key} is {value!r}, a positive whole number is needed: {_WAY_OUT}."
+            Text(
+                "The configuration's {key} is {value!r}, a positive whole number is needed: {way_out}.",
+                key=key,
+                value=value,
+                way_out=_WAY_OUT,
+            )
         )
     return value

@@ -7,6 +7,7 @@ from importlib.resources import files
 
 import msgspec
 
+from shrag.messages.text import Text
 from shrag.models.errors import UnknownName
 from shrag.models.memory_plan.byte_sizes import GIB
 
@@ -41,5 +42,9 @@ def find_card(name: str) -> GpuCard:
         if known.casefold() == name.casefold():
             return card
     raise UnknownName(
-        f"There is no card {name!r}: use one of {', '.join(cards)}, or leave --card out to read this machine's card."
+        Text(
+            "There is no card {name!r}: use one of {cards}, or leave --card out to read this machine's card.",
+            name=name,
+            cards=", ".join(cards),
+        )
     )

@@ -6,6 +6,7 @@ import subprocess
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 
+from shrag.messages.text import Text
 from shrag.models.errors import GpuMissing
 from shrag.models.memory_plan.byte_sizes import MIB, gib
 from shrag.models.memory_plan.gpu_cards import GpuCard
@@ -65,12 +66,16 @@ def ask_nvidia_smi(options: Sequence[str]) -> str:
         command = ["nvidia-smi", *options]
         done = subprocess.run(command, capture_output=True, text=True, check=True, timeout=_SECONDS)  # noqa: S603  (numbers and names of its own)
     except FileNotFoundError:
-        raise GpuMissing("There is no nvidia-smi here to read a GPU's memory: name a card with --card.") from None
+        raise GpuMissing(Text("There is no nvidia-smi here to read a GPU's memory: name a card with --card.")) from None
     except subprocess.TimeoutExpired:
-        raise GpuMissing(f"nvidia-smi did not answer within {_SECONDS} s: check the driver, or use --card.") from None
+        raise GpuMissing(
+            Text("nvidia-smi did not answer within {seconds} s: check the driver, or use --card.", seconds=_SECONDS)
+        ) from None
     except subprocess.CalledProcessError as error:
         output = (error.stderr or error.stdout or "nothing").strip().splitlines()[-1:]
-        raise GpuMissing(f"nvidia-smi failed ({' '.join(output)}): check the driver, or use --card.") from None
+        raise GpuMissing(
+            Text("nvidia-smi failed ({output}): check the driver, or use --card.", output=" ".join(output))
+        ) from None
     return done.stdout
 
 
@@ -83,7 +88,9 @@ def read_gpu(query: NvidiaSmi = ask_nvidia_smi, gpu: int = 0) -> GpuUse:
         name, total, used, free = fields[0], *(int(field) * MIB for field in fields[1:4])
         capability = float(fields[4])
     except (ValueError, IndexError):
-        raise GpuMissing(f"nvidia-smi does not report the memory of GPU {gpu} ({line!r}): use --card.") from None
+        raise GpuMissing(
+            Text("nvidia-smi does not report the memory of GPU {gpu} ({line!r}): use --card.", gpu=gpu, line=line)
+        ) from None
     by_process: dict[int, int] = {}
     for process in query([which, "--query-compute-apps=pid,used_memory", _CSV]).splitlines():
         pid, _, size = (part.strip() for part in process.partition(","))
@@ -115,7 +122,10 @@ def compare_use(plan: MemoryPlan, use: GpuUse, processes: Collection[int] = ()) 
     hidden = sorted(set(processes) - use.by_process.keys())
     if hidden:
         raise GpuMissing(
-            f"nvidia-smi does not report the memory of process {hidden[0]}: leave --pid out to compare the whole card."
+            Text(
+                "nvidia-smi does not report the memory of process {hidden}: leave --pid out to compare the whole card.",
+                hidden=hidden[0],
+            )
         )
     used = sum(use.by_process[pid] for pid in set(processes)) if processes else use.used
     return UseDifference(plan.in_use, used)

@@ -25,6 +25,7 @@ from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Literal, NamedTuple
 
+from shrag.messages.text import Text
 from shrag.models.errors import UnknownArchitecture
 from shrag.models.memory_plan.attention_layers import FullAttention, Layer, LinearAttention, SlidingAttention
 
@@ -167,8 +168,10 @@ def _tokens_per_block(counts: Iterable[Layer], per_token: Mapping[Layer, int], b
     """Return the tokens of a block: as many as make a page of the widest attention layer hold any state."""
     if not per_token:
         raise UnknownArchitecture(
-            "The model has layers with a state and none with attention, which is not supported: give the bytes its "
-            "cache takes for one token yourself, with --kv-bytes-per-token."
+            Text(
+                "The model has layers with a state and none with attention, which is not supported: give the "
+                "bytes its cache takes for one token yourself, with --kv-bytes-per-token."
+            )
         )
     state = max((layer.state_bytes for layer in counts if isinstance(layer, LinearAttention)), default=0)
     return block * max(1, math.ceil(state / (block * max(per_token.values()))))

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import msgspec
 
+from shrag.messages.text import Text
 from shrag.models.encoders.safetensors_header import read_folder
 from shrag.models.errors import UnknownName
 from shrag.models.memory_plan.attention_layers import (
@@ -115,7 +116,13 @@ def profile_size(name: str, weights: Path) -> LanguageModelSize:
     """Return the size of a profile's model, with its path below ``weights``; raises :class:`UnknownName`."""
     profiles = load_profiles()
     if name not in profiles:
-        raise UnknownName(f"There is no language model {name!r}: give a folder, or one of {', '.join(profiles)}.")
+        raise UnknownName(
+            Text(
+                "There is no language model {name!r}: give a folder, or one of {profiles}.",
+                name=name,
+                profiles=", ".join(profiles),
+            )
+        )
     profile = profiles[name]
     return LanguageModelSize(
         name=name,

@@ -10,6 +10,7 @@ import math
 from dataclasses import dataclass
 from typing import NamedTuple
 
+from shrag.messages.text import Text
 from shrag.models.errors import PlanRejected
 from shrag.models.memory_plan.byte_sizes import GIB, MIB, gib
 from shrag.models.memory_plan.gpu_cards import GpuCard
@@ -173,17 +174,30 @@ def _slack(request: PlanRequest) -> MemoryPart:
 def _check(request: PlanRequest) -> None:
     for value, name in ((request.context, "--max-model-len"), (request.batch, "--max-num-batched-tokens")):
         if value < 1:
-            raise PlanRejected(f"{name} must be at least 1, got {value}.")
+            raise PlanRejected(Text("{name} must be at least 1, got {value}.", name=name, value=value))
     if request.max_num_seqs is not None and not 1 <= request.max_num_seqs <= request.batch:
         raise PlanRejected(
-            f"--max-num-seqs must be from 1 to --max-num-batched-tokens ({request.batch}), got {request.max_num_seqs}."
+            Text(
+                "--max-num-seqs must be from 1 to --max-num-batched-tokens ({batch}), got {max_num_seqs}.",
+                batch=request.batch,
+                max_num_seqs=request.max_num_seqs,
+            )
         )
     if request.model.longest is not None and request.context > request.model.longest:
         raise PlanRejected(
-            f"--max-model-len is {request.context:,}, {request.model.name} has a context of "
-            f"{request.model.longest:,} tokens: give a smaller value, or choose another model."
+            Text(
+                "--max-model-len is {context:,}, {name} has a context of {longest:,} tokens: give a smaller "
+                "value, or choose another model.",
+                context=request.context,
+                name=request.model.name,
+                longest=request.model.longest,
+            )
         )
     if request.budget < 1 or request.slack < 0:
         raise PlanRejected(
-            f"The budget must be at least 1 byte and the slack at least 0, got {request.budget} and {request.slack}."
+            Text(
+                "The budget must be at least 1 byte and the slack at least 0, got {budget} and {slack}.",
+                budget=request.budget,
+                slack=request.slack,
+            )
         )

@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import NamedTuple
 
+from shrag.messages.text import Text
 from shrag.models.encoders.catalog import find_encoder_card, find_reranker_card, read_catalog
 from shrag.models.encoders.safetensors_header import read_folder
 from shrag.models.errors import UnknownName
@@ -81,7 +82,13 @@ def encoder_weights(name: str, weights: Path) -> tuple[int, bool, str]:
         catalog = read_catalog()
         known = ", ".join(each.name for each in (*catalog.encoders, *catalog.rerankers))
         raise UnknownName(
-            f"There are no weights of {name!r} under {weights}, and its size is not in the catalogue: give a folder, "
-            f"{NO_MODEL}, or one of {known}."
+            Text(
+                "There are no weights of {name!r} under {weights}, and its size is not in the catalogue: give "
+                "a folder, {no_model}, or one of {known}.",
+                name=name,
+                weights=weights,
+                no_model=NO_MODEL,
+                known=known,
+            )
         )
     return card.weight_bytes, True, f"{card.parameters:,} parameters, in half precision"

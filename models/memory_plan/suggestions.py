@@ -8,6 +8,7 @@ from dataclasses import replace
 from itertools import islice
 from typing import NamedTuple
 
+from shrag.messages.text import Text
 from shrag.models.errors import BudgetTooSmall, PlanRejected
 from shrag.models.memory_plan.byte_sizes import both_units, gib
 from shrag.models.memory_plan.gpu_cards import GpuCard
@@ -47,9 +48,15 @@ def plan_memory(
         f"{both_units(outcome.limit)} available"
     )
     if not changes:
-        raise BudgetTooSmall(f"{short}; no change of the settings would fit: plan a smaller model with --llm.")
+        raise BudgetTooSmall(
+            Text("{short}; no change of the settings would fit: plan a smaller model with --llm.", short=short)
+        )
     others = f" (or: {'; '.join(changes[1:])})" if changes[1:] else ""
-    raise BudgetTooSmall(f"{short}. The smallest change that fits: {changes[0]}{others}.")
+    raise BudgetTooSmall(
+        Text(
+            "{short}. The smallest change that fits: {changes}{others}.", short=short, changes=changes[0], others=others
+        )
+    )
 
 
 def fitting_changes(

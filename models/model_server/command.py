@@ -9,6 +9,7 @@ from pathlib import Path
 
 import msgspec
 
+from shrag.messages.text import Text
 from shrag.models.chat.settings import LlmSettings
 from shrag.models.errors import ServerProgramMissing, WeightsMissing
 from shrag.models.memory_plan.byte_sizes import MIB, parse_size
@@ -44,12 +45,17 @@ def check_server_program(settings: LlmSettings) -> None:
     program = settings.arguments[0]
     if shutil.which(program) is None:
         raise ServerProgramMissing(
-            f"{program} does not exist or is not executable: set up vLLM with `make setup-vllm` and give its Python "
-            "as [llm] command."
+            Text(
+                "{program} does not exist or is not executable: set up vLLM with `make setup-vllm` and give "
+                "its Python as [llm] command.",
+                program=program,
+            )
         )
     folder = Path(settings.weights)
     if not (folder / "config.json").is_file():
-        raise WeightsMissing(f"{folder} has no config.json: give the folder of a model as [llm] weights.")
+        raise WeightsMissing(
+            Text("{folder} has no config.json: give the folder of a model as [llm] weights.", folder=folder)
+        )
 
 
 def served_name(settings: LlmSettings) -> str:

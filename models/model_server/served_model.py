@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 
 import msgspec
 
+from shrag.messages.text import Text
 from shrag.models.chat.client import OpenAIModel
 from shrag.models.chat.settings import LlmSettings
 from shrag.models.errors import ModelUnavailable
@@ -43,4 +44,4 @@ class ServedModel:
     def _check(self) -> None:
         state = self._server.state
         if state.phase != "ready":
-            raise ModelUnavailable(f"{self.name} is {state}: try later.")
+            raise ModelUnavailable(Text("{name} is {state}: try later.", name=self.name, state=state))
