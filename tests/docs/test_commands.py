@@ -35,7 +35,8 @@ def _check(words: list[str]) -> None:
     """Raise ``click.UsageError`` for a command line of ``shrag`` that has an unknown command, option or choice."""
     program, *arguments = words
     command: click.Command = serve if program == "shrag-serve" else shrag
-    context = click.Context(command, info_name=program)
+    # With the names of the option for help, which click keeps with a command from its first use on.
+    context = click.Context(command, info_name=program, help_option_names=["-h", "--help"])
     while True:
         parser = command.make_parser(context)
         values, rest, _ = parser.parse_args(list(arguments))
