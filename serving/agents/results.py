@@ -13,7 +13,7 @@ import msgspec
 from shrag.corpora.records import Record
 from shrag.indexing.record_filter import FacetCounts
 from shrag.serving.agents.connector import ConnectorResult, cut_to_json, results_of
-from shrag.serving.answering.formats import ISSUES, REASONS, answer_label, answer_text, title_and_page
+from shrag.serving.answering.formats import ISSUES, REASONS, answer_label, answer_text, follow_up_line, title_and_page
 from shrag.serving.events import AnswerPart, Confidence, EmptyReason, NearestRecord, RankedRecord, SentenceIssue
 from shrag.serving.request import AnswerLanguage
 from shrag.serving.results import AskResult, SearchResult
@@ -100,7 +100,8 @@ class AskReply:
     record answers, null where it is not known. Where no record answers, ``reason`` is not empty and ``nearest`` are the
     nearest records, which answer nothing. ``uncovered`` are the question's words that the records do not cover;
     ``quoted_language`` is the language of the record quoted where that is not the question's; ``uncertain`` says that
-    the confidence is low, so that the record quoted may not answer.
+    the confidence is low, so that the record quoted may not answer. ``read_as`` says how a follow-up
+    question was read, and is empty where it was read as it stands.
     """
 
     index: str
@@ -122,6 +123,7 @@ class AskReply:
     confidence: Confidence | None
     fallbacks: tuple[str, ...]
     cached: bool
+    read_as: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -213,7 +215,14 @@ def ask_reply(result: AskResult) -> AskReply:
         confidence=search.ranking.confidence,
         fallbacks=tuple(cut_to_json(each.message, _MOST_LINE_BYTES) for each in search.fallbacks),
         cached=search.timings.cached,
+        read_as=_read_as(search, answer.language),
     )
+
+
+def _read_as(search: SearchResult, language: AnswerLanguage) -> str:
+    if search.follow_up is None:
+        return ""
+    return cut_to_json(follow_up_line(search.follow_up, language), _MOST_LINE_BYTES)
 
 
 def document_reply(
@@ -260,7 +269,8 @@ def ask_text(reply: AskReply) -> str:
         f"[{cited.number}] {cited.docid} {title_and_page(cited.title, cited.page, reply.language)}"
         for cited in reply.citations
     ]
-    return "\n".join([f"({reply.label})", *reply.fallbacks, "", reply.answer, "", *issues, *records])
+    about = filter(None, (f"({reply.label})", reply.read_as, *reply.fallbacks))
+    return "\n".join([*about, "", reply.answer, "", *issues, *records])
 
 
 def document_text(reply: DocumentReply) -> str:

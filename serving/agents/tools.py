@@ -5,7 +5,7 @@ Arguments have the names of Pyserini's tools (``query``, ``index``, ``k``, ``doc
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Annotated, Any, Generic, TypeVar
 
@@ -28,11 +28,11 @@ from shrag.serving.agents.results import (
     indexes_text,
     search_reply,
 )
-from shrag.serving.api.schemas import FilterLimits, WantsFacets
+from shrag.serving.api.schemas import EarlierTurn, FilterLimits, WantsFacets
 from shrag.serving.api.service import find_record
 from shrag.serving.concurrency import CancellationToken
 from shrag.serving.errors import ClientDisconnected, QuestionError
-from shrag.serving.request import DEFAULT_K, DEFAULT_STRATEGY, LONGEST_QUESTION
+from shrag.serving.request import DEFAULT_K, DEFAULT_STRATEGY, LONGEST_QUESTION, MOST_TURNS, Turn
 from shrag.serving.runtime.index_registry import ServedIndexes
 from shrag.serving.strategies.registry import STRATEGIES
 
@@ -52,6 +52,13 @@ _K = Annotated[int, Meta(extra_json_schema={"minimum": 1, "maximum": MOST_K}, de
 _Strategy = Annotated[
     str, Meta(extra_json_schema={"enum": list(STRATEGIES)}, description="How it is searched; shrag is the paper's way.")
 ]
+_History = Annotated[
+    tuple[EarlierTurn, ...],
+    Meta(
+        extra_json_schema={"maxItems": MOST_TURNS},
+        description="The turns before, the oldest first, if the question refers to them.",
+    ),
+]
 _Docid = Annotated[str, Meta(description="A record's identifier, as search and ask give it.")]
 _Offset = Annotated[
     int, Meta(extra_json_schema={"minimum": 0}, description="The character to begin at; a long text comes by pages.")
@@ -66,6 +73,7 @@ class SearchArguments(FilterLimits, frozen=True, forbid_unknown_fields=True, kw_
     k: _K = DEFAULT_K
     strategy: _Strategy = DEFAULT_STRATEGY
     facets: WantsFacets = False
+    history: _History = ()
 
 
 class AskArguments(FilterLimits, frozen=True, forbid_unknown_fields=True, kw_only=True):
@@ -74,6 +82,7 @@ class AskArguments(FilterLimits, frozen=True, forbid_unknown_fields=True, kw_onl
     question: _Question
     index: _Index = None
     strategy: _Strategy = DEFAULT_STRATEGY
+    history: _History = ()
 
 
 class DocumentArguments(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
@@ -182,7 +191,7 @@ def search(indexes: ServedIndexes, arguments: SearchArguments, _: CancellationTo
     with indexes.use(arguments.index or "") as engine:
         result = engine.search(
             arguments.query, k=arguments.k, strategy=arguments.strategy, record_filter=arguments.record_filter(),
-            facets=arguments.facets,
+            facets=arguments.facets, history=_turns(arguments.history),
         )  # fmt: skip
     reply = search_reply(result, _index_in_uri(indexes, arguments.index))
     return ToolResult(reply, results_text(reply.results, reply.message))
@@ -198,7 +207,7 @@ def ask(indexes: ServedIndexes, arguments: AskArguments, cancellation: Cancellat
         try:
             result = engine.ask(
                 arguments.question, strategy=arguments.strategy, record_filter=arguments.record_filter(),
-                cancellation=cancellation,
+                history=_turns(arguments.history), cancellation=cancellation,
             )  # fmt: skip
         except ClientDisconnected as error:
             raise QuestionError("cancelled", Text("{problem}", problem=error)) from None
@@ -236,6 +245,10 @@ def list_indexes(indexes: ServedIndexes, _: NoArguments, __: CancellationToken) 
     """List the indexes that can be searched, their sizes, and what is wrong with one that cannot."""
     reply = IndexesReply(indexes.describe())
     return ToolResult(reply, indexes_text(reply))
+
+
+def _turns(history: Sequence[EarlierTurn]) -> list[Turn]:
+    return [Turn(turn.question, turn.answer) for turn in history[-MOST_TURNS:]]
 
 
 def _object_schema(kind: type) -> dict[str, Any]:

@@ -46,3 +46,10 @@ def test_llama_index_gets_nodes_with_scores(engine: Engine) -> None:
     nodes = _documented_class("LlamaIndex")(engine, k=2).retrieve(QUESTION)
     assert [each.node.node_id for each in nodes] == FOUND
     assert [each.score for each in nodes] == [each.score for each in engine.search(QUESTION, k=2)]
+
+
+def test_a_follow_up_question_is_read_after_the_questions_before_it(engine: Engine) -> None:
+    before, follow_up = "How much does milk yield fall in dairy cows under heat stress?", "And their conception rate?"
+    (document,) = _documented_class("LangChain")(engine=engine, k=1, history=[before]).invoke(follow_up)
+    (node,) = _documented_class("LlamaIndex")(engine, k=1, history=[before]).retrieve(follow_up)
+    assert document.metadata["docid"] == node.node.node_id == "DEMO-AGR-008"

@@ -67,6 +67,25 @@ def test_the_client_finds_the_tools_and_takes_their_replies(served: ServedIndexe
     assert json.loads(found.content[0].text)["results"][0]["id"] == "DEMO-SOC-012"
 
 
+def test_a_follow_up_question_is_read_after_the_turns_before_it(served: ServedIndexes) -> None:
+    history = [{"question": "How much does milk yield fall in dairy cows under heat stress?", "answer": "By 14.9%."}]
+    asked = {"question": "And what about their conception rate?", "history": history}
+    sought = {"query": asked["question"], "history": history, "k": 1}
+
+    async def work(client: Client) -> tuple[Any, Any]:
+        return await client.call_tool("ask", asked), await client.call_tool("search", sought)
+
+    answered, found = _with_client(served, work)
+    read_as = (
+        "Read after the questions before it as: And what about their conception rate? milk yield fall dairy cows "
+        "heat stress"
+    )
+    assert answered.structured_content["read_as"] == read_as
+    assert answered.content[0].text.splitlines()[1] == read_as
+    assert answered.structured_content["citations"][0]["docid"] == "DEMO-AGR-008"
+    assert found.structured_content["records"][0]["docid"] == "DEMO-AGR-008"
+
+
 def test_the_strategies_are_those_the_index_can_be_asked_by(demo_home: Path, demo: Engine) -> None:
     async def work(client: Client) -> list[Any]:
         return list((await client.list_tools()).tools)
