@@ -24,9 +24,10 @@ nbformat.write(notebook, "executed.ipynb")
 """
 
 
-def _printed(path: Path) -> list[list[str]]:
+def _printed(path: Path) -> list[str]:
+    """Return what each cell prints; on a busy machine a kernel sends one line in several pieces."""
     cells = json.loads(path.read_text(encoding="utf-8"))["cells"]
-    return [[_text(output) for output in cell["outputs"]] for cell in cells if cell["cell_type"] == "code"]
+    return ["".join(map(_text, cell["outputs"])) for cell in cells if cell["cell_type"] == "code"]
 
 
 def _text(output: dict[str, Any]) -> str:
@@ -39,4 +40,4 @@ def test_the_notebook_runs_and_prints_what_it_says(tmp_path: Path) -> None:
     subprocess.run([sys.executable, "-c", _EXECUTE, str(NOTEBOOK)], cwd=tmp_path, env=environment, check=True)
     printed = _printed(tmp_path / "executed.ipynb")
     assert printed == _printed(NOTEBOOK)
-    assert sum(map(len, printed)) >= 8
+    assert sum(map(bool, printed)) >= 8
