@@ -13,7 +13,7 @@ from click_default_group import DefaultGroup
 from shrag.corpora.data_folder import CONFIG_FILE, home_of, read_toml
 from shrag.corpora.errors import ConfigurationRejected
 from shrag.corpora.near_names import did_you_mean
-from shrag.messages.text import Text
+from shrag.messages.text import Text, message_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,7 +61,7 @@ def read_config(path: Path | None, commands: Mapping[str, object]) -> dict[str, 
         config = read_toml(path)
         home = home_of(path, config)
     except ConfigurationRejected as error:
-        raise click.UsageError(Text("{problem}", problem=error)) from None
+        raise click.UsageError(message_of(error)) from None
     known = {"home", "llm", *commands}
     for key in config:
         if key not in known:

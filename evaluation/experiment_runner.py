@@ -67,7 +67,7 @@ from shrag.evaluation.reports.result_folder import TITLES_FILE, ResultFolder, fi
 from shrag.evaluation.reports.table import ResultTable, make_table, write_table
 from shrag.evaluation.reports.timings import write_times
 from shrag.indexing.storage.vector_card import weights_folder
-from shrag.messages.text import Text
+from shrag.messages.text import Text, message_of
 from shrag.models.language_model import LanguageModel
 
 DEFAULT_MAX_THREADS = 4
@@ -122,7 +122,7 @@ def run_experiment(
         try:
             stack.enter_context(lock_folder(folder))
         except FolderBusy as busy:
-            raise ResultsMismatch(Text("{problem}", problem=busy)) from None
+            raise ResultsMismatch(message_of(busy)) from None
         questions = {each.name: read_questions(each, folders.data, experiment.seed) for each in experiment.sets}
         for judged_set, encoder in required_indexes(experiment):
             options.log(f"index {index_name(judged_set, encoder)}")

@@ -9,7 +9,7 @@ from typing import Any, Literal, NamedTuple
 from shrag.corpora.text.cleaning import plain_line
 from shrag.corpora.text.sentences import detect_language
 from shrag.indexing.record_filter import EVERY_RECORD, RecordFilter
-from shrag.messages.text import Text
+from shrag.messages.text import Text, message_of
 from shrag.serving.errors import QuestionError
 from shrag.serving.events import KeywordOrder
 from shrag.serving.search_settings import PRODUCT, SearchSettings
@@ -110,7 +110,7 @@ def parse_filter(limits: Mapping[str, Any]) -> RecordFilter:
     try:
         return RecordFilter.from_mapping(limits)
     except ValueError as error:
-        raise QuestionError("filter_invalid", Text("{problem}", problem=error)) from None
+        raise QuestionError("filter_invalid", message_of(error)) from None
 
 
 def parse_history(turns: Sequence[Turn]) -> tuple[Turn, ...]:

@@ -10,7 +10,7 @@ from shrag.indexing.errors import EncoderUnavailable
 from shrag.indexing.lexical.reranker import LexicalReranker
 from shrag.indexing.open_index import OpenIndex
 from shrag.indexing.vectors.vector_index import VectorIndex
-from shrag.messages.text import Text
+from shrag.messages.text import Text, message_of
 from shrag.models.language_model import LanguageModel
 from shrag.models.reranker import Reranker
 from shrag.serving.errors import StrategyUnavailable
@@ -73,5 +73,5 @@ def require_vectors(index: OpenIndex, needed_by: str, instead: str, encoder: str
     try:
         index.dense.prepare()
     except EncoderUnavailable as error:
-        raise StrategyUnavailable(Text("{problem}", problem=error)) from error
+        raise StrategyUnavailable(message_of(error)) from error
     return index.dense

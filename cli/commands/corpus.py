@@ -18,7 +18,7 @@ from shrag.corpora.errors import CorpusError
 from shrag.corpora.formats.columns import FIELDS as COLUMN_FIELDS
 from shrag.corpora.formats.columns import parse_columns
 from shrag.corpora.formats.registry import FORMATS
-from shrag.messages.text import Text
+from shrag.messages.text import Text, message_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -240,7 +240,7 @@ def _add(
     try:
         named = parse_columns(columns)
     except CorpusError as error:
-        raise click.UsageError(Text("{problem}", problem=error)) from None
+        raise click.UsageError(message_of(error)) from None
     limits = ParserLimits(seconds=max_seconds, memory=max_memory * 2**20)
     if dry_run:
         for preview in preview_sources(format_name, paths, columns=named, repair=repair, limits=limits):

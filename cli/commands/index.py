@@ -6,7 +6,7 @@ import json
 import time
 from dataclasses import asdict
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 from click_default_group import DefaultGroup
@@ -15,6 +15,9 @@ from shrag.cli.options.names import corpus_argument, index_argument
 from shrag.cli.output import ask_before_deleting, echo, echo_error, json_option, progress, yes_option
 from shrag.cli.settings import Home
 from shrag.messages.text import Text
+
+if TYPE_CHECKING:
+    from shrag.indexing.storage.manifest import IndexManifest
 
 _KEEP = 2
 
@@ -222,15 +225,7 @@ def rollback(home: Home, name: str, to: int | None) -> None:
     from shrag.indexing.maintenance.history import roll_back
 
     manifest = roll_back(home.indexes, name, to)
-    echo(
-        Text(
-            "index {name}: generation {generation} is current, {records:,} records",
-            name=name,
-            generation=manifest.generation,
-            records=manifest.records,
-        )
-    )
-    echo(Text("Running servers switch to it within seconds."), err=True)
+    _print_current(name, manifest)
 
 
 @command.command()
@@ -266,16 +261,7 @@ def import_(home: Home, file: Path, name: str) -> None:
     from shrag.indexing.maintenance.transfer import import_index
 
     manifest = import_index(home.indexes, file, name)
-    shown = name or manifest.source.name
-    echo(
-        Text(
-            "index {shown}: generation {generation} is current, {records:,} records",
-            shown=shown,
-            generation=manifest.generation,
-            records=manifest.records,
-        )
-    )
-    echo(Text("Running servers switch to it within seconds."), err=True)
+    _print_current(name or manifest.source.name, manifest)
 
 
 @command.command()
@@ -340,3 +326,15 @@ def show(home: Home, name: str, generation: int | None) -> None:
 
 def _print(values: dict[str, Any], line: str, as_json: bool) -> None:
     echo(json.dumps(values, ensure_ascii=False) if as_json else line)
+
+
+def _print_current(name: str, manifest: IndexManifest) -> None:
+    echo(
+        Text(
+            "index {name}: generation {generation} is current, {records:,} records",
+            name=name,
+            generation=manifest.generation,
+            records=manifest.records,
+        )
+    )
+    echo(Text("Running servers switch to it within seconds."), err=True)

@@ -12,7 +12,7 @@ import click
 from shrag.cli.output import echo
 from shrag.corpora.records import Language
 from shrag.indexing.record_filter import VALUE_FIELDS, FacetCounts, RecordFilter
-from shrag.messages.text import Text
+from shrag.messages.text import Text, message_of
 
 _YEARS = re.compile(r"(?P<first>\d{1,4})?(?P<dash>\s*[-–]\s*)?(?P<last>\d{1,4})?", re.ASCII)
 
@@ -39,7 +39,7 @@ def filter_options(command: Callable[..., Any]) -> Callable[..., Any]:
         try:
             record_filter = RecordFilter(first, last, **values)
         except ValueError as error:
-            raise click.UsageError(Text("{problem}", problem=error)) from None
+            raise click.UsageError(message_of(error)) from None
         return command(*args, record_filter=record_filter, **kwargs)
 
     return functools.reduce(lambda decorated, option: option(decorated), reversed(_OPTIONS), wrapped)

@@ -52,7 +52,7 @@ from shrag.corpora.store.parquet import (
     summarise,
 )
 from shrag.corpora.store.versions import SHOWN_TITLES, Deletion
-from shrag.messages.text import Text
+from shrag.messages.text import Text, message_of
 
 UNREPAIRED = "no-repair"
 """The option of a format, in the manifest, whose records were stored without repairs."""
@@ -139,7 +139,7 @@ def add_corpus(
             finally:
                 shutil.rmtree(draft, ignore_errors=True)
     except FolderBusy as busy:
-        raise CorpusError(Text("{problem}", problem=busy)) from None
+        raise CorpusError(message_of(busy)) from None
 
 
 def _unrepaired(format: Format) -> str:

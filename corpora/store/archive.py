@@ -20,6 +20,7 @@ import msgspec
 
 from shrag.corpora.errors import CorpusError
 from shrag.corpora.files import DiskFull, sync_file
+from shrag.corpora.store.file_checksum import FileChecksum, compute_checksum
 from shrag.messages.text import Text
 
 HEADER = "shrag-archive.json"
@@ -32,20 +33,13 @@ _LARGEST_HEADER = 2**24
 _CHUNK = 2**20
 
 
-class ArchivedFile(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """Size and SHA-256 of a file."""
-
-    bytes: int
-    sha256: str
-
-
 class ArchiveHeader(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
     """What an archive holds: a corpus or an index by its name, and its files by their paths."""
 
     format: int = _FORMAT
     kind: ArchiveKind
     name: str
-    files: dict[str, ArchivedFile]
+    files: dict[str, FileChecksum]
 
     @property
     def bytes(self) -> int:
@@ -228,7 +222,7 @@ def _read_members(path: Path, archive: tarfile.TarFile, header: ArchiveHeader) -
         )
 
 
-def _compared(path: Path, chunks: Iterator[bytes], name: str, file: ArchivedFile) -> Iterator[bytes]:
+def _compared(path: Path, chunks: Iterator[bytes], name: str, file: FileChecksum) -> Iterator[bytes]:
     digest = hashlib.sha256()
     for chunk in chunks:
         digest.update(chunk)
@@ -276,8 +270,7 @@ def _member(name: str, size: int) -> tarfile.TarInfo:
     return member
 
 
-def _checksum(file: Path | bytes) -> ArchivedFile:
+def _checksum(file: Path | bytes) -> FileChecksum:
     if isinstance(file, bytes):
-        return ArchivedFile(len(file), hashlib.sha256(file).hexdigest())
-    with file.open("rb") as stream:
-        return ArchivedFile(sha256=hashlib.file_digest(stream, "sha256").hexdigest(), bytes=stream.tell())
+        return FileChecksum(len(file), hashlib.sha256(file).hexdigest())
+    return compute_checksum(file)

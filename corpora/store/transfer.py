@@ -12,7 +12,7 @@ from shrag.corpora.files import FolderBusy, check_name, disk_errors, lock_folder
 from shrag.corpora.store.archive import ArchiveHeader, extract_archive, read_header, write_archive
 from shrag.corpora.store.manifest import MANIFEST_FILE, CorpusManifest, encode_manifest, read_manifest, write_manifest
 from shrag.corpora.store.open_corpus import check_files, hold_corpus
-from shrag.messages.text import Text
+from shrag.messages.text import Text, message_of
 
 
 def export_corpus(corpora: Path, name: str, path: Path) -> ArchiveHeader:
@@ -71,7 +71,7 @@ def import_corpus(corpora: Path, path: Path, name: str = "", *, replace: bool = 
             finally:
                 shutil.rmtree(draft, ignore_errors=True)
     except FolderBusy as busy:
-        raise CorpusError(Text("{problem}", problem=busy)) from None
+        raise CorpusError(message_of(busy)) from None
 
 
 def _checked(draft: Path, header: ArchiveHeader, path: Path) -> CorpusManifest:

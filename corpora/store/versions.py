@@ -20,7 +20,7 @@ from shrag.corpora.store.manifest import (
 )
 from shrag.corpora.store.open_corpus import check_files
 from shrag.corpora.store.parquet import read_digests, read_parquet
-from shrag.messages.text import Text
+from shrag.messages.text import Text, message_of
 
 SHOWN_TITLES = 3
 """Number of titles that a deletion names."""
@@ -103,4 +103,4 @@ def _locked(folder: Path) -> Iterator[None]:
         with disk_errors(folder), lock_folder(folder):
             yield
     except FolderBusy as busy:
-        raise CorpusError(Text("{problem}", problem=busy)) from None
+        raise CorpusError(message_of(busy)) from None

@@ -15,7 +15,7 @@ from shrag.corpora.readers.source import read_head
 from shrag.evaluation.errors import EvaluationError
 from shrag.evaluation.judging.figures import score_figures
 from shrag.evaluation.judging.judgements import JudgedAnswer
-from shrag.messages.text import Text
+from shrag.messages.text import Text, message_of
 
 _HEAD = 256
 _ITEM = "item"
@@ -48,7 +48,7 @@ def read_metrics(path: Path, condition: str = "") -> dict[str, dict[str, float]]
                     )
                 metrics[name][item] = value
     except CorpusError as error:
-        raise EvaluationError(Text("{problem}", problem=error)) from None
+        raise EvaluationError(message_of(error)) from None
     if not metrics:
         raise EvaluationError(
             Text("{path} has no metric: expected a column item and a column for each metric.", path=path)

@@ -18,7 +18,7 @@ from shrag.corpora.errors import CorpusError
 from shrag.corpora.formats.topics import read_text_lines
 from shrag.evaluation.errors import EvaluationError
 from shrag.indexing.search_engine import Hit
-from shrag.messages.text import Text
+from shrag.messages.text import Text, message_of
 
 _TAG = re.compile(r"\S+")
 
@@ -107,7 +107,7 @@ def _parse(path: Path) -> Iterator[RunLine]:
             seen.add((line.qid, line.docid))
             yield line
     except CorpusError as error:
-        raise EvaluationError(Text("{problem}", problem=error)) from None
+        raise EvaluationError(message_of(error)) from None
 
 
 def _run_line(text: str) -> RunLine | None:

@@ -14,7 +14,7 @@ from shrag.corpora.readers.item import decode_object
 from shrag.corpora.text.cleaning import plain_line
 from shrag.evaluation.errors import ExperimentRejected
 from shrag.evaluation.measures.short_answers import read_yes_no
-from shrag.messages.text import Text
+from shrag.messages.text import Text, message_of
 from shrag.serving.request import LETTERS
 
 
@@ -118,7 +118,7 @@ def _json(path: Path, number: int, text: str, source: ReferenceSource) -> Iterat
             about = {} if each is fields else {"paper": title}
             reference = msgspec.convert(about | _rename_keys(each, source), Reference)
         except msgspec.ValidationError as error:
-            raise _invalid_reference(path, number, Text("{problem}", problem=error)) from None
+            raise _invalid_reference(path, number, message_of(error)) from None
         yield _checked(path, number, reference)
 
 

@@ -13,7 +13,7 @@ from shrag.corpora.readers.item import SourceItem
 from shrag.corpora.readers.json_reader import read_objects
 from shrag.corpora.readers.source import read_head
 from shrag.evaluation.errors import EvaluationError
-from shrag.messages.text import Text
+from shrag.messages.text import Text, message_of
 
 _HEAD = 4_096
 _EXPECTED = "expected item, annotator, and label or score"
@@ -76,7 +76,7 @@ def read_annotations(path: Path) -> Annotations:
             if value:
                 given[who] = value
     except CorpusError as error:
-        raise EvaluationError(Text("{problem}", problem=error)) from None
+        raise EvaluationError(message_of(error)) from None
     if not any(labels.values()):
         raise EvaluationError(
             Text("{path} holds no annotation: {expected} in each line.", path=path, expected=_EXPECTED)

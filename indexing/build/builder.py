@@ -77,7 +77,7 @@ from shrag.indexing.storage.vector_card import (
 )
 from shrag.indexing.storage.vector_card import FOLDER as VECTORS
 from shrag.indexing.vectors.faiss_index import has_faiss
-from shrag.messages.text import Text
+from shrag.messages.text import Text, message_of
 from shrag.models.encoders.lsa import check_lsa_packages
 from shrag.models.errors import ModelError
 
@@ -150,7 +150,7 @@ def build_index(
             records = corpora / name / source.records_file
             return _build(index, source, records, plan, choices, options), True
     except FolderBusy as busy:
-        raise IndexingError(Text("{problem}", problem=busy)) from None
+        raise IndexingError(message_of(busy)) from None
 
 
 def component_versions() -> dict[str, str]:

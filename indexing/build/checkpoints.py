@@ -17,9 +17,9 @@ from typing import NamedTuple, TypeVar
 import msgspec
 
 from shrag.corpora.files import PROCESS_ERRORS, DiskFull, sync_file, write_atomically
+from shrag.corpora.store.file_checksum import FileChecksum, compute_checksum
 from shrag.indexing.bm25 import Bm25
 from shrag.indexing.errors import IndexDamaged
-from shrag.indexing.storage.checksums import FileChecksum, compute_checksum
 from shrag.indexing.storage.generations import remove_folder, remove_leftovers
 from shrag.messages.text import Text
 

@@ -40,7 +40,7 @@ from shrag.indexing.open_index import check_analyzer
 from shrag.indexing.storage.generations import check_files, current_generation, next_generation, remove_folder
 from shrag.indexing.storage.manifest import IndexManifest
 from shrag.indexing.storage.vector_card import NO_ENCODER, weights_folder
-from shrag.messages.text import Text
+from shrag.messages.text import Text, message_of
 
 Change = Literal["added", "changed", "unchanged"]
 
@@ -117,7 +117,7 @@ def update_index(
             finally:
                 remove_folder(build.folder)
     except FolderBusy as busy:
-        raise IndexingError(Text("{problem}", problem=busy)) from None
+        raise IndexingError(message_of(busy)) from None
 
 
 def _update_records(job: BuildJob, old: Path) -> RecordChanges:

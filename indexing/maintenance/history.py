@@ -22,7 +22,7 @@ from shrag.indexing.storage.generations import (
     set_current,
 )
 from shrag.indexing.storage.manifest import IndexManifest, encode_manifest
-from shrag.messages.text import Text
+from shrag.messages.text import Text, message_of
 
 
 def roll_back(indexes: Path, name: str, to: int | None = None) -> IndexManifest:
@@ -47,7 +47,7 @@ def roll_back(indexes: Path, name: str, to: int | None = None) -> IndexManifest:
             set_current(index, number)
             return manifest
     except FolderBusy as busy:
-        raise IndexingError(Text("{problem}", problem=busy)) from None
+        raise IndexingError(message_of(busy)) from None
 
 
 def remove_index(indexes: Path, name: str) -> None:
@@ -73,7 +73,7 @@ def remove_index(indexes: Path, name: str) -> None:
                     )
             remove_folder(index, CURRENT_FILE)
     except FolderBusy as busy:
-        raise IndexingError(Text("{problem}", problem=busy)) from None
+        raise IndexingError(message_of(busy)) from None
 
 
 def _newest_before(index: Path) -> tuple[int, IndexManifest]:

@@ -25,7 +25,7 @@ from shrag.indexing.storage.generations import (
     read_generation,
 )
 from shrag.indexing.storage.manifest import IndexManifest, decode_manifest
-from shrag.messages.text import Text
+from shrag.messages.text import Text, message_of
 
 IMPORT_FOLDER = "import"
 """The folder in that of an index into which an archive is extracted."""
@@ -81,19 +81,19 @@ def import_index(indexes: Path, path: Path, name: str = "") -> IndexManifest:
             prune_generations(index, manifest.generation, before)
             return manifest
     except FolderBusy as busy:
-        raise IndexingError(Text("{problem}", problem=busy)) from None
+        raise IndexingError(message_of(busy)) from None
 
 
 def _checked(draft: Path, header: ArchiveHeader, path: Path) -> IndexManifest:
     """Return the manifest among the extracted files, which have the checksums of the header."""
-    found = {each: (file.bytes, file.sha256) for each, file in header.files.items()}
+    found = dict(header.files)
     if not found.keys() >= {MANIFEST_FILE, MANIFEST_CHECKSUM_FILE}:
         raise IndexDamaged(
             Text("{path} has no {manifest_file}: export the index again.", path=path, manifest_file=MANIFEST_FILE)
         )
     manifest = decode_manifest((draft / MANIFEST_FILE).read_bytes(), draft / MANIFEST_FILE)
     del found[MANIFEST_FILE], found[MANIFEST_CHECKSUM_FILE]
-    if found != {each: (file.bytes, file.sha256) for each, file in manifest.files.items()}:
+    if found != manifest.files:
         raise IndexDamaged(
             Text("{path} has other files than the manifest in it names: export the index again.", path=path)
         )

@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Literal, NamedTuple
 
-import msgspec
+from shrag.corpora.store.file_checksum import FileChecksum, compute_checksum
 
 MANIFEST_FILE = "MANIFEST.json"
 
@@ -19,13 +19,6 @@ MANIFEST_CHECKSUM_FILE = "MANIFEST.sha256"
 Verify = Literal["full", "quick"]
 """``full``: read every byte before the index is used. ``quick``: compare names and sizes before, and read the bytes in
 the background, for large indexes."""
-
-
-class FileChecksum(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """Size and SHA-256 of a file when the index was published."""
-
-    bytes: int
-    sha256: str
 
 
 class FileDamage(NamedTuple):
@@ -38,12 +31,6 @@ class FileDamage(NamedTuple):
 def compute_checksums(folder: Path) -> dict[str, FileChecksum]:
     """Return the checksum of every file in ``folder`` by its path, without the manifest and its checksum file."""
     return {name: compute_checksum(folder / name) for name in _files(folder)}
-
-
-def compute_checksum(path: Path) -> FileChecksum:
-    """Return the checksum of one file."""
-    with path.open("rb") as stream:
-        return FileChecksum(sha256=hashlib.file_digest(stream, "sha256").hexdigest(), bytes=stream.tell())
 
 
 def find_damage(folder: Path, checksums: Mapping[str, FileChecksum], *, contents: bool = True) -> Iterator[FileDamage]:

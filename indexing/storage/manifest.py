@@ -8,10 +8,10 @@ from pathlib import Path, PurePosixPath
 
 import msgspec
 
+from shrag.corpora.store.file_checksum import FileChecksum
 from shrag.corpora.store.manifest import CorpusManifest
 from shrag.indexing.bm25 import Bm25
 from shrag.indexing.errors import IndexDamaged, IndexMismatch
-from shrag.indexing.storage.checksums import FileChecksum
 from shrag.indexing.storage.vector_card import VectorCard
 from shrag.messages.text import Text
 

@@ -13,7 +13,7 @@ import msgspec
 from msgspec import Meta, Struct
 
 from shrag.corpora.records import Record
-from shrag.messages.text import Text
+from shrag.messages.text import Text, message_of
 from shrag.models.decoding import convert
 from shrag.serving.agents.connector import FetchReply, fetch_reply, results_text
 from shrag.serving.agents.results import (
@@ -210,7 +210,7 @@ def ask(indexes: ServedIndexes, arguments: AskArguments, cancellation: Cancellat
                 history=_turns(arguments.history), cancellation=cancellation,
             )  # fmt: skip
         except ClientDisconnected as error:
-            raise QuestionError("cancelled", Text("{problem}", problem=error)) from None
+            raise QuestionError("cancelled", message_of(error)) from None
     reply = ask_reply(result)
     return ToolResult(reply, ask_text(reply))
 

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import NamedTuple, TypeVar
 
 from shrag.corpora.records import Record
-from shrag.messages.text import Text
+from shrag.messages.text import message_of
 from shrag.models.chat.structured_output import complete_structured
 from shrag.models.errors import InvalidOutput
 from shrag.models.language_model import Completion, LanguageModel, Message
@@ -41,9 +41,7 @@ def call_model(model: LanguageModel, call: PromptCall, reply_type: type[_Reply])
     try:
         structured = complete_structured(model, messages, reply_type, max_tokens=call.max_tokens)
     except InvalidOutput as error:
-        raise UnusableOutput(
-            Text("{problem}", problem=error), _calls(call.purpose, model, error.completions, repaired=True)
-        ) from None
+        raise UnusableOutput(message_of(error), _calls(call.purpose, model, error.completions, repaired=True)) from None
     return structured.value, _calls(call.purpose, model, structured.completions, repaired=structured.repaired)
 
 

@@ -17,7 +17,7 @@ import msgspec
 from shrag.corpora.text.cleaning import plain_line
 from shrag.indexing.glossary.query_translation import Translation, analyze_question, is_korean
 from shrag.indexing.open_index import OpenIndex
-from shrag.messages.text import Text
+from shrag.messages.text import message_of
 from shrag.models.language_model import LanguageModel
 from shrag.prompts.prompt import Language
 from shrag.serving.concurrency import parallel_map
@@ -104,7 +104,7 @@ def _ask_in_both(
     answers: list[KeywordList] = []
     for answer, _ in asked:
         if isinstance(answer, UnusableOutput):
-            raise UnusableOutput(Text("{problem}", problem=answer), calls)
+            raise UnusableOutput(message_of(answer), calls)
         answers.append(answer)
     return answers, calls
 

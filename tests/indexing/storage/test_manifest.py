@@ -9,10 +9,11 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
+from shrag.corpora.store.file_checksum import FileChecksum
 from shrag.corpora.store.manifest import CorpusManifest, SourceAccount
 from shrag.indexing.bm25 import Bm25
 from shrag.indexing.errors import IndexDamaged, IndexMismatch
-from shrag.indexing.storage.checksums import FileChecksum, compute_checksums, find_damage
+from shrag.indexing.storage.checksums import compute_checksums, find_damage
 from shrag.indexing.storage.manifest import FORMAT_VERSION, IndexManifest, decode_manifest, encode_manifest
 
 PATH = Path("indexes/demo/gen-000001/MANIFEST.json")
