@@ -10,7 +10,7 @@ import os
 import subprocess
 import sys
 from collections.abc import Iterable, Mapping, Sequence
-from importlib.metadata import distribution, distributions, version
+from importlib.metadata import distributions, version
 from pathlib import Path
 from urllib.parse import unquote, urlparse
 
@@ -34,8 +34,9 @@ def running_python() -> str:
 
 def project_folder() -> Path | None:
     """Return the checkout that this installation is of, None where it is one of a wheel."""
-    text = distribution("shrag").read_text("direct_url.json")
-    source = json.loads(text) if text else {}
+    # A checkout in the working folder has metadata too, without the file that pip wrote.
+    texts = (each.read_text("direct_url.json") for each in distributions(name="shrag"))
+    source = json.loads(next(filter(None, texts), "{}"))
     if not source.get("dir_info", {}).get("editable"):
         return None
     return Path(unquote(urlparse(source["url"]).path))

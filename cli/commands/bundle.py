@@ -56,7 +56,7 @@ _volume_option = click.option(
     type=_Size(),
     default=0,
     metavar="SIZE",
-    help="Write files of at most SIZE, such as 4G, that are carried together.",
+    help="Write files of at most SIZE, such as 4G, that are carried together.  [default: one file]",
 )
 _minisign_option = click.option("--minisign", default="", metavar="KEY", help="A public key of minisign, or its file.")
 _gpg_option = click.option("--gpg", default="", metavar="KEY", help="The fingerprint of a key of GPG.")
