@@ -91,9 +91,7 @@ def write_sbom(parts: Sequence[Part], version: str) -> bytes:
     # A document has a number and a date of its own; those of its content keep a bundle's bytes the same.
     bom.serial_number = uuid.uuid5(uuid.NAMESPACE_URL, "\n".join(sorted(components)))
     bom.metadata.timestamp = datetime(1980, 1, 1, tzinfo=UTC)
-    bom.metadata.component = Component(
-        name=_PROJECT, version=version, type=ComponentType.APPLICATION, bom_ref=_PROJECT
-    )
+    bom.metadata.component = Component(name=_PROJECT, version=version, type=ComponentType.APPLICATION, bom_ref=_PROJECT)
     bom.register_dependency(bom.metadata.component, components.values())
     for reference, part in described.items():
         needed = [each for each in components.values() if each.name in part.needs]

@@ -10,6 +10,7 @@ import ast
 import importlib
 import inspect
 from collections.abc import Iterable, Iterator
+from datetime import UTC, datetime
 from io import BytesIO
 from pathlib import Path
 
@@ -80,7 +81,9 @@ def read_catalogue() -> Catalog:
 
 def updated(old: Catalog, messages: Iterable[MessageId]) -> Catalog:
     """Return a catalogue of ``messages`` with the translations that ``old`` has."""
-    new = Catalog("ko", domain="shrag", header_comment=_HEADER, fuzzy=False)
+    # One date for ever: else any two changes of the file would conflict.
+    dated = datetime(2026, 11, 1, tzinfo=UTC)
+    new = Catalog("ko", domain="shrag", header_comment=_HEADER, fuzzy=False, creation_date=dated)
     # Two forms as in English: click's singular and plural differ in their fields.
     new.mime_headers = [("Plural-Forms", "nplurals=2; plural=(n != 1);")]
     for message in messages:

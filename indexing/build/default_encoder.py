@@ -25,12 +25,12 @@ def default_encoder(name: str, weights: Path, notify: Callable[[str], None]) -> 
     elif len(installed) > 1:
         notify(
             f"No vectors for index {name}: {weights} has several encoders ({', '.join(installed)}). Choose one with "
-            f"`shrag index {name} --encoder NAME` or `make index ENCODER=NAME`."
+            f"`shrag index {name} --encoder NAME`."
         )
     elif missing := missing_packages():
         notify(
             f"No vectors for index {name}: {weights} has the encoder {installed[0]}, but {', '.join(missing)} is not "
-            "installed. Run `make setup-models`, or `pip install 'shrag[models,cpu]'`."
+            "installed: `pip install 'shrag[models,cpu]'`."
         )
     else:
         try:
