@@ -117,14 +117,12 @@ def check_indexes(indexes: Path) -> Iterator[DoctorFinding]:
         yield DoctorFinding(
             "Indexes",
             "fail",
-            Text("{indexes} cannot be read ({strerror})", indexes=indexes, strerror=error.strerror),
+            Text("{folder} cannot be read ({strerror})", folder=indexes, strerror=error.strerror),
             4,
         )
         return
     if not names:
-        yield DoctorFinding(
-            "Indexes", "note", Text("none under {indexes}: make one with `make index`", indexes=indexes)
-        )
+        yield DoctorFinding("Indexes", "note", Text("none under {folder}: make one with `make index`", folder=indexes))
     for name in names:
         try:
             manifest = check_index(indexes, name)
