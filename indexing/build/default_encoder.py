@@ -33,7 +33,7 @@ def default_encoder(name: str, weights: Path, notify: Callable[[str], None]) -> 
         notify(
             Text(
                 "No vectors for index {name}: {weights} has several encoders ({encoders}). Choose one with "
-                "`shrag index {name} --encoder NAME` or `make index ENCODER=NAME`.",
+                "`shrag index {name} --encoder NAME`.",
                 name=name,
                 weights=weights,
                 encoders=", ".join(installed),
@@ -42,8 +42,8 @@ def default_encoder(name: str, weights: Path, notify: Callable[[str], None]) -> 
     elif missing := missing_packages():
         notify(
             Text(
-                "No vectors for index {name}: {weights} has the encoder {encoder}, but {missing} is not installed. "
-                "Run `make setup-models`, or `pip install 'shrag[models,cpu]'`.",
+                "No vectors for index {name}: {weights} has the encoder {encoder}, but {missing} is not installed: "
+                "`pip install 'shrag[models,cpu]'`.",
                 name=name,
                 weights=weights,
                 encoder=installed[0],

@@ -56,6 +56,7 @@ ONE_FILE = {
     "sentence_transformers": "models/encoders/network.py",
     "transformers": "models/encoders/network.py",
     "tokenizers": "models/encoders/tokenization.py",
+    "packaging": "cli/doctor/installation.py",
 }
 
 
