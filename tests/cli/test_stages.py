@@ -18,6 +18,6 @@ def test_every_stage_of_the_source_and_every_kind_of_repair_has_a_message() -> N
                 if isinstance(node, ast.Call) and node.args and isinstance(node.args[0], ast.Constant):
                     name = getattr(node.func, "attr", getattr(node.func, "id", ""))
                     if name in REPORTING:
-                        stages.add(node.args[0].value)
+                        stages.add(str(node.args[0].value))
     assert {"lines read", "merging", "glossary"} < stages
     assert stages - set(STAGES) == set()
