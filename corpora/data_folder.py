@@ -73,9 +73,7 @@ def home_of(config: Path, contents: Mapping[str, Any]) -> Path:
     home = contents.get(_HOME, _BESIDE_CONFIG)
     if not isinstance(home, str) or not home:
         raise ConfigurationRejected(
-            Text(
-                "{home} in {config} is {home_2!r}: write the path of a folder.", home=_HOME, config=config, home_2=home
-            )
+            Text("{key} in {config} is {value!r}: write the path of a folder.", key=_HOME, config=config, value=home)
         )
     return config.parent / Path(home).expanduser()
 

@@ -6,16 +6,15 @@ import json
 import os
 
 import click
-from rich.cells import cell_len
 
 from shrag.cli.doctor.connections import check_connections, check_language_model
 from shrag.cli.doctor.data import check_corpora, check_home, check_indexes, check_models
 from shrag.cli.doctor.installation import check_parts
 from shrag.cli.doctor.machine import check_machine
 from shrag.cli.options.model import llm_settings
-from shrag.cli.output import echo, json_option, language
+from shrag.cli.output import echo, json_option, padded, shown
 from shrag.cli.settings import Home
-from shrag.messages.text import Text, in_language
+from shrag.messages.text import Text
 
 _MARKS = {"ok": ("ok", "green"), "warning": ("WARN", "yellow"), "failure": ("FAIL", "red")}
 
@@ -51,8 +50,7 @@ def command(ctx: click.Context, as_json: bool) -> None:
             continue
         mark, colour = _MARKS[result.status]
         click.secho(f"{mark:>4}", fg=colour, nl=False)
-        check, message = (in_language(each, language.get()) for each in (result.check, result.message))
-        echo(f"  {check}{' ' * (23 - cell_len(check))}{message}")
+        echo(f"  {padded(result.check, 23)}{shown(result.message)}")
         if result.repair:
-            echo(f"{'':<29} {in_language(Text('Repair: {how}.', how=result.repair), language.get())}")
+            echo(f"{'':<29} {shown(Text('Repair: {how}.', how=result.repair))}")
     ctx.exit(max((result.exit_status for result in results), default=0))

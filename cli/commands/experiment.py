@@ -139,10 +139,10 @@ def command(
     echo(table_text(result.table), nl=False)
     echo(
         Text(
-            "{folder}: {questions_asked:,} questions asked; next: shrag report {folder_2}",
+            "{folder}: {questions_asked:,} questions asked; next: shrag report {quoted}",
             folder=folder,
             questions_asked=result.questions_asked,
-            folder_2=shlex.quote(str(folder)),
+            quoted=shlex.quote(str(folder)),
         ),
         err=True,
     )
@@ -180,7 +180,7 @@ def _sources(given: tuple[str, ...]) -> list[LanguageModelSource]:
         url, _, model = place.partition(",")
         if not name or not url:
             raise click.UsageError(
-                Text("--model {each} does not name an endpoint: write NAME=URL or NAME=URL,MODEL.", each=each)
+                Text("--model {option} does not name an endpoint: write NAME=URL or NAME=URL,MODEL.", option=each)
             )
         sources.append(LanguageModelSource(name, url, model))
     return sources

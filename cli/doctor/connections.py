@@ -60,8 +60,11 @@ def _answering(settings: LlmSettings) -> str:
 
     with closing(OpenAIModel(settings)) as model:
         health = model.health()
-    context = f"a context of {health.max_model_len:,} tokens" if health.max_model_len else "a context of unknown length"
-    return f"{health.model} at {settings.url} answers, with {context}{f', {health.engine}' if health.engine else ''}"
+    context = Text("a context of unknown length")
+    if health.max_model_len:
+        context = Text("a context of {tokens:,} tokens", tokens=health.max_model_len)
+    says = Text("{model} at {url} answers, with {context}", model=health.model, url=settings.url, context=context)
+    return Text("{answer}, {engine}", answer=says, engine=health.engine) if health.engine else says
 
 
 def _addresses(settings: LlmSettings) -> Iterator[tuple[Text, Text]]:

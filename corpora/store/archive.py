@@ -236,10 +236,10 @@ def _read_header(path: Path, archive: tarfile.TarFile, kind: ArchiveKind) -> Arc
     if header.format != _FORMAT:
         raise CorpusError(
             Text(
-                "{path} has archive format {format}, this SHRAG reads {format_2}: export it again.",
+                "{path} has archive format {found}, this SHRAG reads {known}: export it again.",
                 path=path,
-                format=header.format,
-                format_2=_FORMAT,
+                found=header.format,
+                known=_FORMAT,
             )
         )
     if header.kind != kind:

@@ -59,7 +59,6 @@ ONE_FILE = {
     "sentence_transformers": "models/encoders/network.py",
     "transformers": "models/encoders/network.py",
     "tokenizers": "models/encoders/tokenization.py",
-    "packaging": "cli/doctor/installation.py",
 }
 
 

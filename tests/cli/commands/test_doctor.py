@@ -143,4 +143,4 @@ def test_the_lines_are_in_korean(
     assert run(["--home", str(home), "doctor"]) == 4
     out = capsys.readouterr().out
     assert "  ok  외부 연결              외부로 연결하는 설정이 없습니다" in out
-    assert "해결 방법: `shrag index demo` 명령으로 말뭉치에서 다시 만들거나" in out
+    assert "해결 방법: `shrag index demo` 명령으로 자료에서 다시 만들거나" in out
