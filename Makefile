@@ -14,7 +14,7 @@ HOST := 127.0.0.1
 PORT := 8080
 DATA := $(or $(SHRAG_DATA),$(wildcard ../shared/data))
 LUCENE := indexing/lexical/java/lucene
-ROOMS := messages corpora models prompts indexing serving evaluation cli
+ROOMS := messages corpora models prompts indexing serving evaluation bundle cli
 
 export SHRAG_HOME ?= var
 # Bytecode is written whatever the shell says: else each process that a test starts would compile everything again.

@@ -14,6 +14,7 @@ from typing import Any
 
 import click
 
+from shrag.bundle.errors import BundleDependencyMissing, BundleError
 from shrag.cli.help import click_messages, translated
 from shrag.cli.options.general import general_options, print_folders
 from shrag.cli.output import Verbosity, echo_error, language, verbosity
@@ -58,7 +59,7 @@ from shrag.serving.errors import (
 COMMANDS = {
     name: f"shrag.cli.commands.{name}"
     for name in (
-        "agreement ask compare corpus doctor evaluate experiment glossary index init judge key mcp openapi plan "
+        "agreement ask bundle compare corpus doctor evaluate experiment glossary index init judge key mcp openapi plan "
         "report run search serve"
     ).split()
 }
@@ -69,8 +70,8 @@ EXIT_STATUS: tuple[tuple[int, tuple[type[Exception], ...]], ...] = (
     (2, (ConfigurationRejected,)),
     (5, (DiskFull, DiskFailed, BudgetTooSmall, OutOfMemory)),
     (4, (StrategyUnavailable, ResultsMismatch, IndexMissing, IndexDamaged, IndexMismatch)),
-    (6, (PlotLibraryMissing, DependencyMissing)),
-    (3, (CorpusError, EvaluationError, ServingError, UnknownArchitecture, WeightsRejected, ModelRefused)),
+    (6, (PlotLibraryMissing, DependencyMissing, BundleDependencyMissing)),
+    (3, (CorpusError, BundleError, EvaluationError, ServingError, UnknownArchitecture, WeightsRejected, ModelRefused)),
     (3, (TooManyRejectedRecords, DictionaryRejected, GlossaryRejected)),
     (6, (ModelError,)),
     (1, (IndexingError,)),

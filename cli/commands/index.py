@@ -254,7 +254,7 @@ def export(home: Home, name: str, file: Path, generation: int | None) -> None:
     from shrag.indexing.maintenance.transfer import export_index
 
     header = export_index(home.indexes, name, file, generation)
-    echo(Text("index {name}: {file}, {bytes:,.1f} MiB", name=name, file=file, bytes=header.bytes / 2**20))
+    echo(Text("index {name}: {file}, {bytes:,.1f} MiB", name=name, file=file, bytes=header.total_bytes / 2**20))
     echo(Text("next, on the other machine: shrag index import {name}", name=file.name), err=True)
 
 

@@ -11,11 +11,12 @@ from shrag.corpora.files import FolderBusy, check_name, disk_errors, keep_files,
 from shrag.corpora.store.archive import ArchiveHeader, extract_archive, read_files, read_header, write_archive
 from shrag.indexing.analysis.korean_english import analyzer_fingerprint
 from shrag.indexing.analysis.user_dictionary import load_dictionary
-from shrag.indexing.errors import IndexDamaged, IndexingError
+from shrag.indexing.errors import IndexDamaged, IndexingError, IndexMismatch, IndexMissing
 from shrag.indexing.open_index import check_analyzer
 from shrag.indexing.storage.checksums import MANIFEST_CHECKSUM_FILE, MANIFEST_FILE
 from shrag.indexing.storage.generations import (
     check_files,
+    current_generation,
     current_number,
     generation_folder,
     next_generation,
@@ -52,13 +53,15 @@ def export_index(indexes: Path, name: str, path: Path, generation: int | None = 
 def import_index(indexes: Path, path: Path, name: str = "") -> IndexManifest:
     """Publish the generation in an archive as the next one of its index; servers that are running switch to it.
 
+    One that is current here already is not published again.
+
     Args:
         indexes: The folder of all indexes.
         path: The archive.
         name: The index's name here, empty for that of the archive.
 
     Returns:
-        The manifest of the new generation.
+        The manifest of the generation that is current now.
 
     Raises:
         CorpusError: The archive is damaged.
@@ -73,6 +76,8 @@ def import_index(indexes: Path, path: Path, name: str = "") -> IndexManifest:
             header = extract_archive(path, "index", draft)
             try:
                 manifest = _checked(draft, header, path)
+                if (here := _current_manifest(index)) is not None and here.files == manifest.files:
+                    return here
                 manifest = msgspec.structs.replace(manifest, generation=next_generation(index))
                 before = current_number(index)
                 publish(index, draft, manifest)
@@ -82,6 +87,16 @@ def import_index(indexes: Path, path: Path, name: str = "") -> IndexManifest:
             return manifest
     except FolderBusy as busy:
         raise IndexingError(message_of(busy)) from None
+
+
+def _current_manifest(index: Path) -> IndexManifest | None:
+    """Return the manifest of the current generation if its files are there and whole, else None."""
+    try:
+        folder, manifest = current_generation(index)
+        check_files(folder, manifest)
+    except (IndexMissing, IndexDamaged, IndexMismatch):
+        return None
+    return manifest
 
 
 def archived_manifest(path: Path) -> tuple[str, IndexManifest]:

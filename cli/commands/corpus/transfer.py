@@ -26,7 +26,7 @@ def export(home: Home, name: str, file: Path) -> None:
     from shrag.corpora.store.transfer import export_corpus
 
     header = export_corpus(home.corpora, name, file)
-    echo(Text("corpus {name}: {file}, {bytes:,.1f} MiB", name=name, file=file, bytes=header.bytes / 2**20))
+    echo(Text("corpus {name}: {file}, {bytes:,.1f} MiB", name=name, file=file, bytes=header.total_bytes / 2**20))
     echo(Text("next, on the other machine: shrag corpus import {name}", name=file.name), err=True)
 
 
