@@ -17,7 +17,7 @@ from tests.support.faulted_commands import FaultedCommands, Kind
 from tests.support.injected_faults import Fault, draw_faults, seed
 from tests.support.killed_build import ROOT
 
-pytestmark = [pytest.mark.process, pytest.mark.usefixtures("one_kiwi", "few_words")]
+pytestmark = [pytest.mark.process, pytest.mark.usefixtures("few_words")]
 
 _STAGE = "indexes/c/build-000002/stage"
 _INDEX = "indexes/c/build-000002/index"

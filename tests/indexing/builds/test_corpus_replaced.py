@@ -16,7 +16,7 @@ from shrag.indexing.build.incremental import update_index
 from shrag.indexing.build.job import BuildOptions
 from tests.support.killed_build import shorten_vocabulary
 
-pytestmark = [pytest.mark.process, pytest.mark.slow, pytest.mark.usefixtures("one_kiwi")]
+pytestmark = [pytest.mark.process, pytest.mark.slow]
 
 Grow = Callable[[Path, str, int], None]
 

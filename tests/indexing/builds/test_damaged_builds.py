@@ -24,7 +24,7 @@ from shrag.indexing.storage.checksums import compute_checksums
 from shrag.indexing.storage.generations import current_generation, generation_folder, publish, read_generation
 from tests.support.killed_build import ROOT, start_killed_build
 
-pytestmark = [pytest.mark.process, pytest.mark.usefixtures("one_kiwi", "short_vocabulary")]
+pytestmark = [pytest.mark.process, pytest.mark.usefixtures("short_vocabulary")]
 
 NAME = "grown"
 RECORDS = 700

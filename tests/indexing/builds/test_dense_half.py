@@ -30,7 +30,7 @@ from tests.conftest import DEMO
 
 pytestmark = [
     pytest.mark.slow,
-    pytest.mark.usefixtures("one_kiwi", "short_vocabulary"),
+    pytest.mark.usefixtures("short_vocabulary"),
     pytest.mark.skipif(not has_faiss(), reason="faiss-cpu is not installed"),
 ]
 
