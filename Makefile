@@ -14,13 +14,13 @@ HOST := 127.0.0.1
 PORT := 8080
 DATA := $(or $(SHRAG_DATA),$(wildcard ../shared/data))
 LUCENE := indexing/lexical/java/lucene
-ROOMS := messages corpora models prompts indexing serving evaluation cli
+ROOMS := messages corpora models prompts indexing serving evaluation bundle cli
 
 export SHRAG_HOME ?= var
 # Bytecode is written whatever the shell says: else each process that a test starts would compile everything again.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: help docs wheel test-wheel setup setup-models setup-gpu setup-vllm index serve test quick test-docs test-vllm test-pyserini test-clients soak mutants check fix messages headwords openapi evaluate bench bench-gpu java load clean
+.PHONY: help docs wheel dist test-wheel setup setup-models setup-gpu setup-vllm index serve test quick test-docs test-vllm test-pyserini test-clients soak mutants check fix messages headwords openapi evaluate bench bench-gpu java load clean
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-13s %s\n", $$1, $$2}'
@@ -77,6 +77,11 @@ fix: $(VENV)/.dev ## apply what the linter and the formatter can do themselves
 
 wheel: ## build dist/shrag-*.whl, which is all that another machine needs besides its packages
 	$(PYTHON) -m pip --disable-pip-version-check wheel --quiet --no-deps --wheel-dir dist .
+
+# With VERSION it only writes the version, the date and the heading of the changelog, for the commit that is tagged vVERSION.
+dist: $(VENV)/.dev ## build sdist and wheel of this commit into dist/, twice with the same bytes, and test them (VERSION=1.2.3: write it first)
+	$(BIN)/python deploy/dist.py $(if $(VERSION),--prepare $(VERSION))
+	$(if $(VERSION),,SHRAG_DIST=$(CURDIR)/dist $(BIN)/python -m pytest -m wheel tests/deploy/test_installed_wheel.py)
 
 docs: $(VENV)/.dev ## build the documentation that the server has at /docs, in both languages
 	$(BIN)/python deploy/build_docs.py

@@ -14,10 +14,11 @@ from typing import Any
 
 import click
 
+from shrag.bundle.errors import BundleDependencyMissing, BundleError
 from shrag.cli.help import click_messages, translated
 from shrag.cli.options.general import general_options, print_folders
 from shrag.cli.output import Verbosity, echo_error, language, verbosity
-from shrag.cli.settings import check_options, read_config
+from shrag.cli.settings import check_options, configured_language, read_config
 from shrag.corpora.data_folder import find_config
 from shrag.corpora.errors import ConfigurationRejected, CorpusError
 from shrag.corpora.files import MACHINE_ERRORS, DiskFailed, DiskFull
@@ -58,7 +59,7 @@ from shrag.serving.errors import (
 COMMANDS = {
     name: f"shrag.cli.commands.{name}"
     for name in (
-        "agreement ask compare corpus doctor evaluate experiment glossary index init judge key mcp openapi plan "
+        "agreement ask bundle compare corpus doctor evaluate experiment glossary index init judge key mcp openapi plan "
         "report run search serve"
     ).split()
 }
@@ -69,8 +70,8 @@ EXIT_STATUS: tuple[tuple[int, tuple[type[Exception], ...]], ...] = (
     (2, (ConfigurationRejected,)),
     (5, (DiskFull, DiskFailed, BudgetTooSmall, OutOfMemory)),
     (4, (StrategyUnavailable, ResultsMismatch, IndexMissing, IndexDamaged, IndexMismatch)),
-    (6, (PlotLibraryMissing, DependencyMissing)),
-    (3, (CorpusError, EvaluationError, ServingError, UnknownArchitecture, WeightsRejected, ModelRefused)),
+    (6, (PlotLibraryMissing, DependencyMissing, BundleDependencyMissing)),
+    (3, (CorpusError, BundleError, EvaluationError, ServingError, UnknownArchitecture, WeightsRejected, ModelRefused)),
     (3, (TooManyRejectedRecords, DictionaryRejected, GlossaryRejected)),
     (6, (ModelError,)),
     (1, (IndexingError,)),
@@ -101,7 +102,7 @@ class LazyGroup(click.Group):
         """Resolve a command; ``click.UsageError`` for an unknown one suggests the most similar name."""
         if args and args[0] not in COMMANDS and not args[0].startswith("-"):
             raise click.UsageError(
-                Text("There is no command {args!r}.{hint}", args=args[0], hint=did_you_mean(args[0], COMMANDS)), ctx
+                Text("There is no command {name!r}.{hint}", name=args[0], hint=did_you_mean(args[0], COMMANDS)), ctx
             )
         return super().resolve_command(ctx, args)
 
@@ -124,7 +125,7 @@ def run(arguments: Sequence[str]) -> int:
     An error is printed on stderr; with ``-v`` an unexpected one with its traceback.
     """
     before = verbosity.set(Verbosity.NORMAL)
-    chosen = locale_language(os.environ)
+    chosen = locale_language(os.environ, configured_language(find_config()))
     language_before = language.set(chosen)
     try:
         with click_messages(chosen):
@@ -169,10 +170,10 @@ def _report(error: Exception) -> int:
         what = error.filename or Text("A file")
         echo_error(
             Text(
-                "shrag: {what} cannot be used ({strerror}): {machine_errors}.",
+                "shrag: {what} cannot be used ({strerror}): {advice}.",
                 what=what,
                 strerror=error.strerror,
-                machine_errors=MACHINE_ERRORS[error.errno],
+                advice=MACHINE_ERRORS[error.errno],
             )
         )
         return 5

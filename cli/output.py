@@ -10,8 +10,10 @@ from contextvars import ContextVar
 from enum import Enum
 
 import click
+from rich.cells import cell_len
 from rich.console import Console
 
+from shrag.cli.stages import stage_text
 from shrag.corpora.text.terminal import escape_controls
 from shrag.messages.text import Language, Text, in_language
 
@@ -49,7 +51,7 @@ def ask_before_deleting(what: str, *, yes: bool) -> None:
     echo_error(Text("{what}.", what=what))
     if not sys.stdin.isatty():
         raise click.UsageError(Text("There is no terminal to ask on, and nothing was deleted: add --yes to delete."))
-    if not click.confirm(in_language(Text("Delete?"), language.get()), err=True):
+    if not click.confirm(shown(Text("Delete?")), err=True):
         echo_error(Text("Nothing was deleted."))
         raise click.Abort
 
@@ -62,12 +64,26 @@ def echo(text: object, *, err: bool = False, nl: bool = True) -> None:
     With ``-q`` nothing is printed on stderr: errors are printed by :func:`echo_error`.
     """
     if not err or verbosity.get() is not Verbosity.QUIET:
-        click.echo(escape_controls(in_language(text, language.get())), err=err, nl=nl)
+        click.echo(escape_controls(shown(text)), err=err, nl=nl)
 
 
 def echo_error(text: object, *, nl: bool = True) -> None:
     """Print ``text`` on stderr as :func:`echo` does, with ``-q`` too."""
-    click.echo(escape_controls(in_language(text, language.get())), err=True, nl=nl)
+    click.echo(escape_controls(shown(text)), err=True, nl=nl)
+
+
+def shown(text: object) -> str:
+    """Return ``text`` in the command line's language."""
+    return in_language(text, language.get())
+
+
+def padded(text: object, width: int) -> str:
+    """Return ``text`` in the command line's language with blanks up to ``width`` columns of a terminal.
+
+    Hangul takes two columns a character.
+    """
+    words = shown(text)
+    return words + " " * (width - cell_len(words))
 
 
 def json_line(value: object) -> str:
@@ -91,16 +107,16 @@ def progress(total: int | None = None) -> Iterator[Callable[[str, int], None]]:
 
     ``total`` is the number of items, None where it is not known.
     """
-    console = Console(stderr=True)
+    console, chosen = Console(stderr=True), language.get()  # read here: another thread may report
     if verbosity.get() is Verbosity.QUIET:
         yield lambda stage, done: None
     elif console.is_terminal:
-        yield from _live(console, total)
+        yield from _live(console, total, chosen)
     else:
-        yield from _plain(console, total)
+        yield from _plain(console, total, chosen)
 
 
-def _live(console: Console, total: int | None) -> Iterator[Callable[[str, int], None]]:
+def _live(console: Console, total: int | None, chosen: Language) -> Iterator[Callable[[str, int], None]]:
     from rich.progress import (
         BarColumn,
         MofNCompleteColumn,
@@ -113,17 +129,24 @@ def _live(console: Console, total: int | None) -> Iterator[Callable[[str, int], 
     columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
     with Progress(*columns, TimeRemainingColumn(), console=console, transient=True) as bar:
         task = bar.add_task("", total=total)
-        yield lambda stage, done: bar.update(task, description=escape_controls(stage), completed=done)
+
+        def report(stage: str, done: int) -> None:
+            shown = in_language(stage_text(stage), chosen)
+            bar.update(task, description=escape_controls(shown), completed=done)
+
+        yield report
 
 
-def _plain(console: Console, total: int | None) -> Iterator[Callable[[str, int], None]]:
+def _plain(console: Console, total: int | None, chosen: Language) -> Iterator[Callable[[str, int], None]]:
     printed = time.monotonic()
 
     def report(stage: str, done: int) -> None:
         nonlocal printed
         if time.monotonic() - printed >= _SECONDS_BETWEEN_LINES:
             printed = time.monotonic()
-            line = f"{escape_controls(stage)}: {done:,}" + (f" of {total:,}" if total else "")
-            console.print(line, highlight=False, markup=False)
+            line = Text("{stage}: {done:,}", stage=stage_text(stage), done=done)
+            if total:
+                line = Text("{line} of {total:,}", line=line, total=total)
+            console.print(escape_controls(in_language(line, chosen)), highlight=False, markup=False)
 
     yield report

@@ -13,7 +13,11 @@ from click_default_group import DefaultGroup
 from shrag.corpora.data_folder import CONFIG_FILE, home_of, read_toml
 from shrag.corpora.errors import ConfigurationRejected
 from shrag.corpora.near_names import did_you_mean
+from shrag.messages.language import AUTO
 from shrag.messages.text import Text, message_of
+
+_LANG = "lang"
+_LANGUAGES = (AUTO, "ko", "en")
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,12 +51,24 @@ class Home:
         return given if given.is_dir() else self.runs / given
 
 
+def configured_language(path: Path | None) -> str:
+    """Return the key ``lang`` of the configuration file ``path``, ``auto`` without one.
+
+    What is wrong with the file is said by :func:`read_config`, in the language of the locale.
+    """
+    try:
+        return AUTO if path is None else str(read_toml(path).get(_LANG, AUTO))
+    except (ConfigurationRejected, OSError):
+        return AUTO
+
+
 def read_config(path: Path | None, commands: Mapping[str, object]) -> dict[str, Any]:
     """Return the contents of the configuration file ``path``, empty for None.
 
     The top-level key ``home`` is the data folder, absolute in what is returned and given also where the file does not
-    have it. Tables are commands: ``[search]`` with ``k = 5`` means ``shrag search -k 5``. ``[llm]`` is the language
-    model of all commands (:mod:`shrag.cli.options.model`). The command line and ``SHRAG_*`` variables take precedence.
+    have it; ``lang``, of :func:`configured_language`, is checked and left out. Tables are commands: ``[search]`` with
+    ``k = 5`` means ``shrag search -k 5``. ``[llm]`` is the language model of all commands
+    (:mod:`shrag.cli.options.model`). The command line and ``SHRAG_*`` variables take precedence.
     Raises ``click.UsageError`` for invalid TOML or an unknown key.
     """
     if path is None:
@@ -62,7 +78,7 @@ def read_config(path: Path | None, commands: Mapping[str, object]) -> dict[str, 
         home = home_of(path, config)
     except ConfigurationRejected as error:
         raise click.UsageError(message_of(error)) from None
-    known = {"home", "llm", *commands}
+    known = {"home", _LANG, "llm", *commands}
     for key in config:
         if key not in known:
             raise click.UsageError(
@@ -74,6 +90,10 @@ def read_config(path: Path | None, commands: Mapping[str, object]) -> dict[str, 
                     hint=did_you_mean(key, known),
                 )
             )
+    if config.pop(_LANG, AUTO) not in _LANGUAGES:
+        raise click.UsageError(
+            Text("{key} in {path} is none of {known}.", key=_LANG, path=path, known=", ".join(_LANGUAGES))
+        )
     return {**config, "home": str(home)}
 
 

@@ -10,6 +10,9 @@ import click
 
 from shrag.cli.output import echo
 
+RELEASED = "2026-11-23"
+"""The day of this version; ``make dist`` writes that of a release. No clock is right before it."""
+
 
 def package_version(package: str) -> str:
     """Return the version of an installed package, else ``not installed``."""

@@ -2,7 +2,7 @@
 
 In this order: ``SHRAG_HOME``; the nearest ``shrag.toml`` in the working folder or above it, whose key ``home`` names
 the folder relative to the file, ``var`` beside the file by default; the platform's folder for data of a user, such as
-``~/.local/share/shrag``.
+``~/.local/share/shrag``. The other settings are those of the nearest ``shrag.toml``, else of the one in ``SHRAG_HOME``.
 """
 
 from __future__ import annotations
@@ -37,16 +37,19 @@ def data_folder(given: str | os.PathLike[str] | None = None) -> Path:
 
 
 def find_config() -> Path | None:
-    """Return the path of the nearest ``shrag.toml`` in the working folder or above it, None if there is none.
+    """Return the path of the nearest ``shrag.toml`` in the working folder or above it, else that in ``SHRAG_HOME``.
 
-    Above the working folder, a file that belongs to another user (but root) is passed over: options such as the command
-    that starts a language model are not taken from strangers.
+    None if there is none. Above the working folder, a file that belongs to another user (but root) is passed over:
+    options such as the command that starts a language model are not taken from strangers.
     """
     try:
         here = Path.cwd()
     except FileNotFoundError:  # removed meanwhile
         return None
-    return next((folder / CONFIG_FILE for folder in (here, *here.parents) if _has_config(folder, here)), None)
+    folders = [here, *here.parents]
+    if home := os.environ.get(VARIABLE):
+        folders.append(Path(home).absolute())
+    return next((folder / CONFIG_FILE for folder in folders if _has_config(folder, here)), None)
 
 
 def _has_config(folder: Path, here: Path) -> bool:
@@ -70,9 +73,7 @@ def home_of(config: Path, contents: Mapping[str, Any]) -> Path:
     home = contents.get(_HOME, _BESIDE_CONFIG)
     if not isinstance(home, str) or not home:
         raise ConfigurationRejected(
-            Text(
-                "{home} in {config} is {home_2!r}: write the path of a folder.", home=_HOME, config=config, home_2=home
-            )
+            Text("{key} in {config} is {value!r}: write the path of a folder.", key=_HOME, config=config, value=home)
         )
     return config.parent / Path(home).expanduser()
 

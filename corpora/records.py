@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal, NamedTuple
 
+from shrag.messages.text import Text
+
 Language = Literal["ko", "en", "und"]
 
 
@@ -84,7 +86,10 @@ class RecordChanges(NamedTuple):
     unchanged: int
 
     def __str__(self) -> str:
-        return f"{self.added:,} added, {self.changed:,} changed, {self.deleted:,} deleted, {self.unchanged:,} unchanged"
+        """Return the four counts as a :class:`~shrag.messages.text.Text`, which ``str`` hands on as it is."""
+        return Text(
+            "{added:,} added, {changed:,} changed, {deleted:,} deleted, {unchanged:,} unchanged", **self._asdict()
+        )
 
 
 class Topic(NamedTuple):

@@ -10,6 +10,7 @@ import ast
 import importlib
 import inspect
 from collections.abc import Iterable, Iterator
+from datetime import UTC, datetime
 from io import BytesIO
 from pathlib import Path
 
@@ -23,7 +24,7 @@ from shrag.cli.main import COMMANDS, shrag
 ROOT = Path(__file__).resolve().parents[1]
 PO = ROOT / "messages" / "locale" / "ko" / "LC_MESSAGES" / "shrag.po"
 MO = PO.with_suffix(".mo")
-PACKAGES = ("corpora", "models", "prompts", "indexing", "serving", "evaluation", "cli")
+PACKAGES = ("corpora", "models", "prompts", "indexing", "serving", "evaluation", "bundle", "cli")
 
 MessageId = str | tuple[str, str]
 """A template; of one of click's messages also its plural."""
@@ -80,7 +81,9 @@ def read_catalogue() -> Catalog:
 
 def updated(old: Catalog, messages: Iterable[MessageId]) -> Catalog:
     """Return a catalogue of ``messages`` with the translations that ``old`` has."""
-    new = Catalog("ko", domain="shrag", header_comment=_HEADER, fuzzy=False)
+    # One date for ever: else any two changes of the file would conflict.
+    dated = datetime(2026, 11, 1, tzinfo=UTC)
+    new = Catalog("ko", domain="shrag", header_comment=_HEADER, fuzzy=False, creation_date=dated)
     # Two forms as in English: click's singular and plural differ in their fields.
     new.mime_headers = [("Plural-Forms", "nplurals=2; plural=(n != 1);")]
     for message in messages:

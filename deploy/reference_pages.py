@@ -97,7 +97,8 @@ def settings_page() -> str:
         "of an option with `_` for `-`; the command line comes before the variable, and that before the file. Which",
         "file is read: [The command line](command-line.md#where-things-are-found).",
         "",
-        "At the top of the file: `home`, the data folder, relative to the file. `[llm]` is the language model:",
+        "At the top of the file: `home`, the data folder, relative to the file; `lang`, the language of messages and",
+        "help (`auto`, that of the locale; `ko`; `en`), which `SHRAG_LANG` overrides. `[llm]` is the language model:",
         "[The language model](../how-to/language-model.md).",
     ]
     for name in sorted(COMMANDS):

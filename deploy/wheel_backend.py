@@ -13,7 +13,9 @@ An editable installation is made without it where that fails: `/docs` then says 
 
 from __future__ import annotations
 
+import gzip
 import hashlib
+import os
 import shutil
 import subprocess
 import sys
@@ -93,9 +95,15 @@ def build_editable(
 
 
 def build_sdist(sdist_directory: str, config_settings: _Settings = None) -> str:
-    """Build the source distribution (PEP 517), which has Lucene's jar and the documentation too."""
+    """Build the source distribution (PEP 517), which has Lucene's jar and the documentation too.
+
+    With ``SOURCE_DATE_EPOCH`` the same sources give the same bytes, as setuptools does for wheels.
+    """
     build_docs.make_docs()
-    return str(_setuptools().build_sdist(sdist_directory, config_settings))
+    name = str(_setuptools().build_sdist(sdist_directory, config_settings))
+    if os.environ.get("SOURCE_DATE_EPOCH"):
+        _pack_again(Path(sdist_directory, name), int(os.environ["SOURCE_DATE_EPOCH"]))
+    return name
 
 
 def prepare_metadata_for_build_wheel(metadata_directory: str, config_settings: _Settings = None) -> str:
@@ -112,8 +120,29 @@ def _setuptools() -> Any:  # noqa: ANN401  (a module)
     """Return setuptools' build backend, after Lucene's jar was made."""
     from setuptools import build_meta
 
+    if os.environ.get("SOURCE_DATE_EPOCH"):
+        os.umask(0o022)  # a wheel has the rights of the files that it is packed from
+
     make_lucene_jar()
     return build_meta
+
+
+def _pack_again(archive: Path, epoch: int) -> None:
+    """Write a source distribution again, sorted, of nobody, with the time ``epoch`` and rights that all have."""
+    partial = archive.with_suffix(".part")
+    with (
+        tarfile.open(archive) as old,
+        partial.open("wb") as file,
+        gzip.GzipFile("", "wb", 9, file, epoch) as packed,
+        tarfile.open(mode="w", fileobj=packed, format=tarfile.PAX_FORMAT) as new,
+    ):
+        for member in sorted(old.getmembers(), key=lambda each: each.name):
+            member.mtime, member.pax_headers = epoch, {}
+            member.uid = member.gid = 0
+            member.uname = member.gname = ""
+            member.mode = 0o755 if member.isdir() or member.mode & 0o100 else 0o644
+            new.addfile(member, old.extractfile(member) if member.isreg() else None)
+    partial.rename(archive)
 
 
 def make_lucene_jar(folder: Path = FOLDER) -> Path:

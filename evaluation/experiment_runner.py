@@ -43,12 +43,14 @@ from shrag.evaluation.experiments.part import (
 from shrag.evaluation.experiments.provenance import read_code_version, read_hardware
 from shrag.evaluation.experiments.run_card import (
     CARD_FILE,
+    IndexGeneration,
     RunCard,
     RunIdentity,
     Session,
     build_identity,
     check_identity,
     identity_fingerprint,
+    index_generation,
     read_card,
     repeat_seed,
     required_indexes,
@@ -131,7 +133,8 @@ def run_experiment(
         _check_strategies(experiment, indexes, models)
         identity = build_identity(experiment, questions, indexes, models)
         threads = options.threads or min(DEFAULT_MAX_THREADS, len(os.sched_getaffinity(0)))
-        card = _start_session(folder, identity, Session(options.command, utc_now(), threads))
+        generations = {name: index_generation(indexes[name].manifest) for name in identity.indexes}
+        card = _start_session(folder, identity, generations, Session(options.command, utc_now(), threads))
         results = ResultFolder(folder, experiment, identity.stochastic_conditions, identity.model.name)
         for name, judged_questions in questions.items():
             write_questions(folder, name, judged_questions)
@@ -171,14 +174,24 @@ def _check_strategies(experiment: Experiment, indexes: OpenIndexes, models: Lang
                 check_condition(condition, indexes.under(judged_set, condition))
 
 
-def _start_session(folder: Path, identity: RunIdentity, session: Session) -> RunCard:
+def _start_session(
+    folder: Path, identity: RunIdentity, generations: dict[str, IndexGeneration], session: Session
+) -> RunCard:
     """Write the card with this session added; raise :class:`ResultsMismatch` for one of another identity."""
     earlier: tuple[Session, ...] = ()
     if (folder / CARD_FILE).exists():
         stored = read_card(folder)
         check_identity(folder, stored.identity, identity)
         earlier = stored.sessions
-    card = RunCard(identity, identity_fingerprint(identity), read_code_version(), read_hardware(), (*earlier, session))
+    sessions = (*earlier, session)
+    card = RunCard(
+        identity,
+        identity_fingerprint(identity),
+        read_code_version(),
+        read_hardware(),
+        sessions,
+        generations=generations,
+    )
     write_card(folder, card)
     return card
 

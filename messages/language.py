@@ -8,16 +8,21 @@ from shrag.messages.text import Language
 
 LANGUAGE_VARIABLE = "SHRAG_LANG"
 
-_LOCALE_VARIABLES = (LANGUAGE_VARIABLE, "LC_ALL", "LC_MESSAGES", "LANG")
+AUTO = "auto"
+
+_LOCALE_VARIABLES = ("LC_ALL", "LC_MESSAGES", "LANG")
 
 
-def locale_language(environment: Mapping[str, str]) -> Language:
-    """Return the language of the first variable that is set, of ``SHRAG_LANG`` and those that POSIX names.
+def locale_language(environment: Mapping[str, str], configured: str = AUTO) -> Language:
+    """Return the language of ``SHRAG_LANG``, else the one ``configured``, else of the first variable of POSIX's.
 
     >>> locale_language({"LANG": "ko_KR.UTF-8"}), locale_language({"LC_ALL": "C", "LANG": "ko_KR.UTF-8"})
     ('ko', 'en')
+    >>> locale_language({"LANG": "ko_KR.UTF-8"}, "en"), locale_language({"SHRAG_LANG": "ko"}, "en")
+    ('en', 'ko')
     """
-    value = next((environment[name] for name in _LOCALE_VARIABLES if environment.get(name)), "")
+    value = environment.get(LANGUAGE_VARIABLE) or ("" if configured == AUTO else configured)
+    value = value or next((environment[name] for name in _LOCALE_VARIABLES if environment.get(name)), "")
     return "ko" if value.lower().replace("-", "_").split(".")[0].split("_")[0] == "ko" else "en"
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import gettext
 from collections.abc import Iterable, Mapping
 from functools import cache
+from importlib.resources import files
 from pathlib import Path
 from string import Formatter
 from typing import Any, Literal
@@ -114,7 +115,9 @@ def translate(template: str, language: Language) -> str:
 def _catalogue(language: Language) -> gettext.NullTranslations:
     if language == "en":
         return gettext.NullTranslations()
-    return gettext.translation(DOMAIN, LOCALE, [language])
+    # Not gettext.translation, which cannot read the file of an installer that is one zip.
+    with files("shrag.messages").joinpath("locale", language, "LC_MESSAGES", f"{DOMAIN}.mo").open("rb") as stream:
+        return gettext.GNUTranslations(stream)
 
 
 def _message(value: object) -> object:

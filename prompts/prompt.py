@@ -102,9 +102,9 @@ def load_prompt(name: str, language: Language, folder: Path = FOLDER) -> Prompt:
     if not mark:
         raise PromptError(
             Text(
-                "The prompt {path} has no line {user!r}: write the user message below such a line.",
+                "The prompt {path} has no line {line!r}: write the user message below such a line.",
                 path=path,
-                user=_USER.strip(),
+                line=_USER.strip(),
             )
         )
     parts = string.Template(system.strip()), string.Template(user.strip())

@@ -38,6 +38,12 @@ if TYPE_CHECKING:
     help="Folder that the experiment's paths are relative to (SHRAG_DATA).",
 )
 @click.option(
+    "--index",
+    metavar="NAME",
+    help="Ask this index, with the questions and judgements in the folder --data (topics.tsv and qrels.txt, or BEIR's "
+    "queries.jsonl and qrels/test.tsv), instead of the experiment's sets.",
+)
+@click.option(
     "--output", type=click.Path(path_type=Path, file_okay=False), help="The results folder.  [default: runs/NAME]"
 )
 @click.option("--resume", is_flag=True, help="Continue the results in the folder; no question is asked again.")
@@ -70,6 +76,7 @@ def command(
     listed: bool,
     papers: bool,
     data: Path,
+    index: str | None,
     output: Path | None,
     resume: bool,
     sets: str,
@@ -84,10 +91,12 @@ def command(
     """Run the EXPERIMENT, a TOML file or the name of one that comes with SHRAG, and write its results.
 
     The table is also printed. After Ctrl-C or a crash, --resume continues; only questions in progress are lost.
+    With --index and no EXPERIMENT it is "own": SHRAG against BM25.
 
     Example: shrag experiment demo
     """
     from shrag.evaluation.experiments.spec_file import (
+        ask_own_questions,
         find_experiment,
         narrow_experiment,
         read_experiment,
@@ -103,16 +112,19 @@ def command(
 
         echo(papers_page(), nl=False)
         return
-    if experiment is None:
+    if experiment is None and index is None:
         raise click.UsageError(Text("No experiment is given: name a TOML file or one of --list."))
+    from shrag.corpora.files import check_name
     from shrag.evaluation.experiment_runner import RunOptions, run_experiment
     from shrag.evaluation.experiments.engines import Folders
     from shrag.evaluation.reports.markdown import table_text
 
-    path = find_experiment(experiment)
-    spec = narrow_experiment(read_experiment(path), _names(sets), _names(conditions), sample)
+    path = find_experiment(experiment or "own")
+    whole = read_experiment(path)
+    whole = ask_own_questions(whole, check_name(index), data) if index else whole
+    spec = narrow_experiment(whole, _names(sets), _names(conditions), sample)
     spec = replace_models(replace_encoders(spec, _replacements(encoders)), _sources(models))
-    folder = output or home.runs / path.stem
+    folder = output or home.runs / (f"{path.stem}-{index}" if index else path.stem)
     with progress() as report:
         options = RunOptions(
             resume=resume,
@@ -127,10 +139,10 @@ def command(
     echo(table_text(result.table), nl=False)
     echo(
         Text(
-            "{folder}: {questions_asked:,} questions asked; next: shrag report {folder_2}",
+            "{folder}: {questions_asked:,} questions asked; next: shrag report {quoted}",
             folder=folder,
             questions_asked=result.questions_asked,
-            folder_2=shlex.quote(str(folder)),
+            quoted=shlex.quote(str(folder)),
         ),
         err=True,
     )
@@ -168,7 +180,7 @@ def _sources(given: tuple[str, ...]) -> list[LanguageModelSource]:
         url, _, model = place.partition(",")
         if not name or not url:
             raise click.UsageError(
-                Text("--model {each} does not name an endpoint: write NAME=URL or NAME=URL,MODEL.", each=each)
+                Text("--model {option} does not name an endpoint: write NAME=URL or NAME=URL,MODEL.", option=each)
             )
         sources.append(LanguageModelSource(name, url, model))
     return sources

@@ -14,7 +14,8 @@ from click_default_group import DefaultGroup
 from shrag.cli.options.names import corpus_argument, index_argument
 from shrag.cli.output import ask_before_deleting, echo, echo_error, json_option, progress, yes_option
 from shrag.cli.settings import Home
-from shrag.messages.text import Text
+from shrag.cli.stages import stage_text
+from shrag.messages.text import Text, joined
 
 if TYPE_CHECKING:
     from shrag.indexing.storage.manifest import IndexManifest
@@ -125,14 +126,14 @@ def build(
     corrections = read_corrections(glossary) if glossary else None
     if name == DEMO and not is_added(home.corpora):
         add_demonstration(home.corpora)
-        echo(Text("added the demonstration corpus to {corpora}", corpora=home.corpora), err=True)
+        echo(Text("added the demonstration corpus to {folder}", folder=home.corpora), err=True)
     total = open_corpus(home.corpora, name)[0].records
     started = time.monotonic()
     with progress(total) as report:
         options = BuildOptions(workers, max_rejected, keep, report, lambda line: echo(line, err=True))
         if update:
             manifest, changes = update_index(home.corpora, home.indexes, name, options=options)
-            what = f"updated ({changes})" if changes else ""
+            what = Text("updated ({changes})", changes=str(changes)) if changes else None
         else:
             manifest, new = build_index(
                 home.corpora,
@@ -144,9 +145,11 @@ def build(
                 force=force,
                 options=options,
             )
-            what = "built" if new else ""
+            what = Text("built") if new else None
     size = sum(file.bytes for file in manifest.files.values()) / 2**20
-    done = f"{what} in {time.monotonic() - started:.1f} s" if what else "up to date, nothing to build"
+    done = Text("up to date, nothing to build")
+    if what:
+        done = Text("{what} in {seconds:.1f} s", what=what, seconds=time.monotonic() - started)
     echo(
         Text(
             "index {name}: generation {generation}, {records:,} records, {size:.1f} MiB, {done}",
@@ -158,8 +161,11 @@ def build(
         )
     )
     if what:
-        shares = ", ".join(f"{stage} {share:.0%}" for stage, share in manifest.utilization.items())
-        echo(Text("utilization: {shares}", shares=shares), err=True)
+        shares = [
+            Text("{stage} {share:.0%}", stage=stage_text(stage), share=share)
+            for stage, share in manifest.utilization.items()
+        ]
+        echo(Text("utilization: {shares}", shares=joined(shares, ", ")), err=True)
     if manifest.rejected:
         echo(
             Text("{rejected:,} records were left out: see rejects.jsonl in its folder", rejected=manifest.rejected),
@@ -186,13 +192,18 @@ def verify(ctx: click.Context, name: str, generation: int | None, as_json: bool)
     with progress() as report:
         found = verify_index(home.indexes, name, generation, report)
     for problem in found.problems:
-        _print(problem._asdict(), f"{problem.file}: {problem.message}", as_json)
+        _print(problem._asdict(), Text("{file}: {message}", file=problem.file, message=problem.message), as_json)
     for check in found.checks:
-        state = f"{len(check.problems)} wrong" if check.problems else "ok"
-        line = {"check": check.name, "examined": check.examined, "problems": len(check.problems)}
-        _print(line, f"{check.name:>16}  {check.examined:>9,} examined  {state}", as_json)
+        values = {"check": check.name, "examined": check.examined, "problems": len(check.problems)}
+        line = Text("{check:>16}  {examined:>9,} examined", check=check.name, examined=check.examined)
+        if check.problems:
+            line = Text("{line}  {count} wrong", line=line, count=len(check.problems))
+        else:
+            line = Text("{line}  ok", line=line)
+        _print(values, line, as_json)
     for what in found.skipped:
-        _print({"check": what, "skipped": True}, f"{what:>16}  not examined: what it reads is damaged", as_json)
+        line = Text("{check:>16}  not examined: what it reads is damaged", check=what)
+        _print({"check": what, "skipped": True}, line, as_json)
     if as_json:
         echo(json.dumps({"index": name, "generation": found.generation, "verified": not found.problems}))
     elif not found.problems:
@@ -243,7 +254,7 @@ def export(home: Home, name: str, file: Path, generation: int | None) -> None:
     from shrag.indexing.maintenance.transfer import export_index
 
     header = export_index(home.indexes, name, file, generation)
-    echo(Text("index {name}: {file}, {bytes:,.1f} MiB", name=name, file=file, bytes=header.bytes / 2**20))
+    echo(Text("index {name}: {file}, {bytes:,.1f} MiB", name=name, file=file, bytes=header.total_bytes / 2**20))
     echo(Text("next, on the other machine: shrag index import {name}", name=file.name), err=True)
 
 
@@ -305,9 +316,21 @@ def list_(home: Home, name: str | None, as_json: bool) -> None:
 
     for index in [name] if name else list_names(home.indexes):
         for row in list_index(home.indexes, index):
-            about = row.problem or f"{row.records:>10,} records  {row.bytes / 2**20:>9.1f} MiB  {row.created}"
             mark = "*" if row.current else " "
-            _print(asdict(row), f"{row.index}  {mark}{row.generation:>4}  {about}", as_json)
+            line = Text(
+                "{index}  {mark}{generation:>4}  {about}",
+                index=row.index,
+                mark=mark,
+                generation=row.generation,
+                about=row.problem
+                or Text(
+                    "{records:>10,} records  {size:>9.1f} MiB  {created}",
+                    records=row.records,
+                    size=row.bytes / 2**20,
+                    created=row.created,
+                ),
+            )
+            _print(asdict(row), line, as_json)
 
 
 @command.command()

@@ -44,17 +44,17 @@ def command(ctx: click.Context) -> None:
             home = Home(home_of(config, {}))
     if is_added(home.corpora):
         echo(
-            Text("The corpus {demo} is in {corpora} already and stays as it is.", demo=DEMO, corpora=home.corpora),
+            Text("The corpus {name} is in {folder} already and stays as it is.", name=DEMO, folder=home.corpora),
             err=True,
         )
     else:
         added = add_demonstration(home.corpora)
         echo(
             Text(
-                "corpus {demo}: {records:,} records in {corpora}",
-                demo=DEMO,
+                "corpus {name}: {records:,} records in {folder}",
+                name=DEMO,
                 records=added.manifest.records,
-                corpora=home.corpora,
+                folder=home.corpora,
             )
         )
-    echo(Text("next: shrag index {demo}", demo=DEMO), err=True)
+    echo(Text("next: shrag index {name}", name=DEMO), err=True)

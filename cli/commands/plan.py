@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, get_args
 
 import click
 
-from shrag.cli.output import echo
+from shrag.cli.output import echo, padded, shown
 from shrag.cli.settings import Home
 from shrag.messages.text import Text
 from shrag.models.memory_plan.byte_sizes import both_units, gib, parse_size
@@ -153,7 +153,7 @@ _FP8_CAPABILITY = 8.9
 def print_plan(plan: MemoryPlan, difference: UseDifference | None) -> None:
     """Print the GPU memory of each part on a line, then what fits and the flags of vLLM."""
     request, model = plan.request, plan.request.model
-    guess = "about " if request.card.estimated else ""
+    guess = Text("about ") if request.card.estimated else ""
     echo(
         Text(
             "Card    {title}: {guess}{usable} usable",
@@ -170,10 +170,10 @@ def print_plan(plan: MemoryPlan, difference: UseDifference | None) -> None:
         )
     )
     about = ", ".join(part for part in (model.quantization, model.licence) if part)
-    echo(Text("Model   {name}{value}\n", name=model.name, value=f" ({about})" if about else ""))
+    echo(Text("Model   {name}{about}\n", name=model.name, about=f" ({about})" if about else ""))
     for part in plan.parts:
-        kind = "exact" if part.exact else "estimate"
-        echo(f"{gib(part.size):>10}  {kind:<8}  {part.name:<40}  {part.source}")
+        kind = Text("exact") if part.exact else Text("estimate")
+        echo(f"{gib(part.size):>10}  {padded(kind, 8)}  {padded(part.name, 40)}  {shown(part.source)}")
     total = sum(part.size for part in plan.parts)
     echo(Text("{total:>10}            in all, {limit} left over\n", total=gib(total), limit=gib(request.limit - total)))
     fits = ", ".join(f"{plan.sequences(tokens)} × {tokens:,}" for tokens in _lengths(plan))
@@ -189,9 +189,10 @@ def print_plan(plan: MemoryPlan, difference: UseDifference | None) -> None:
     for note in plan_notes(plan):
         echo(Text("Note: {note}", note=note))
     if difference is not None:
-        echo(
-            f"{'Warning' if difference.exceeds_tolerance else 'In use'}: {difference}", err=difference.exceeds_tolerance
-        )
+        if difference.exceeds_tolerance:
+            echo(Text("Warning: {obstacle}", obstacle=difference.text), err=True)
+        else:
+            echo(Text("In use: {difference}", difference=difference.text))
 
 
 def print_json_plan(plan: MemoryPlan, command: str, difference: UseDifference | None) -> None:
@@ -238,19 +239,22 @@ def plan_notes(plan: MemoryPlan) -> tuple[str, ...]:
     capability = request.card.capability
     if "fp8" in request.model.quantization and 0 < capability < _FP8_CAPABILITY:
         notes.append(
-            f"this GPU (compute capability {capability}) does not compute in FP8: the weights save memory, but were "
-            "slower than 16 bits on an A100"
+            Text(
+                "this GPU (compute capability {capability}) does not compute in FP8: the weights save memory, but "
+                "were slower than 16 bits on an A100",
+                capability=capability,
+            )
         )
     if not request.model.licence:
-        notes.append("the licence of these weights is unknown: read it before use")
+        notes.append(Text("the licence of these weights is unknown: read it before use"))
     if request.model.has_states and request.caches_prefixes:
-        notes.append("prefix caching doubles the recurrent states of this model and rarely helps")
+        notes.append(Text("prefix caching doubles the recurrent states of this model and rarely helps"))
     return tuple(notes)
 
 
 def _fixed(plan: MemoryPlan) -> str:
     fixed = plan.kv.fixed_bytes(plan.request.context)
-    return f" and {gib(fixed)} a sequence" if fixed else ""
+    return Text(" and {size} a sequence", size=gib(fixed)) if fixed else ""
 
 
 def _lengths(plan: MemoryPlan) -> list[int]:

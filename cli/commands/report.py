@@ -28,13 +28,32 @@ from shrag.cli.settings import Home
     show_default=True,
     help="Questions of each set shown with their traces: those that differ most between conditions.",
 )
+@click.option(
+    "--check",
+    "archives",
+    multiple=True,
+    type=click.Path(path_type=Path, dir_okay=False),
+    metavar="ARCHIVE",
+    help="Write nothing; say whether the run card of RUN, a folder or a card.json alone, is of the index in this file "
+    "of `shrag index export`; repeatable.",
+)
 @click.pass_obj
-def command(home: Home, runs: tuple[Path, ...], output: Path | None, markdown: bool, questions: int) -> None:
+def command(
+    home: Home,
+    runs: tuple[Path, ...],
+    output: Path | None,
+    markdown: bool,
+    questions: int,
+    archives: tuple[Path, ...],
+) -> None:
     """Write one HTML page of the results in RUN..., folders or names of folders under runs.
 
     The page has tables, plots, run cards and traces of questions, and needs no other file and no network.
     --markdown writes Markdown for a repository instead: a first page of claims and plots, and beside it, as
     NAME-tables.md, all tables.
+
+    With --check the run card is compared with the archive that the index was carried in, and with the files beside it;
+    exit status 4 where they do not agree.
 
     Example: shrag report demo --output demo.html
     """
@@ -43,10 +62,26 @@ def command(home: Home, runs: tuple[Path, ...], output: Path | None, markdown: b
     from shrag.evaluation.reports.markdown import render_document
     from shrag.evaluation.reports.overview import write_overview
 
-    folders = [home.find_run(run) for run in runs]
+    folders = [run if run.is_file() else home.find_run(run) for run in runs]
+    if archives:
+        _check(folders, archives)
+        return
     path = output or folders[0] / ("results.md" if markdown else "report.html")
     if markdown:
         write_overview(render_document(folders), path)
     else:
         write_atomically(path, render_report(folders, questions=questions).encode())
     echo(path)
+
+
+def _check(runs: list[Path], archives: tuple[Path, ...]) -> None:
+    """Say of each run that its card agrees with the archives and the files beside it."""
+    from shrag.evaluation.experiments.run_card import read_card
+    from shrag.evaluation.reports.card_check import check_card, check_result_files
+
+    for run in runs:
+        card = read_card(run)
+        for archive in archives:
+            echo(check_card(card, archive))
+        if run.is_dir():
+            echo(check_result_files(card, run))

@@ -12,9 +12,9 @@ import click
 from shrag.cli.options.general import print_folders, server_general_options
 from shrag.cli.options.names import index_argument
 from shrag.cli.options.server import ServerOptions, read_api_key, server_options
-from shrag.cli.output import echo
+from shrag.cli.output import echo, language
 from shrag.cli.settings import Home
-from shrag.messages.text import Text
+from shrag.messages.text import Text, in_language, joined
 
 
 @click.command()
@@ -88,10 +88,19 @@ def command(
         with running_language_model(llm, home, served[0]) as model:
 
             def ready(engines: Sequence[Engine], address: str) -> None:
-                by = f" by {workers} workers" if workers > 1 else ""
-                writes = f"Language model: {model.name}." if model else "No language model: answers are extractive."
-                indexes = ", ".join(f"{engine.name} ({engine.manifest.records:,} records)" for engine in engines)
-                log(f"SHRAG serves {indexes} at {address}{by}\n{writes} Ctrl-C stops.")
+                indexes = [
+                    Text("{name} ({records:,} records)", name=engine.name, records=engine.manifest.records)
+                    for engine in engines
+                ]
+                serves = Text("SHRAG serves {indexes} at {address}", indexes=joined(indexes, ", "), address=address)
+                if workers > 1:
+                    serves = Text("{serves} by {workers} workers", serves=serves, workers=workers)
+                writes = Text("No language model: answers are extractive.")
+                if model:
+                    writes = Text("Language model: {name}.", name=model.name)
+                started = Text("{serves}\n{writes} Ctrl-C stops.", serves=serves, writes=writes)
+                # As a plain string, since a worker sends it through a pipe.
+                log(in_language(started, language.get()))
 
             serve(
                 home.indexes,

@@ -86,5 +86,5 @@ def print_folders(ctx: click.Context) -> None:
     """Print with ``-v`` which configuration file and data folder are used."""
     if verbosity.get() is Verbosity.VERBOSE:
         home: Home = ctx.obj
-        echo(Text("configuration: {find_config}", find_config=find_config() or "none"), err=True)
+        echo(Text("configuration: {path}", path=find_config() or Text("none")), err=True)
         echo(Text("data folder: {path}", path=home.path), err=True)

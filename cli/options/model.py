@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator, Mapping
 from contextlib import closing, contextmanager, nullcontext
+from contextvars import copy_context
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -113,13 +114,16 @@ def running_language_model(settings: LlmSettings, home: Home, index: str) -> Ite
     plan = plan_server(settings, _retrieval(home, index), home.weights) if settings.budget else None
 
     def report_state(state: ServerState) -> None:
-        echo(Text("Language model: {state}", state=state), err=True)
+        echo(Text("Language model: {state}", state=state.text), err=True)
         if plan is not None and state.phase == "ready":
-            echo(Text("GPU memory: {compare_with_gpu}", compare_with_gpu=_compare_with_gpu(plan)), err=True)
+            echo(Text("GPU memory: {comparison}", comparison=_compare_with_gpu(plan)), err=True)
 
     planned = add_plan_flags(settings, plan)
+    context = copy_context()  # the server's thread has neither the language nor the verbosity of the command line
     with (
-        ModelServer(planned, home.path / TABLE, on_change=report_state) as server,
+        ModelServer(
+            planned, home.path / TABLE, on_change=lambda state: context.copy().run(report_state, state)
+        ) as server,
         closing(ServedModel(planned, server)) as served,
     ):
         yield served
@@ -142,6 +146,6 @@ def _compare_with_gpu(plan: MemoryPlan) -> str:
     from shrag.models.memory_plan.gpu_use import compare_use, read_gpu
 
     try:
-        return str(compare_use(plan, read_gpu()))
+        return compare_use(plan, read_gpu()).text
     except GpuMissing as error:
-        return f"not compared with the plan ({error})"
+        return Text("not compared with the plan ({error})", error=error)

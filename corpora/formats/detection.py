@@ -22,7 +22,7 @@ from shrag.corpora.readers.source import read_bytes, read_head, source_encoding
 from shrag.corpora.readers.spreadsheet_reader import LARGEST_SPREADSHEET, OLE_MAGIC
 from shrag.corpora.readers.zip_archive import ZIP_MAGIC, open_zip
 from shrag.corpora.records import Record
-from shrag.messages.text import Text
+from shrag.messages.text import Text, joined
 
 _REJECTS_BEFORE_CHECK = 50
 """After so many rejects and no record, the file is checked for another format."""
@@ -39,7 +39,6 @@ _BIBTEX = re.compile(
     rb"misc|online|proceedings|manual|unpublished|string|preamble)\s*[{(]",
     re.IGNORECASE | re.MULTILINE,
 )
-_NAME_THEM = ", none of which is known as a title or a text: name them with --column title=NAME and --column text=NAME"
 _TAGGED = re.compile(rb"[A-Z][A-Z0-9]{1,3}\s*- |%[A-Z0-9] ")
 _FEWEST_TAGGED = 3
 _TABLE_SUFFIXES = (".csv", ".tsv", ".tab")
@@ -96,12 +95,12 @@ def _check_format(path: Path, format: Format, first: str) -> None:
     if likely and likely.name != format.name:
         raise CorpusError(
             Text(
-                "{path} does not look like {name} ({first}): it {why}, so did you mean --format {name_2}?",
+                "{path} does not look like {name} ({first}): it {why}, so did you mean --format {likely_name}?",
                 path=path,
                 name=format.name,
                 first=first,
                 why=likely.why,
-                name_2=likely.name,
+                likely_name=likely.name,
             )
         )
 
@@ -157,7 +156,7 @@ def inspect_file(path: Path, format: Format | None, columns: Columns) -> FormatG
         )
     if guess.name == "table" or columns.named:
         layout = inspect_table(path, columns)
-        why = guess.why or f"is read as {layout.kind}"
+        why = guess.why or Text("is read as {kind}", kind=layout.kind)
         return FormatGuess("table", _with_encoding(path, why), tuple(layout.shown()), layout.others)
     return msgspec.structs.replace(guess, why=_with_encoding(path, guess.why))
 
@@ -173,7 +172,7 @@ def guess_format(path: Path) -> FormatGuess | None:
 
 def _with_encoding(path: Path, why: str) -> str:
     encoding = source_encoding(path) if not read_head(path, 8).startswith(_BINARY) else "UTF-8"
-    return f"{why} ({encoding})" if encoding != "UTF-8" and why else why
+    return Text("{why} ({encoding})", why=why, encoding=encoding) if encoding != "UTF-8" and why else why
 
 
 def _guess(path: Path, columns: Columns) -> FormatGuess:
@@ -182,7 +181,7 @@ def _guess(path: Path, columns: Columns) -> FormatGuess:
         return _by_magic(path, head)
     text = head.lstrip()
     if not text:
-        return FormatGuess("", "is empty")
+        return FormatGuess("", Text("is empty"))
     if text.startswith((b"{", b"[")):
         return _by_keys(path, columns)
     if text.startswith(b"<"):
@@ -192,14 +191,14 @@ def _guess(path: Path, columns: Columns) -> FormatGuess:
 
 def _by_magic(path: Path, head: bytes) -> FormatGuess:
     if head.startswith(b"%PDF"):
-        return FormatGuess("papers", "is a PDF")
+        return FormatGuess("papers", Text("is a PDF"))
     if head.startswith(PARQUET_MAGIC):
-        return FormatGuess("table", "is a Parquet file")
+        return FormatGuess("table", Text("is a Parquet file"))
     if head.startswith(ZIP_MAGIC):
         return _by_archive(path)
     if path.name.casefold().endswith(".hwp"):
-        return FormatGuess("", "is a HWP document; save it as HWPX, which is read")
-    return FormatGuess("table", "is an Excel file of the older kind (XLS)")
+        return FormatGuess("", Text("is a HWP document; save it as HWPX, which is read"))
+    return FormatGuess("table", Text("is an Excel file of the older kind (XLS)"))
 
 
 def _by_archive(path: Path) -> FormatGuess:
@@ -209,20 +208,23 @@ def _by_archive(path: Path) -> FormatGuess:
     except RejectedLine as error:
         raise CorpusError(Text("{path} cannot be read: {error}.", path=path, error=error)) from None
     found = (
-        (is_hwpx(names), FormatGuess("papers", "is a HWPX document")),
-        (any(name.startswith("xl/workbook.") for name in names), FormatGuess("table", "is an Excel file (XLSX)")),
-        ("content.xml" in names and path.suffix == ".ods", FormatGuess("table", "is a spreadsheet (ODS)")),
-        ("word/document.xml" in names, FormatGuess("", "is a Word document; save it as PDF or text, which are read")),
-        (True, FormatGuess("", "is a ZIP archive; unpack it and add the files in it")),
+        (is_hwpx(names), FormatGuess("papers", Text("is a HWPX document"))),
+        (any(name.startswith("xl/workbook.") for name in names), FormatGuess("table", Text("is an Excel file (XLSX)"))),
+        ("content.xml" in names and path.suffix == ".ods", FormatGuess("table", Text("is a spreadsheet (ODS)"))),
+        (
+            "word/document.xml" in names,
+            FormatGuess("", Text("is a Word document; save it as PDF or text, which are read")),
+        ),
+        (True, FormatGuess("", Text("is a ZIP archive; unpack it and add the files in it"))),
     )
     return next(guess for fits, guess in found if fits)
 
 
 def _by_text(path: Path, text: bytes, columns: Columns) -> FormatGuess:
     if _RIS.search(text):
-        return FormatGuess("ris", "holds references of RIS (TY … ER)")
+        return FormatGuess("ris", Text("holds references of RIS (TY … ER)"))
     if _BIBTEX.search(text):
-        return FormatGuess("bibtex", "holds entries of BibTeX")
+        return FormatGuess("bibtex", Text("holds entries of BibTeX"))
     lines = [line for line in text.split(b"\n") if line.strip()]
     suffix = Path(path.name.casefold().removesuffix(".gz")).suffix
     return _by_columns(text, lines, suffix, columns) or _by_lines(text, lines, suffix)
@@ -233,22 +235,29 @@ def _by_columns(text: bytes, lines: list[bytes], suffix: str, columns: Columns) 
     if not names:
         return None
     if any(name.casefold() in _NUMBERS for name in names) and not columns.named:
-        return FormatGuess("scienceon", "is a table with a column CN")
+        return FormatGuess("scienceon", Text("is a table with a column CN"))
     known = map_columns(names, columns)
     if known.get("title") or known.get("text"):
-        return FormatGuess("table", "is a table whose first line names columns")
+        return FormatGuess("table", Text("is a table whose first line names columns"))
     if suffix in _TABLE_SUFFIXES:
-        return FormatGuess("", f"is a table with the columns {', '.join(names[:_SHOWN_KEYS])}{_NAME_THEM}")
+        return FormatGuess(
+            "",
+            Text(
+                "is a table with the columns {columns}, none of which is known as a title or a text: name them with "
+                "--column title=NAME and --column text=NAME",
+                columns=", ".join(names[:_SHOWN_KEYS]),
+            ),
+        )
     return None
 
 
 def _by_lines(text: bytes, lines: list[bytes], suffix: str) -> FormatGuess:
     first = lines[0].decode("utf-8", "replace")
     if first.startswith("# ") or is_known(first.strip()):
-        return FormatGuess("papers", "is text with headings")
+        return FormatGuess("papers", Text("is text with headings"))
     if suffix in (".md", ".txt") and not _looks_tagged(lines) and b"\0" not in text:
-        return FormatGuess("papers", f"is a text file named {suffix}, taken for one paper")
-    return FormatGuess("", f"begins with {first.strip()[:60]!r}")
+        return FormatGuess("papers", Text("is a text file named {suffix}, taken for one paper", suffix=suffix))
+    return FormatGuess("", Text("begins with {first!r}", first=first.strip()[:60]))
 
 
 def _table_columns(text: bytes, lines: list[bytes]) -> list[str]:
@@ -270,32 +279,40 @@ def _looks_tagged(lines: list[bytes]) -> bool:
 
 def _by_tags(head: bytes) -> FormatGuess:
     if _TREC.search(head):
-        return FormatGuess("trec", "holds <DOC> elements")
+        return FormatGuess("trec", Text("holds <DOC> elements"))
     if b"<record" in head or b"<MetaData" in head:
-        return FormatGuess("scienceon", "holds <record> elements")
-    return FormatGuess("", "is XML or HTML without <record> or <DOC> elements")
+        return FormatGuess("scienceon", Text("holds <record> elements"))
+    return FormatGuess("", Text("is XML or HTML without <record> or <DOC> elements"))
 
 
 def _by_keys(path: Path, columns: Columns) -> FormatGuess:
     objects = [item.fields for item in islice(read_objects(path), _TRIED) if isinstance(item.fields, dict)]
     if not objects:
-        return FormatGuess("", "begins like JSON but holds no objects, one a line or in an array")
+        return FormatGuess("", Text("begins like JSON but holds no objects, one a line or in an array"))
     keys = list(objects[0])
     named = next(((name, wanted) for name, wanted in _KEYS if all(key in keys for key in wanted)), None)
     if named and not columns.named:
-        return FormatGuess(named[0], f"holds objects with {' and '.join(named[1])}")
+        return FormatGuess(named[0], Text("holds objects with {keys}", keys=joined(named[1], Text(" and "))))
     if any(key in keys for key in _SECTIONED) and not columns.named:
-        return FormatGuess("papers", "holds objects with sections")
+        return FormatGuess("papers", Text("holds objects with sections"))
     if "type" in keys and "title" in keys and any(map(_is_csl, objects)) and not columns.named:
-        return FormatGuess("csl-json", "holds CSL-JSON")
-    shown = f"holds objects with {', '.join(keys[:_SHOWN_KEYS])}"
+        return FormatGuess("csl-json", Text("holds CSL-JSON"))
+    shown = ", ".join(keys[:_SHOWN_KEYS])
     try:
         inspect_table(path, columns)
     except CorpusError:
-        return FormatGuess("", shown + _NAME_THEM)
+        return FormatGuess(
+            "",
+            Text(
+                "holds objects with {keys}, none of which is known as a title or a text: name them with --column "
+                "title=NAME and --column text=NAME",
+                keys=shown,
+            ),
+        )
     # Any object with a title is a table: ask for several objects with the same keys before another format is doubted.
     several = len(keys) >= _FEWEST_KEYS and len(objects) >= _FEWEST_OBJECTS
-    return FormatGuess("table", shown, certain=several and all(list(each) == keys for each in objects))
+    why = Text("holds objects with {keys}", keys=shown)
+    return FormatGuess("table", why, certain=several and all(list(each) == keys for each in objects))
 
 
 def _is_csl(found: Mapping[str, object]) -> bool:

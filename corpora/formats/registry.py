@@ -135,7 +135,7 @@ def find_files(format: Format, paths: Iterable[Path]) -> list[Path]:
 def each_once(files: list[Path], what: str) -> list[Path]:
     """Return the files; raises :class:`CorpusError` where there is none (of ``what``), or one is named twice."""
     if not files:
-        raise CorpusError(Text("There is nothing to read: name at least one {what}.", what=what))
+        raise CorpusError(Text("There is nothing to read: name at least one {files}.", files=what))
     repeated = {str(file) for file in files if files.count(file) > 1}
     if repeated:
         raise CorpusError(Text("{repeated} is named twice: each file is read once.", repeated=min(repeated)))

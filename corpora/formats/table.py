@@ -81,11 +81,11 @@ def read_table(path: Path, columns: Columns) -> Iterator[ParsedItem]:
         there = ", ".join(_names(first)[:_SHOWN_COLUMNS])
         raise CorpusError(
             Text(
-                "{path} has no {unseen!r} in its {records} records: their columns are {there}.",
+                "{path} has no {unseen!r} in its {records} records: their columns are {columns}.",
                 path=path,
                 unseen=min(unseen),
                 records=records,
-                there=there,
+                columns=there,
             )
         )
 

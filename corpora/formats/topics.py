@@ -199,7 +199,7 @@ def _trec_topics(path: Path) -> Iterator[tuple[int, Topic]]:
         at += tagged.text.count("\n")
     if parts.get("num"):
         raise CorpusError(
-            Text("{path} line {number_at}: this topic is not closed by </top>.", path=path, number_at=number_at(start))
+            Text("{path} line {number}: this topic is not closed by </top>.", path=path, number=number_at(start))
         )
 
 

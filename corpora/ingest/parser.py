@@ -88,7 +88,8 @@ class ParsedBatch(msgspec.Struct, frozen=True, array_like=True):
     Attributes:
         ended: Whether the file ended with them: read to its end, with an error that ends the addition, or with a
             reject.
-        message: The error or the reason of the reject, from :func:`encode_text`; or a :class:`FormatGuess` as JSON.
+        message: The error or the reason of the reject, from :func:`encode_text`; or a :class:`FormatGuess` as JSON,
+            whose ``why`` is from :func:`encode_text` too.
     """
 
     items: list[ParsedItem] = []
@@ -169,7 +170,8 @@ class Parser:
             send_message(worker.requests, msgspec.msgpack.encode(request))
         batch = self._receive(worker, seconds)
         if batch.ended == "end":
-            return msgspec.json.decode(decode_text(batch.message), type=FormatGuess)
+            guess = msgspec.json.decode(decode_text(batch.message), type=FormatGuess)
+            return msgspec.structs.replace(guess, why=decode_text(guess.why.encode()))
         message = decode_text(batch.message)
         if batch.ended == "reject":
             self.stop()
@@ -206,9 +208,9 @@ class Parser:
         if not self._ready and receive_message(worker.replies) is None:
             raise CorpusError(
                 Text(
-                    "The process that reads files ended at its start (exit status {wait}): allow it more "
+                    "The process that reads files ended at its start (exit status {status}): allow it more "
                     "memory with --max-memory, it may use {memory} MiB.",
-                    wait=worker.process.wait(),
+                    status=worker.process.wait(),
                     memory=self._limits.memory // _MIB,
                 )
             )

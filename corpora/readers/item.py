@@ -80,5 +80,5 @@ def decode_text(data: bytes | None) -> str:
         return data.decode("utf-8")
     except UnicodeDecodeError as error:
         raise RejectedLine(
-            Text("not UTF-8: byte {data:#04x} at position {start}", data=data[error.start], start=error.start)
+            Text("not UTF-8: byte {byte:#04x} at position {position}", byte=data[error.start], position=error.start)
         ) from None

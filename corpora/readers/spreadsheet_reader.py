@@ -44,10 +44,10 @@ def read_spreadsheet(path: Path, score: Callable[[list[str]], int]) -> Iterator[
         again = next(name for name in names if names.count(name) > 1)
         raise CorpusError(
             Text(
-                "{path} row {at} has more than one column {again!r}: rename or delete the others.",
+                "{path} row {row} has more than one column {column!r}: rename or delete the others.",
                 path=path,
-                at=at + 1,
-                again=again,
+                row=at + 1,
+                column=again,
             )
         )
     for number, row in enumerate(rows[at + 1 :], at + 2):

@@ -54,9 +54,9 @@ def read_xml(path: Path) -> Iterator[SourceItem]:
                 if fed - parser.CurrentByteIndex > LONGEST_LINE:
                     raise CorpusError(
                         Text(
-                            "{path} line {currentlinenumber}: a piece of XML is longer than {longest_line} bytes.",
+                            "{path} line {number}: a piece of XML is longer than {longest_line} bytes.",
                             path=path,
-                            currentlinenumber=parser.CurrentLineNumber,
+                            number=parser.CurrentLineNumber,
                             longest_line=LONGEST_LINE,
                         )
                     )
@@ -68,11 +68,11 @@ def read_xml(path: Path) -> Iterator[SourceItem]:
             raise MemoryError from None
         raise CorpusError(
             Text(
-                "{path} line {lineno}, column {offset}, is not well-formed XML ({what}): export it again.",
+                "{path} line {number}, column {column}, is not well-formed XML ({problem}): export it again.",
                 path=path,
-                lineno=error.lineno,
-                offset=error.offset + 1,
-                what=what,
+                number=error.lineno,
+                column=error.offset + 1,
+                problem=what,
             )
         ) from None
     except (ValueError, LookupError) as error:  # an encoding that expat does not know
@@ -120,10 +120,10 @@ class _RecordParser:
             raise CorpusError(
                 Text(
                     "{path} is no list of records but an error of the search interface ({code} "
-                    "{errormessage!r}): ask it again.",
+                    "{message!r}): ask it again.",
                     path=self._path,
                     code=code,
-                    errormessage=self._outer.get("errormessage", ""),
+                    message=self._outer.get("errormessage", ""),
                 )
             )
 

@@ -1,40 +1,45 @@
-"""One file that carries a corpus or an index to another machine: a tar whose first member names all others.
+"""One file that carries a corpus, an index or an installation: a tar whose first member names all others.
 
 The first member, ``shrag-archive.json``, has the size and the SHA-256 of every file; the files follow in its order,
-uncompressed. The same files give the same bytes. What is extracted is compared while it is written, so that a damaged,
-cut, extended or malicious archive leaves nothing behind.
+uncompressed. The same files give the same bytes. What is read is compared with them, so that a damaged, cut, extended
+or malicious archive leaves nothing behind.
+
+Only Python's standard library is imported: the installer of a bundle reads archives before anything is installed.
 """
 
 from __future__ import annotations
 
 import hashlib
 import io
+import json
 import shutil
 import tarfile
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import asdict, dataclass
 from pathlib import Path, PurePosixPath
-from typing import Literal
-
-import msgspec
+from typing import Any, BinaryIO, Literal, cast
 
 from shrag.corpora.errors import CorpusError
 from shrag.corpora.files import DiskFull, sync_file
 from shrag.corpora.store.file_checksum import FileChecksum, compute_checksum
+from shrag.corpora.store.volumes import VolumeReader, VolumeWriter, find_volumes, volume_path
 from shrag.messages.text import Text
 
 HEADER = "shrag-archive.json"
 """Name of the first member."""
 
-ArchiveKind = Literal["corpus", "index"]
+ArchiveKind = Literal["bundle", "corpus", "index"]
 
 _FORMAT = 1
 _LARGEST_HEADER = 2**24
 _CHUNK = 2**20
+_DIGEST_LENGTH = 64
 
 
-class ArchiveHeader(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
-    """What an archive holds: a corpus or an index by its name, and its files by their paths."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ArchiveHeader:
+    """What an archive holds: a bundle, a corpus or an index by its name, and its files by their paths."""
 
     format: int = _FORMAT
     kind: ArchiveKind
@@ -42,38 +47,68 @@ class ArchiveHeader(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_
     files: dict[str, FileChecksum]
 
     @property
-    def bytes(self) -> int:
+    def total_bytes(self) -> int:
         """The size of all files."""
         return sum(file.bytes for file in self.files.values())
 
 
-def write_archive(path: Path, kind: ArchiveKind, name: str, files: Mapping[str, Path | bytes]) -> ArchiveHeader:
+@dataclass(frozen=True, slots=True)
+class OpenedArchive:
+    """An archive that is being read: its header, and its files in order with their data.
+
+    The data of each file is compared with the header while it is read.
+    """
+
+    header: ArchiveHeader
+    members: Iterator[tuple[str, Iterator[bytes]]]
+
+
+def write_archive(
+    path: Path, kind: ArchiveKind, name: str, files: Mapping[str, Path | bytes], volume_bytes: int = 0
+) -> ArchiveHeader:
     """Write files, each a path or its content, as the archive ``path``, which must not exist yet.
+
+    Args:
+        path: The archive; with ``volume_bytes`` the name that its volumes begin with.
+        kind: What it carries.
+        name: The name of what it carries.
+        files: The files by their paths in the archive, in the order in which they are written.
+        volume_bytes: The largest size of a volume, 0 for an archive in one file.
 
     Raises:
         CorpusError: The file exists, or a file changes while it is read.
     """
-    if path.exists():
-        raise CorpusError(Text("{path} exists already: name another file, or delete it first.", path=path))
-    header = ArchiveHeader(kind=kind, name=name, files={each: _checksum(file) for each, file in files.items()})
+    for existing in (path, volume_path(path, 1)):
+        if existing.exists():
+            raise CorpusError(Text("{path} exists already: name another file, or delete it first.", path=existing))
+    header = ArchiveHeader(kind=kind, name=name, files={each: compute_checksum(file) for each, file in files.items()})
     part = path.with_name(f".{path.name}.part")
+    written: Sequence[Path] = [part]
     try:
-        with part.open("wb") as stream, tarfile.open(fileobj=stream, mode="w|", format=tarfile.PAX_FORMAT) as archive:
-            data = msgspec.json.format(msgspec.json.encode(header), indent=1)
+        with _written(part, volume_bytes) as (stream, written), _tar(stream) as archive:
+            data = json.dumps(asdict(header), ensure_ascii=False, indent=1).encode()
             archive.addfile(_member(HEADER, len(data)), io.BytesIO(data))
             for each, file in files.items():
                 with io.BytesIO(file) if isinstance(file, bytes) else file.open("rb") as source:
                     archive.addfile(_member(each, header.files[each].bytes), source)
-        with _opened(part, kind) as (_, members):
-            for _, chunks in members:
-                for _ in chunks:
-                    pass  # compares them
-        sync_file(part)
-        part.rename(path)
+        verify_archive(part, kind)
+        for number, file_written in enumerate(written, start=1):
+            sync_file(file_written)
+            file_written.rename(volume_path(path, number) if volume_bytes else path)
         sync_file(path.parent)
     finally:
-        part.unlink(missing_ok=True)
+        for file_written in written:
+            file_written.unlink(missing_ok=True)
     return header
+
+
+def verify_archive(path: Path, kind: ArchiveKind) -> ArchiveHeader:
+    """Read all of an archive, and return its header.
+
+    Raises:
+        CorpusError: The archive cannot be read, is no archive of that kind, or a file is not as the header says.
+    """
+    return read_files(path, kind, ())[0]
 
 
 def read_header(path: Path, kind: ArchiveKind) -> ArchiveHeader:
@@ -82,8 +117,24 @@ def read_header(path: Path, kind: ArchiveKind) -> ArchiveHeader:
     Raises:
         CorpusError: It cannot be read, or is no archive of that kind.
     """
-    with _opened(path, kind) as (header, _):
-        return header
+    with open_archive(path, kind) as archive:
+        return archive.header
+
+
+def read_files(path: Path, kind: ArchiveKind, names: Iterable[str]) -> tuple[ArchiveHeader, dict[str, bytes]]:
+    """Compare every file of an archive with its checksum, extract none, and return its header and the files ``names``.
+
+    What is named and not in the archive is left out. Raises as :func:`extract_archive` does.
+    """
+    wanted = set(names)
+    found = {}
+    with open_archive(path, kind) as archive:
+        for name, chunks in archive.members:
+            if name in wanted:
+                found[name] = b"".join(chunks)
+            for _ in chunks:
+                pass  # compares them
+    return archive.header, found
 
 
 def extract_archive(path: Path, kind: ArchiveKind, folder: Path) -> ArchiveHeader:
@@ -93,21 +144,11 @@ def extract_archive(path: Path, kind: ArchiveKind, folder: Path) -> ArchiveHeade
         CorpusError: The archive cannot be read, is no archive of that kind, or a file is not as the header says.
         DiskFull: There is no room for its files.
     """
-    with _opened(path, kind) as (header, members):
-        free = shutil.disk_usage(folder.parent).free
-        if header.bytes > free:
-            raise DiskFull(
-                Text(
-                    "{path} needs {bytes:,} bytes, and {free:,} are left under {parent}.",
-                    path=path,
-                    bytes=header.bytes,
-                    free=free,
-                    parent=folder.parent,
-                )
-            )
+    with open_archive(path, kind) as archive:
+        check_room(path, archive.header.total_bytes, folder.parent)
         folder.mkdir()
         try:
-            for name, chunks in members:
+            for name, chunks in archive.members:
                 target = folder / name
                 target.parent.mkdir(parents=True, exist_ok=True)
                 with target.open("xb") as stream:
@@ -116,18 +157,39 @@ def extract_archive(path: Path, kind: ArchiveKind, folder: Path) -> ArchiveHeade
         except BaseException:
             shutil.rmtree(folder, ignore_errors=True)
             raise
-    return header
+    return archive.header
+
+
+def check_room(path: Path, needed: int, folder: Path) -> None:
+    """Raise :class:`DiskFull` unless ``needed`` bytes, which ``path`` has, are free in ``folder``."""
+    free = shutil.disk_usage(folder).free
+    if needed > free:
+        raise DiskFull(
+            Text(
+                "{path} needs {bytes:,} bytes, and {free:,} are left under {parent}.",
+                path=path,
+                bytes=needed,
+                free=free,
+                parent=folder,
+            )
+        )
 
 
 @contextmanager
-def _opened(path: Path, kind: ArchiveKind) -> Iterator[tuple[ArchiveHeader, Iterator[tuple[str, Iterator[bytes]]]]]:
-    """Open an archive; give its header, and its files in order with their data, which is compared while it is read."""
+def open_archive(path: Path, kind: ArchiveKind) -> Iterator[OpenedArchive]:
+    """Open an archive, in one file or in volumes, whose header is read and checked.
+
+    Raises:
+        CorpusError: As :func:`read_header`; within the context for files that are not as the header says.
+    """
     try:
-        if path.exists() and not path.is_file():
-            raise CorpusError(Text("{path} is not a regular file: give the path of the archive.", path=path))
-        with path.open("rb") as stream, tarfile.open(fileobj=stream, mode="r|") as archive:
+        volumes = find_volumes(path)
+        for volume in volumes:
+            if volume.exists() and not volume.is_file():
+                raise CorpusError(Text("{path} is not a regular file: give the path of the archive.", path=volume))
+        with io.BufferedReader(VolumeReader(volumes), _CHUNK) as stream, _tar(stream) as archive:
             header = _read_header(path, archive, kind)
-            yield header, _read_members(path, archive, header)
+            yield OpenedArchive(header, _read_members(path, archive, header))
     except (tarfile.TarError, EOFError, ValueError) as error:
         raise CorpusError(
             Text(
@@ -138,7 +200,7 @@ def _opened(path: Path, kind: ArchiveKind) -> Iterator[tuple[ArchiveHeader, Iter
             )
         ) from None
     except OSError as error:
-        if error.filename is None or Path(error.filename) == path:
+        if error.filename is None or Path(error.filename) in volumes:
             raise CorpusError(
                 Text("{path} cannot be read: {strerror}.", path=path, strerror=error.strerror or error)
             ) from None
@@ -161,8 +223,8 @@ def _read_header(path: Path, archive: tarfile.TarFile, kind: ArchiveKind) -> Arc
         )
     data = b"".join(_read(path, archive, member))
     try:
-        header = msgspec.json.decode(data, type=ArchiveHeader)
-    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
+        header = _decode_header(data)
+    except (ValueError, TypeError, KeyError, RecursionError) as error:
         raise CorpusError(
             Text(
                 "{path} has a header that cannot be read ({error}): {copy_again}.",
@@ -174,10 +236,10 @@ def _read_header(path: Path, archive: tarfile.TarFile, kind: ArchiveKind) -> Arc
     if header.format != _FORMAT:
         raise CorpusError(
             Text(
-                "{path} has archive format {format}, this SHRAG reads {format_2}: export it again.",
+                "{path} has archive format {found}, this SHRAG reads {known}: export it again.",
                 path=path,
-                format=header.format,
-                format_2=_FORMAT,
+                found=header.format,
+                known=_FORMAT,
             )
         )
     if header.kind != kind:
@@ -200,6 +262,25 @@ def _read_header(path: Path, archive: tarfile.TarFile, kind: ArchiveKind) -> Arc
                 )
             )
     return header
+
+
+def _decode_header(data: bytes) -> ArchiveHeader:
+    """Decode a header; raises ``ValueError``, ``TypeError`` or ``KeyError`` for anything else."""
+    values: dict[str, Any] = json.loads(data)
+    files = {name: FileChecksum(**file) for name, file in values.pop("files").items()}
+    header = ArchiveHeader(**values, files=files)
+    if not isinstance(values["name"], str):
+        raise TypeError("its name is not a string")
+    for file in files.values():
+        _check_checksum(file.bytes, file.sha256)
+    return header
+
+
+def _check_checksum(size: object, digest: object) -> None:
+    if type(size) is not int or size < 0:
+        raise ValueError(f"a size is {size!r}")
+    if not isinstance(digest, str) or len(digest) != _DIGEST_LENGTH:
+        raise ValueError(f"a checksum is {digest!r}")
 
 
 def _read_members(path: Path, archive: tarfile.TarFile, header: ArchiveHeader) -> Iterator[tuple[str, Iterator[bytes]]]:
@@ -270,7 +351,20 @@ def _member(name: str, size: int) -> tarfile.TarInfo:
     return member
 
 
-def _checksum(file: Path | bytes) -> FileChecksum:
-    if isinstance(file, bytes):
-        return FileChecksum(len(file), hashlib.sha256(file).hexdigest())
-    return compute_checksum(file)
+@contextmanager
+def _written(part: Path, volume_bytes: int) -> Iterator[tuple[BinaryIO, Sequence[Path]]]:
+    """Open the file to write, or its volumes; give the stream, and the paths of what was written so far."""
+    if not volume_bytes:
+        with part.open("wb") as stream:
+            yield stream, [part]
+        return
+    writer = VolumeWriter(part, volume_bytes)
+    with io.BufferedWriter(cast(io.RawIOBase, writer), _CHUNK) as stream:
+        yield stream, writer.paths
+
+
+@contextmanager
+def _tar(stream: BinaryIO) -> Iterator[tarfile.TarFile]:
+    mode: Literal["r|", "w|"] = "w|" if stream.writable() else "r|"
+    with tarfile.open(fileobj=stream, mode=mode, format=tarfile.PAX_FORMAT) as archive:
+        yield archive

@@ -1,21 +1,23 @@
-"""Size and SHA-256 of a file."""
+"""Size and SHA-256 of a file; of Python's standard library only, since the installer of a bundle has nothing else."""
 
 from __future__ import annotations
 
 import hashlib
+from dataclasses import dataclass
 from pathlib import Path
 
-import msgspec
 
-
-class FileChecksum(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+@dataclass(frozen=True, slots=True)
+class FileChecksum:
     """Size and SHA-256 of a file when it was published or archived."""
 
     bytes: int
     sha256: str
 
 
-def compute_checksum(path: Path) -> FileChecksum:
-    """Return the checksum of one file."""
-    with path.open("rb") as stream:
+def compute_checksum(file: Path | bytes) -> FileChecksum:
+    """Return the checksum of a file, given by its path or its content."""
+    if isinstance(file, bytes):
+        return FileChecksum(len(file), hashlib.sha256(file).hexdigest())
+    with file.open("rb") as stream:
         return FileChecksum(sha256=hashlib.file_digest(stream, "sha256").hexdigest(), bytes=stream.tell())

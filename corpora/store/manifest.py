@@ -72,11 +72,11 @@ def check_accounts(manifest: CorpusManifest) -> None:
         if min(parts) < 0 or sum(parts) != account.lines:
             raise UnaccountedLines(
                 Text(
-                    "Of the {lines} lines of {path}, {sum} are accounted for: nothing was stored; this is an "
+                    "Of the {lines} lines of {path}, {accounted} are accounted for: nothing was stored; this is an "
                     "error of SHRAG, report it.",
                     lines=account.lines,
                     path=account.path,
-                    sum=sum(parts),
+                    accounted=sum(parts),
                 )
             )
     read = sum(account.records for account in manifest.sources)

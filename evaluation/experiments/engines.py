@@ -144,10 +144,10 @@ def prepare_index(judged_set: JudgedSet, encoder: str, folders: Folders) -> str:
     elif sorted((each.format, each.sha256) for each in stored.sources) != sorted(expected):
         raise ResultsMismatch(
             Text(
-                "The corpus {name} was read from other files than the set {name_2} names: rename the set, or "
+                "The corpus {name} was read from other files than the set {set_name} names: rename the set, or "
                 "set index = {name!r} to use it as it is.",
                 name=name,
-                name_2=judged_set.name,
+                set_name=judged_set.name,
             )
         )
     chosen = encoder or judged_set.encoder

@@ -191,5 +191,5 @@ def _listed_in_table(given: str, path: Path, where: Mapping[str, str | tuple[str
     listed = {qid for qid, row in rows.items() if all(row[name] in values for name, values in wanted_values.items())}
     if not listed:
         wanted = ", ".join(f"{column} {' or '.join(values)}" for column, values in wanted_values.items())
-        raise ExperimentRejected(Text("{given} lists no question for {wanted}.", given=given, wanted=wanted))
+        raise ExperimentRejected(Text("{given} lists no question for {qid}.", given=given, qid=wanted))
     return listed

@@ -23,7 +23,7 @@ from shrag.evaluation.experiments.provenance import CodeVersion, Hardware, code_
 from shrag.evaluation.experiments.spec import Experiment, JudgedSet
 from shrag.indexing.bm25 import Bm25
 from shrag.indexing.glossary.store import FILE as GLOSSARY
-from shrag.indexing.storage.manifest import IndexManifest
+from shrag.indexing.storage.manifest import IndexManifest, manifest_digest
 from shrag.indexing.storage.vector_card import VectorCard
 from shrag.messages.text import Text
 from shrag.prompts.prompt import prompts_fingerprint
@@ -97,11 +97,24 @@ class Session(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     ended: str = ""
 
 
+class IndexGeneration(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """Which build of an index was asked: its number on that machine, and the SHA-256 of its manifest.
+
+    The manifest has the SHA-256 of every file, so an archive of the index can be compared with it
+    (:mod:`shrag.evaluation.reports.card_check`).
+    """
+
+    generation: int
+    manifest: str
+    created: str
+
+
 class RunCard(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """The run card; ``fingerprint`` is the SHA-256 of the identity.
 
     ``depths`` has, for each part, the least and the greatest number of hits that the queries of a question were asked
     for; it is empty until the run is complete.
+    ``generations`` has the build of each index of the identity; another build of the same index gives the same figures.
     ``files`` has the SHA-256 of every file that is the same, byte for byte, in any run of this identity; it is empty
     until the run is complete.
     """
@@ -112,6 +125,7 @@ class RunCard(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     hardware: Hardware
     sessions: tuple[Session, ...]
     depths: dict[str, tuple[int, int]] = {}
+    generations: dict[str, IndexGeneration] = {}
     files: dict[str, str] = {}
 
 
@@ -133,6 +147,11 @@ def index_identity(manifest: IndexManifest) -> IndexIdentity:
     )
 
 
+def index_generation(manifest: IndexManifest) -> IndexGeneration:
+    """Return which build of an index the manifest is of."""
+    return IndexGeneration(manifest.generation, manifest_digest(manifest), manifest.created)
+
+
 def identity_fingerprint(identity: RunIdentity) -> str:
     """Return the SHA-256 of an identity as JSON with sorted keys."""
     return hashlib.sha256(msgspec.json.encode(identity, order="sorted")).hexdigest()
@@ -149,8 +168,11 @@ def write_card(folder: Path, card: RunCard) -> None:
 
 
 def read_card(folder: Path) -> RunCard:
-    """Return the folder's card; raise :class:`ResultsMismatch` where it is missing or of another format."""
-    path = folder / CARD_FILE
+    """Return the folder's card, or the card that is ``folder`` itself.
+
+    Raises :class:`ResultsMismatch` where it is missing or of another format.
+    """
+    path = folder if folder.is_file() else folder / CARD_FILE
     try:
         data = path.read_bytes()
     except OSError as error:
@@ -188,7 +210,7 @@ def read_card(folder: Path) -> RunCard:
 
 def check_identity(folder: Path, stored: RunIdentity, expected: RunIdentity) -> None:
     """Raise :class:`ResultsMismatch`, naming the first difference, where ``stored`` is not ``expected``."""
-    differing = list(_differences(msgspec.to_builtins(stored), msgspec.to_builtins(expected)))
+    differing = differences(stored, expected)
     if differing:
         more = f" and {len(differing) - 1} more" if len(differing) > 1 else ""
         raise ResultsMismatch(
@@ -200,6 +222,11 @@ def check_identity(folder: Path, stored: RunIdentity, expected: RunIdentity) -> 
                 more=more,
             )
         )
+
+
+def differences(stored: msgspec.Struct, expected: msgspec.Struct) -> list[str]:
+    """Return what differs between two values of a card, as "FIELD was … and is …"."""
+    return list(_differences(msgspec.to_builtins(stored), msgspec.to_builtins(expected)))
 
 
 def _differences(stored: Any, expected: Any, path: str = "") -> Iterator[str]:  # noqa: ANN401 - any JSON

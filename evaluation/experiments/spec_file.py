@@ -134,6 +134,45 @@ def narrow_experiment(
     return msgspec.structs.replace(experiment, sets=chosen_sets, conditions=chosen, plots=plots, claims=claims)
 
 
+_TOPICS = ("topics.tsv", "topics.txt", "queries.tsv", "queries.jsonl")
+_QRELS = ("qrels.txt", "qrels.tsv", "qrels/test.tsv")
+
+
+def ask_own_questions(experiment: Experiment, index: str, data: Path) -> Experiment:
+    """Return the experiment over an existing index, with the questions and judgements in the folder ``data``.
+
+    They have the names of TREC's or BEIR's files. Conditions that need an index with other vectors are left out, and
+    values that a paper prints for other sets.
+
+    Raises:
+        ExperimentRejected: The folder lacks one of the files, or no condition is left.
+    """
+    conditions = tuple(each for each in experiment.conditions if not each.encoder)
+    if not conditions:
+        raise ExperimentRejected(Text("Each condition needs an index of its own: choose another experiment."))
+    own_set = JudgedSet(index, topics=_first(data, _TOPICS), qrels=_first(data, _QRELS), index=index)
+    kept = experiment.baseline in {each.name for each in conditions}
+    own = msgspec.structs.replace(
+        experiment,
+        sets=(own_set,),
+        claims=experiment.claims if kept else (),
+        baseline=experiment.baseline if kept else "",
+        paper=None,
+        expected=(),
+    )
+    return narrow_experiment(own, [], [each.name for each in conditions], None)
+
+
+def _first(data: Path, names: Sequence[str]) -> str:
+    """Return the first of ``names`` that is in the folder ``data``."""
+    for name in names:
+        if (data / name).is_file():
+            return name
+    raise ExperimentRejected(
+        Text("{data} has none of {names}: give the folder with --data.", data=data, names=", ".join(names))
+    )
+
+
 def replace_encoders(experiment: Experiment, folders: Mapping[str, str]) -> Experiment:
     """Return the experiment with the encoder in ``folders[name]`` wherever it has the encoder ``name``.
 

@@ -53,9 +53,9 @@ def choose_condition(given: str) -> ChosenCondition:
         what = f"no condition {name!r}" if name else "several conditions and no baseline"
         raise ResultsMismatch(
             Text(
-                "{folder} has {what}: write {folder}:CONDITION with one of {conditions}.",
+                "{folder} has {problem}: write {folder}:CONDITION with one of {conditions}.",
                 folder=folder,
-                what=what,
+                problem=what,
                 conditions=", ".join(conditions),
             )
         )
@@ -77,20 +77,20 @@ def compare_conditions(
     if not shared:
         raise ResultsMismatch(
             Text(
-                "{folder} and {folder_2} have no set in common: nothing to compare.",
+                "{folder} and {other} have no set in common: nothing to compare.",
                 folder=a.results.folder,
-                folder_2=b.results.folder,
+                other=b.results.folder,
             )
         )
     for name in shared:
         if _judgements(a, name) != _judgements(b, name):
             raise ResultsMismatch(
                 Text(
-                    "The set {name} has other questions or judgements in {folder} than in {folder_2}: run both "
+                    "The set {name} has other questions or judgements in {folder} than in {other}: run both "
                     "over the same.",
                     name=name,
                     folder=b.results.folder,
-                    folder_2=a.results.folder,
+                    other=a.results.folder,
                 )
             )
         values_a, values_b = _values(a, name), _values(b, name)
@@ -111,9 +111,9 @@ def compare_conditions(
     if not any_compared:
         raise ResultsMismatch(
             Text(
-                "{by} is not measured in both: use one of {shared_measures}.",
-                by=by,
-                shared_measures=", ".join(shared_measures),
+                "{measure} is not measured in both: use one of {measures}.",
+                measure=by,
+                measures=", ".join(shared_measures),
             )
         )
 

@@ -327,6 +327,8 @@ def card_facts(card: RunCard) -> Iterator[tuple[str, str]]:
         )
     for name, index in identity.indexes.items():
         yield f"index {name}", _index_text(index)
+        if (made := card.generations.get(name)) is not None:
+            yield f"build of {name}", f"generation {made.generation}, {made.created}, manifest {made.manifest}"
     yield "prompts", identity.prompts
     yield "language model", f"{identity.model.name}, {identity.model.fingerprint}" if identity.model.name else "none"
     if card.depths:

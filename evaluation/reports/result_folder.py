@@ -199,9 +199,9 @@ def open_results(folder: Path) -> tuple[ResultFolder, RunCard]:
         if not is_done(folder, part):
             raise ResultsMismatch(
                 Text(
-                    "{folder} is not finished ({stem} is missing): complete it with `shrag experiment … --resume`.",
+                    "{folder} is not finished ({file} is missing): complete it with `shrag experiment … --resume`.",
                     folder=folder,
-                    stem=part.stem,
+                    file=part.stem,
                 )
             )
     if not card.files:

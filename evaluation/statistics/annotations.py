@@ -108,10 +108,10 @@ def _read(path: Path, number: int, fields: Mapping[str, object], column: str) ->
     if not item or not who or value is None:
         raise EvaluationError(
             Text(
-                "{path} line {number} is no annotation: {replace}.",
+                "{path} line {number} is no annotation: {expected}.",
                 path=path,
                 number=number,
-                replace=_EXPECTED.replace("label or score", column),
+                expected=_EXPECTED.replace("label or score", column),
             )
         )
     if column == "score" and value and not _is_number(value):

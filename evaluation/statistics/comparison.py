@@ -159,7 +159,9 @@ def largest_changes(a: Mapping[str, float], b: Mapping[str, float], count: int) 
 def _shared(a: Mapping[str, Mapping[str, float]], b: Mapping[str, Mapping[str, float]]) -> list[str]:
     if a.keys() != b.keys():
         raise EvaluationError(
-            Text("Runs compare by the same measures, got {a} and {b}.", a=", ".join(a), b=", ".join(b))
+            Text(
+                "Runs compare by the same measures, got {first} and {second}.", first=", ".join(a), second=", ".join(b)
+            )
         )
     for measure in a:
         if odd := a[measure].keys() ^ b[measure].keys():

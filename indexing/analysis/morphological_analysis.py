@@ -185,7 +185,7 @@ def load_kiwi(dictionary: UserDictionary = EMPTY_DICTIONARY) -> Kiwi:
     try:
         from kiwipiepy import Kiwi
     except ImportError as error:
-        raise DependencyMissing(Text("Kiwi is not installed ({error}): run `make setup`.", error=error)) from error
+        raise DependencyMissing(Text("Kiwi is not installed ({error}): install SHRAG again.", error=error)) from error
     # Without its dictionaries of names Kiwi splits compounds as questions do (인공신경망 → 인공 신경망): the right
     # paragraph is first for 0.914 of wiki-ko (0.911 with them) and 0.846 of multihop-ko (0.843). It also loads in 0.6 s
     # instead of 2.1 s.

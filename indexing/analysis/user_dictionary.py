@@ -159,7 +159,7 @@ def _parse_line(line: str) -> DictionaryWord:
 def _parse_word(raw: str) -> str:
     word = plain_line(fold(plain_line(raw))).strip(_EDGE)
     if not any(character.isalnum() for character in word):
-        raise _InvalidLine(Text("{raw!r} has no letter and no digit; a word has one", raw=raw))
+        raise _InvalidLine(Text("{word!r} has no letter and no digit; a word has one", word=raw))
     if len(word) > MAX_WORD_LENGTH:
         raise _InvalidLine(
             Text(
@@ -189,7 +189,9 @@ def _parse_score(raw: str) -> float:
         score = math.nan
     if not abs(score) <= _MAX_SCORE:
         raise _InvalidLine(
-            Text("the score {raw!r} is no number from -{max_score:g} to {max_score:g}", raw=raw, max_score=_MAX_SCORE)
+            Text(
+                "the score {score!r} is no number from -{max_score:g} to {max_score:g}", score=raw, max_score=_MAX_SCORE
+            )
         )
     return score + 0.0  # no -0
 

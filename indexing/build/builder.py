@@ -237,11 +237,10 @@ def _build(
         if len(file) != plan.records:
             raise IndexingError(
                 Text(
-                    "The corpus says {records} records and {file_count} are in {records_2}: add the corpus "
-                    "{name} again.",
+                    "The corpus says {records} records and {file_count} are in {path}: add the corpus {name} again.",
                     records=plan.records,
                     file_count=len(file),
-                    records_2=records,
+                    path=records,
                     name=source.name,
                 )
             )
@@ -261,8 +260,10 @@ def _build(
                 if isinstance(error, OSError) and error.errno in PROCESS_ERRORS:
                     raise
                 options.notify(
-                    "The interrupted build cannot be resumed, so it is built from the start: "
-                    f"{str(error) or type(error).__name__}"
+                    Text(
+                        "The interrupted build cannot be resumed, so it is built from the start: {error}",
+                        error=message_of(error) or type(error).__name__,
+                    )
                 )
                 drop_workspaces(index)
         check_disk_space(index, need)
@@ -335,10 +336,10 @@ def _inherited_encoder(index: Path) -> str:
             raise IndexDamaged(
                 Text(
                     "The encoder that {name} was built with cannot be read ({error}): give it again with "
-                    "--encoder, `--encoder {no_encoder}` for none.",
+                    "--encoder, `--encoder {none}` for none.",
                     name=index.name,
                     error=error,
-                    no_encoder=NO_ENCODER,
+                    none=NO_ENCODER,
                 )
             ) from None
         return NO_ENCODER

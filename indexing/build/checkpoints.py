@@ -107,12 +107,12 @@ def find_workspace(index: Path, plan: BuildPlan, notify: Callable[[str], None]) 
             found = BuildWorkspace(folder, plan)
             continue
         if earlier is None:
-            notify("An interrupted build was removed, since its plan cannot be read.")
+            notify(Text("An interrupted build was removed, since its plan cannot be read."))
         elif found is None:
             changed = ", ".join(
                 name for name in plan.__struct_fields__ if getattr(earlier, name) != getattr(plan, name)
             )
-            notify(f"An interrupted build was removed, since its plan differs in: {changed}.")
+            notify(Text("An interrupted build was removed, since its plan differs in: {changed}.", changed=changed))
         remove_folder(folder)
     return found
 
@@ -151,12 +151,12 @@ def disk_full(index: Path, need: int) -> DiskFull:
     free = shutil.disk_usage(index).free
     return DiskFull(
         Text(
-            "The disk is full: building index {name} takes about {int:,} bytes and {free:,} are free under "
-            "{index}: free some space and run again.",
+            "The disk is full: building index {name} takes about {needed:,} bytes and {free:,} are free under "
+            "{folder}: free some space and run again.",
             name=index.name,
-            int=int(need * _MARGIN),
+            needed=int(need * _MARGIN),
             free=free,
-            index=index,
+            folder=index,
         )
     )
 
@@ -196,7 +196,7 @@ def check_files_written(index: Path, written: Mapping[str, FileChecksum], found:
     for path, checksum in written.items():
         name = path.removeprefix("index/")
         if name != path and found.get(name) != checksum:
-            raise IndexDamaged(Text("{index} has changed since it was written.", index=index / name))
+            raise IndexDamaged(Text("{path} has changed since it was written.", path=index / name))
 
 
 def _checksums(folder: Path, names: Sequence[str]) -> dict[str, FileChecksum]:

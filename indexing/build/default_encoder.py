@@ -6,6 +6,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from shrag.indexing.storage.vector_card import NO_ENCODER
+from shrag.messages.text import Text
 from shrag.models.encoders.choice import choose_encoder
 from shrag.models.encoders.installed import installed_encoders, missing_packages
 from shrag.models.errors import ModelError
@@ -21,26 +22,47 @@ def default_encoder(name: str, weights: Path, notify: Callable[[str], None]) -> 
     """
     installed = installed_encoders(weights)
     if not installed:
-        notify(f"No vectors for index {name}: {weights} has no encoder's weights (docs/en/reference/encoders.md).")
+        notify(
+            Text(
+                "No vectors for index {name}: {weights} has no encoder's weights (docs/en/reference/encoders.md).",
+                name=name,
+                weights=weights,
+            )
+        )
     elif len(installed) > 1:
         notify(
-            f"No vectors for index {name}: {weights} has several encoders ({', '.join(installed)}). Choose one with "
-            f"`shrag index {name} --encoder NAME` or `make index ENCODER=NAME`."
+            Text(
+                "No vectors for index {name}: {weights} has several encoders ({encoders}). Choose one with "
+                "`shrag index {name} --encoder NAME`.",
+                name=name,
+                weights=weights,
+                encoders=", ".join(installed),
+            )
         )
     elif missing := missing_packages():
         notify(
-            f"No vectors for index {name}: {weights} has the encoder {installed[0]}, but {', '.join(missing)} is not "
-            "installed. Run `make setup-models`, or `pip install 'shrag[models,cpu]'`."
+            Text(
+                "No vectors for index {name}: {weights} has the encoder {encoder}, but {missing} is not installed: "
+                "`pip install 'shrag[models,cpu]'`.",
+                name=name,
+                weights=weights,
+                encoder=installed[0],
+                missing=", ".join(missing),
+            )
         )
     else:
         try:
             choose_encoder(installed[0], weights)
         except ModelError as error:
-            notify(f"No vectors for index {name}: {error}")
+            notify(Text("No vectors for index {name}: {error}", name=name, error=error))
         else:
             notify(
-                f"Vectors for index {name} by the encoder {installed[0]} in {weights}; `--encoder {NO_ENCODER}` leaves "
-                "them out."
+                Text(
+                    "Vectors for index {name} by the encoder {encoder} in {weights}; `--encoder none` leaves them out.",
+                    name=name,
+                    encoder=installed[0],
+                    weights=weights,
+                )
             )
             return installed[0]
     return NO_ENCODER

@@ -80,12 +80,12 @@ def write_rejects(job: BuildJob) -> None:
         raise TooManyRejectedRecords(
             Text(
                 "{rejects_count:,} records cannot be analyzed, at most {max_rejected:,} may be: "
-                "{first}{value}. To publish the index without them, run again with `--max-rejected "
+                "{first}{more}. To publish the index without them, run again with `--max-rejected "
                 "{rejects_count}`.",
                 rejects_count=len(rejects),
                 max_rejected=job.options.max_rejected,
                 first=first,
-                value=" …" if len(rejects) > _SHOWN_REJECTS else "",
+                more=" …" if len(rejects) > _SHOWN_REJECTS else "",
             )
         )
     lines = (msgspec.json.encode({"docid": reject.docid, "reason": reject.reason}) for reject in rejects)

@@ -205,7 +205,7 @@ def _rewind(build: BuildWorkspace, writer: LuceneIndexWriter, notes: BuildNotes)
     notes.rewind(data["notes"], done)
     if (written := writer.count()) + len(notes.rejects()) != done:
         raise IndexDamaged(
-            Text("{folder} has {written} of {done} records.", folder=build.folder, written=written, done=done)
+            Text("{folder} has {written} of {expected} records.", folder=build.folder, written=written, expected=done)
         )
     return done
 

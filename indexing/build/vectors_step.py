@@ -23,6 +23,7 @@ from shrag.indexing.storage.vector_card import FAISS_CARD_FILE, FAISS_FILE, FOLD
 from shrag.indexing.vectors.encoders import make_encoder
 from shrag.indexing.vectors.faiss_index import build_index, has_faiss, write_index
 from shrag.indexing.vectors.store import Float16Vectors, ReusableRows, StoredDocuments, open_vectors, write_vectors
+from shrag.messages.text import Text
 from shrag.models.encoder import Encoder
 from shrag.models.reranker import Passage
 
@@ -88,8 +89,10 @@ def build_faiss(build: Path, stage: Path, notify: Callable[[str], None] = lambda
         return
     if not has_faiss():
         notify(
-            "No FAISS index of the vectors, which are searched without it: FAISS is not installed "
-            "(`pip install 'shrag[cpu]'`, or shrag[gpu])."
+            Text(
+                "No FAISS index of the vectors, which are searched without it: FAISS is not installed "
+                "(`pip install 'shrag[cpu]'`, or shrag[gpu])."
+            )
         )
         return
     index, faiss_card = build_index(open_vectors(build / FOLDER, card))

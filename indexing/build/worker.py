@@ -155,7 +155,7 @@ class _Worker:
             record = next(records, None)
             if record is None:
                 raise CorpusError(
-                    Text("{path} ends before record {start}.", path=task.path, start=task.start + task.count)
+                    Text("{path} ends before record {number}.", path=task.path, number=task.start + task.count)
                 )
             read = time.perf_counter()
             done.append(self._analyze_record(record))

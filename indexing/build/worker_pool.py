@@ -222,9 +222,9 @@ def _failure(server: ForkServer) -> IndexingError:
         return DependencyMissing(last)
     return IndexingError(
         Text(
-            "The analysis processes keep ending (exit status {status}, {last}): free some memory and run again.",
+            "The analysis processes keep ending (exit status {status}, {message}): free some memory and run again.",
             status=status,
-            last=last or "it left no message",
+            message=last or "it left no message",
         )
     )
 

@@ -100,7 +100,10 @@ def parse_corrections(content: bytes, name: str = FILE) -> list[Correction]:
         bad = content.count(b"\n", 0, error.start) + 1
         raise GlossaryRejected(
             Text(
-                "{name}, line {bad}: not UTF-8 (byte {start}): save it as UTF-8.", name=name, bad=bad, start=error.start
+                "{name}, line {number}: not UTF-8 (byte {position}): save it as UTF-8.",
+                name=name,
+                number=bad,
+                position=error.start,
             )
         ) from None
     corrections: list[Correction] = []
@@ -160,8 +163,16 @@ def apply_corrections(
             unused += 1
             if unused <= _REPORTED:
                 notify(
-                    f"{correction.origin} is not used: {correction.korean!r} has {len(korean)} terms and "
-                    f"{correction.english!r} {len(english)}; a pair has 1 to {MAX_TERMS} on each side."
+                    Text(
+                        "{origin} is not used: {korean!r} has {korean_terms} terms and {english!r} {english_terms}; "
+                        "a pair has 1 to {most} on each side.",
+                        origin=correction.origin,
+                        korean=correction.korean,
+                        korean_terms=len(korean),
+                        english=correction.english,
+                        english_terms=len(english),
+                        most=MAX_TERMS,
+                    )
                 )
         elif correction.is_added:
             corrected[korean, english] = Entry(
@@ -170,5 +181,5 @@ def apply_corrections(
         else:
             corrected.pop((korean, english), None)
     if unused > _REPORTED:
-        notify(f"{unused:,} pairs of the user's lists are not used in all.")
+        notify(Text("{unused:,} pairs of the user's lists are not used in all.", unused=unused))
     return list(corrected.values())

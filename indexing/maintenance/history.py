@@ -22,7 +22,7 @@ from shrag.indexing.storage.generations import (
     set_current,
 )
 from shrag.indexing.storage.manifest import IndexManifest, encode_manifest
-from shrag.messages.text import Text, message_of
+from shrag.messages.text import Text, joined, message_of
 
 
 def roll_back(indexes: Path, name: str, to: int | None = None) -> IndexManifest:
@@ -88,11 +88,17 @@ def _newest_before(index: Path) -> tuple[int, IndexManifest]:
         try:
             return number, _checked(index, number)
         except (IndexDamaged, IndexMismatch) as problem:
-            problems.append(str(problem))
+            problems.append(message_of(problem))
     existing = ", ".join(map(str, numbers))
+    if problems:
+        raise IndexMissing(joined(problems, " "))
     raise IndexMissing(
-        " ".join(problems)
-        or f"Index {index.name} has no generation before {current} (there is {existing}): choose one with --to."
+        Text(
+            "Index {name} has no generation before {current} (there is {existing}): choose one with --to.",
+            name=index.name,
+            current=current,
+            existing=existing,
+        )
     )
 
 
@@ -143,6 +149,6 @@ def _row(index: Path, number: int, current: int) -> GenerationInfo:
     try:
         manifest = read_generation(index, number)
     except (IndexDamaged, IndexMismatch) as problem:
-        return GenerationInfo(index.name, number, number == current, "", 0, 0, str(problem))
+        return GenerationInfo(index.name, number, number == current, "", 0, 0, message_of(problem))
     size = sum(file.bytes for file in manifest.files.values())
     return GenerationInfo(index.name, number, number == current, manifest.created, manifest.records, size, "")

@@ -8,14 +8,15 @@ from pathlib import Path
 import msgspec
 
 from shrag.corpora.files import FolderBusy, check_name, disk_errors, keep_files, lock_folder
-from shrag.corpora.store.archive import ArchiveHeader, extract_archive, read_header, write_archive
+from shrag.corpora.store.archive import ArchiveHeader, extract_archive, read_files, read_header, write_archive
 from shrag.indexing.analysis.korean_english import analyzer_fingerprint
 from shrag.indexing.analysis.user_dictionary import load_dictionary
-from shrag.indexing.errors import IndexDamaged, IndexingError
+from shrag.indexing.errors import IndexDamaged, IndexingError, IndexMismatch, IndexMissing
 from shrag.indexing.open_index import check_analyzer
 from shrag.indexing.storage.checksums import MANIFEST_CHECKSUM_FILE, MANIFEST_FILE
 from shrag.indexing.storage.generations import (
     check_files,
+    current_generation,
     current_number,
     generation_folder,
     next_generation,
@@ -52,13 +53,15 @@ def export_index(indexes: Path, name: str, path: Path, generation: int | None = 
 def import_index(indexes: Path, path: Path, name: str = "") -> IndexManifest:
     """Publish the generation in an archive as the next one of its index; servers that are running switch to it.
 
+    One that is current here already is not published again.
+
     Args:
         indexes: The folder of all indexes.
         path: The archive.
         name: The index's name here, empty for that of the archive.
 
     Returns:
-        The manifest of the new generation.
+        The manifest of the generation that is current now.
 
     Raises:
         CorpusError: The archive is damaged.
@@ -73,6 +76,8 @@ def import_index(indexes: Path, path: Path, name: str = "") -> IndexManifest:
             header = extract_archive(path, "index", draft)
             try:
                 manifest = _checked(draft, header, path)
+                if (here := _current_manifest(index)) is not None and here.files == manifest.files:
+                    return here
                 manifest = msgspec.structs.replace(manifest, generation=next_generation(index))
                 before = current_number(index)
                 publish(index, draft, manifest)
@@ -84,18 +89,46 @@ def import_index(indexes: Path, path: Path, name: str = "") -> IndexManifest:
         raise IndexingError(message_of(busy)) from None
 
 
+def _current_manifest(index: Path) -> IndexManifest | None:
+    """Return the manifest of the current generation if its files are there and whole, else None."""
+    try:
+        folder, manifest = current_generation(index)
+        check_files(folder, manifest)
+    except (IndexMissing, IndexDamaged, IndexMismatch):
+        return None
+    return manifest
+
+
+def archived_manifest(path: Path) -> tuple[str, IndexManifest]:
+    """Return the name and the manifest of the index in an archive, after a check of all its files; extract nothing.
+
+    Raises:
+        CorpusError: The archive is damaged.
+        IndexDamaged, IndexMismatch: Its manifest is missing, damaged, or of another format.
+    """
+    header, found = read_files(path, "index", [MANIFEST_FILE])
+    return header.name, _listed_manifest(header, path, found.get(MANIFEST_FILE, b""), header.name)
+
+
 def _checked(draft: Path, header: ArchiveHeader, path: Path) -> IndexManifest:
     """Return the manifest among the extracted files, which have the checksums of the header."""
+    data = (draft / MANIFEST_FILE).read_bytes() if MANIFEST_FILE in header.files else b""
+    manifest = _listed_manifest(header, path, data, draft.parent.name)
+    check_analyzer(draft.parent.name, manifest, analyzer_fingerprint(load_dictionary(draft)))
+    return manifest
+
+
+def _listed_manifest(header: ArchiveHeader, path: Path, data: bytes, name: str) -> IndexManifest:
+    """Return the manifest ``data`` of an archive, which must list the files of the header."""
     found = dict(header.files)
     if not found.keys() >= {MANIFEST_FILE, MANIFEST_CHECKSUM_FILE}:
         raise IndexDamaged(
             Text("{path} has no {manifest_file}: export the index again.", path=path, manifest_file=MANIFEST_FILE)
         )
-    manifest = decode_manifest((draft / MANIFEST_FILE).read_bytes(), draft / MANIFEST_FILE)
+    manifest = decode_manifest(data, Path(name, IMPORT_FOLDER, MANIFEST_FILE))
     del found[MANIFEST_FILE], found[MANIFEST_CHECKSUM_FILE]
     if found != manifest.files:
         raise IndexDamaged(
             Text("{path} has other files than the manifest in it names: export the index again.", path=path)
         )
-    check_analyzer(draft.parent.name, manifest, analyzer_fingerprint(load_dictionary(draft)))
     return manifest

@@ -65,36 +65,36 @@ def decode_manifest(data: bytes, path: Path) -> IndexManifest:
         header = msgspec.json.decode(data, type=_AnyFormat)
     except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
         raise IndexDamaged(
-            Text("{path} is not an index manifest ({error}): {again}.", path=path, error=error, again=again)
+            Text("{path} is not an index manifest ({error}): {advice}.", path=path, error=error, advice=again)
         ) from None
     if header.format_version != FORMAT_VERSION:
         raise IndexMismatch(
             Text(
-                "Index {index} was built by SHRAG {shrag} in format {format_version}, this is SHRAG {shrag_2} "
-                "and reads format {format_version_2}: {again}.",
-                index=index,
-                shrag=header.versions.get("shrag", "of an unknown version"),
-                format_version=header.format_version,
-                shrag_2=version("shrag"),
-                format_version_2=FORMAT_VERSION,
-                again=again,
+                "Index {name} was built by SHRAG {built_version} in format {built_format}, this is SHRAG "
+                "{this_version} and reads format {this_format}: {advice}.",
+                name=index,
+                built_version=header.versions.get("shrag", "of an unknown version"),
+                built_format=header.format_version,
+                this_version=version("shrag"),
+                this_format=FORMAT_VERSION,
+                advice=again,
             )
         )
     try:
         manifest = msgspec.json.decode(data, type=IndexManifest)
     except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
         raise IndexDamaged(
-            Text("{path} is not a complete manifest ({error}): {again}.", path=path, error=error, again=again)
+            Text("{path} is not a complete manifest ({error}): {advice}.", path=path, error=error, advice=again)
         ) from None
     for name in manifest.files:
         relative = PurePosixPath(name)
         if relative.is_absolute() or ".." in relative.parts or "\0" in name:
             raise IndexDamaged(
                 Text(
-                    "{path} names the file {name!r}, which is outside the index: {again}.",
+                    "{path} names the file {name!r}, which is outside the index: {advice}.",
                     path=path,
                     name=name,
-                    again=again,
+                    advice=again,
                 )
             )
     return manifest

@@ -143,12 +143,12 @@ def check_vector_card(name: str, card: VectorCard) -> None:
         raise IndexMismatch(
             Text(
                 "Index {name} has vectors by the encoder [{settings}], this SHRAG has {known}: build it again "
-                "with `shrag index {name} --encoder {lsa}`, or with `--encoder {no_encoder}`.",
+                "with `shrag index {name} --encoder {encoder}`, or with `--encoder {none}`.",
                 name=name,
                 settings=card.settings,
                 known=", ".join(known),
-                lsa=LSA,
-                no_encoder=NO_ENCODER,
+                encoder=LSA,
+                none=NO_ENCODER,
             )
         )
 

@@ -76,10 +76,10 @@ def open_encoder(name: str, card: VectorCard, folder: Path, analyzer: Analyzer, 
         raise EncoderUnavailable(
             Text(
                 "The vectors of index {name} need the encoder that made them. {error} Keyword search works "
-                "without it; `shrag index {name} --encoder {no_encoder}` builds the index without vectors.",
+                "without it; `shrag index {name} --encoder {none}` builds the index without vectors.",
                 name=name,
                 error=error,
-                no_encoder=NO_ENCODER,
+                none=NO_ENCODER,
             )
         ) from error
 
@@ -103,11 +103,11 @@ def _find_weights_of(card: VectorCard, weights: Path) -> EncoderChoice:
         raise missing
     raise WeightsMissing(
         Text(
-            "They were made by [{settings}], and {folder} has [{settings_2}]: put the former weights there, or "
+            "They were made by [{settings}], and {folder} has [{found}]: put the former weights there, or "
             "build the index again.",
             settings=card.settings,
             folder=found[0].weights.folder,
-            settings_2=found[0].settings,
+            found=found[0].settings,
         )
     )
 

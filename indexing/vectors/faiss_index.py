@@ -115,12 +115,13 @@ def read_index(path: Path, shape: tuple[int, ...]) -> FaissIndex:
     if (index.ntotal, index.d) != shape:
         raise IndexDamaged(
             Text(
-                "{path} has {ntotal} vectors of {d} numbers instead of {shape} of {shape_2}: build the index again.",
+                "{path} has {found_rows} vectors of {found_dimension} numbers instead of {rows} of {dimension}: "
+                "build the index again.",
                 path=path,
-                ntotal=index.ntotal,
-                d=index.d,
-                shape=shape[0],
-                shape_2=shape[1],
+                found_rows=index.ntotal,
+                found_dimension=index.d,
+                rows=shape[0],
+                dimension=shape[1],
             )
         )
     return index

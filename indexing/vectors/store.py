@@ -137,10 +137,10 @@ def open_vectors(folder: Path, card: VectorCard) -> Float16Vectors:
         there = f"has {size} bytes" if size >= 0 else "is missing"
         raise IndexDamaged(
             Text(
-                "{path} {there}; {rows} vectors of {dimension} half-precision numbers take {expected}: build "
+                "{path} {problem}; {rows} vectors of {dimension} half-precision numbers take {expected}: build "
                 "the index again.",
                 path=path,
-                there=there,
+                problem=there,
                 rows=card.rows,
                 dimension=card.dimension,
                 expected=expected,
@@ -174,10 +174,10 @@ def _encode_shard(
     if filled != len(numbers):
         raise IndexingError(
             Text(
-                "Only {filled} of {numbers_count} documents from number {start} on were read: build again.",
+                "Only {filled} of {numbers_count} documents from number {first} on were read: build again.",
                 filled=filled,
                 numbers_count=len(numbers),
-                start=numbers.start,
+                first=numbers.start,
             )
         )
     return shard.tobytes()
@@ -206,9 +206,9 @@ def _check_vectors(encoder: Encoder, vectors: Vectors, rows: int) -> Vectors:
     if wrong.any():
         raise IndexingError(
             Text(
-                "{name} gave a vector of length {lengths}: it must be 1, or 0 for an empty text.",
+                "{name} gave a vector of length {length}: it must be 1, or 0 for an empty text.",
                 name=encoder.name,
-                lengths=lengths[wrong][0],
+                length=lengths[wrong][0],
             )
         )
     return vectors

@@ -88,9 +88,9 @@ class VectorIndex:
                 if path.stat().st_size != size:
                     raise IndexDamaged(
                         Text(
-                            "{path} has {st_size} bytes instead of {size}.",
+                            "{path} has {found} bytes instead of {size}.",
                             path=path,
-                            st_size=path.stat().st_size,
+                            found=path.stat().st_size,
                             size=size,
                         )
                     )

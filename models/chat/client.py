@@ -141,7 +141,7 @@ class OpenAIModel:
             return convert(answer.to_dict(warnings=False), kind)
         except (msgspec.ValidationError, AttributeError) as error:
             raise incomplete_answer(
-                self._address.given, Text("invalid response: {to_one_line}", to_one_line=to_one_line(str(error)))
+                self._address.given, Text("invalid response: {error}", error=to_one_line(str(error)))
             ) from None
 
     def to_model_error(self, error: Exception) -> ModelError:
@@ -162,7 +162,7 @@ class OpenAIModel:
             )
         if isinstance(error, openai.APIError):
             return incomplete_answer(where, to_one_line(error.message))
-        return incomplete_answer(where, Text("invalid response: {to_one_line}", to_one_line=to_one_line(str(error))))
+        return incomplete_answer(where, Text("invalid response: {error}", error=to_one_line(str(error))))
 
     def _create(
         self, client: openai.OpenAI, messages: Sequence[Message], max_tokens: int, extra: Mapping[str, Any]

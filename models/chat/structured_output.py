@@ -70,10 +70,10 @@ def complete_structured(
     except ValueError as error:
         raise InvalidOutput(
             Text(
-                "{name} gave no valid {name_2} as JSON in two attempts ({problem}; then {error}): use a model "
+                "{name} gave no valid {wanted} as JSON in two attempts ({problem}; then {error}): use a model "
                 "or an endpoint that follows a JSON schema.",
                 name=model.name,
-                name_2=kind.__name__,
+                wanted=kind.__name__,
                 problem=problem,
                 error=error,
             ),

@@ -217,11 +217,11 @@ def _check_layout(path: Path, tensors: Mapping[str, _Tensor], data: int) -> None
             what = "overlaps the tensor before it" if begin < end else "leaves a gap before it"
             raise WeightsRejected(
                 Text(
-                    "{path} has {name!r} at byte {begin}, which {what} (ending at {end}): copy it again.",
+                    "{path} has {name!r} at byte {begin}, which {problem} (ending at {end}): copy it again.",
                     path=path,
                     name=name,
                     begin=begin,
-                    what=what,
+                    problem=what,
                     end=end,
                 )
             )
@@ -241,11 +241,11 @@ def _check_layout(path: Path, tensors: Mapping[str, _Tensor], data: int) -> None
         what = "truncated" if data < end else "longer than its tensors"
         raise WeightsRejected(
             Text(
-                "{path} is {what}: {data} bytes of data, {end} by its header: copy it again.",
+                "{path} is {problem}: {found} bytes of data, {expected} by its header: copy it again.",
                 path=path,
-                what=what,
-                data=data,
-                end=end,
+                problem=what,
+                found=data,
+                expected=end,
             )
         )
 

@@ -118,7 +118,7 @@ def check_encoder(encoder: Encoder, golden: Golden | None) -> None:
     same = float((together * alone).sum(axis=1).min())
     if not same >= _MIN_SAME_COSINE:
         raise _rejected(
-            encoder, Text("the vectors of one text alone and in a batch have a cosine of {same:.3f}", same=same)
+            encoder, Text("the vectors of one text alone and in a batch have a cosine of {cosine:.3f}", cosine=same)
         )
     cosines = together @ together.T
     other = float(cosines[~np.eye(len(_TEXTS), dtype=bool)].max())
@@ -152,15 +152,15 @@ def _check_rows(encoder: Encoder, vectors: Vectors) -> None:
     lengths = np.linalg.norm(vectors, axis=1)
     if np.abs(lengths - 1).max() > _UNIT_TOLERANCE:
         raise _rejected(
-            encoder, Text("a vector has the length {lengths:.3f}", lengths=lengths[np.abs(lengths - 1).argmax()])
+            encoder, Text("a vector has the length {length:.3f}", length=lengths[np.abs(lengths - 1).argmax()])
         )
 
 
 def _rejected(encoder: Encoder, what: str) -> WeightsRejected:
     return WeightsRejected(
         Text(
-            "{name} was loaded but encodes wrongly: {what}; copy its folder again, or use another encoder.",
+            "{name} was loaded but encodes wrongly: {problem}; copy its folder again, or use another encoder.",
             name=encoder.name,
-            what=what,
+            problem=what,
         )
     )

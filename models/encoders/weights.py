@@ -83,10 +83,10 @@ def find_weights(choice: str, card: ModelCard | None, home: Path) -> Path:
     what = f"{card.repository} (licence {card.licence})" if card and card.repository else choice
     raise WeightsMissing(
         Text(
-            "There are no weights at {folders}: copy the folder of {what} there, with its {config}, "
+            "There are no weights at {folders}: copy the folder of {name} there, with its {config}, "
             "{tokenizer} and safetensors files; SHRAG downloads nothing.",
             folders=folders[0],
-            what=what,
+            name=what,
             config=CONFIG,
             tokenizer=TOKENIZER,
         )
@@ -103,7 +103,7 @@ def check_weights(name: str, folder: Path, card: ModelCard | None = None) -> Wei
     for each in names:
         if not (folder / each).is_file():
             raise WeightsMissing(
-                Text("{folder} has no {each}: copy the whole folder of {name}.", folder=folder, each=each, name=name)
+                Text("{folder} has no {file}: copy the whole folder of {name}.", folder=folder, file=each, name=name)
             )
     for each in names:
         if each.endswith(".safetensors"):
@@ -117,14 +117,14 @@ def check_weights(name: str, folder: Path, card: ModelCard | None = None) -> Wei
         ):
             raise WeightsRejected(
                 Text(
-                    "{path} is not the {each} of {name}: it has {size} bytes and SHA-256 {each_2}, the "
+                    "{path} is not the {file} of {name}: it has {size} bytes and SHA-256 {digest}, the "
                     "catalogue has {bytes} and {sha256}; copy it again, or name the folder by its path if it "
                     "is another model.",
                     path=path,
-                    each=each,
+                    file=each,
                     name=name,
                     size=size,
-                    each_2=digests.get(each, "none"),
+                    digest=digests.get(each, "none"),
                     bytes=known.bytes or "any",
                     sha256=known.sha256 or "any",
                 )
@@ -138,9 +138,9 @@ def read_json(path: Path) -> dict[str, Any]:
         if path.stat().st_size > _LARGEST_JSON:
             raise WeightsRejected(
                 Text(
-                    "{path} has {st_size} bytes, at most {largest_json} are allowed: copy it again.",
+                    "{path} has {size} bytes, at most {largest_json} are allowed: copy it again.",
                     path=path,
-                    st_size=path.stat().st_size,
+                    size=path.stat().st_size,
                     largest_json=_LARGEST_JSON,
                 )
             )

@@ -233,8 +233,8 @@ def _linear(text: Mapping[str, object]) -> LinearAttention:
     if width is None:
         raise UnknownArchitecture(
             Text(
-                "mamba_ssm_dtype is {text!r}, known are float32, bfloat16: {way_out}.",
-                text=text["mamba_ssm_dtype"],
+                "mamba_ssm_dtype is {found!r}, known are float32, bfloat16: {way_out}.",
+                found=text["mamba_ssm_dtype"],
                 way_out=_WAY_OUT,
             )
         )

@@ -54,10 +54,20 @@ class UseDifference:
         """Whether the difference, in either direction, is more than :data:`TOLERANCE`."""
         return abs(self.excess) > TOLERANCE
 
-    def __str__(self) -> str:
-        advice = ": correct the plan with --slack or a smaller cache, or end other programs on the card"
-        text = f"planned {gib(self.planned)}, in use {gib(self.used)}, {self.excess:+.1%}"
-        return text + (advice if self.exceeds_tolerance else "")
+    @property
+    def text(self) -> Text:
+        """Both figures and their difference; what to do where it is more than :data:`TOLERANCE`."""
+        text = Text(
+            "planned {planned}, in use {used}, {excess:+.1%}",
+            planned=gib(self.planned),
+            used=gib(self.used),
+            excess=self.excess,
+        )
+        if not self.exceeds_tolerance:
+            return text
+        return Text(
+            "{text}: correct the plan with --slack or a smaller cache, or end other programs on the card", text=text
+        )
 
 
 def ask_nvidia_smi(options: Sequence[str]) -> str:
@@ -109,8 +119,10 @@ def start_obstacle(plan: MemoryPlan, use: GpuUse) -> str | None:
     wanted = int(plan.gpu_memory_utilization * use.total)
     if wanted <= use.free:
         return None
-    return (
-        f"vLLM would not start now: it needs {gib(wanted)} free and {gib(use.free)} are; end other programs on the card"
+    return Text(
+        "vLLM would not start now: it needs {wanted} free and {free} are; end other programs on the card",
+        wanted=gib(wanted),
+        free=gib(use.free),
     )
 
 

@@ -36,9 +36,9 @@ DEFAULT_CONTEXT = 16_384
 DEFAULT_MAX_SEQUENCES = 16
 """Default limit of concurrent sequences: more also enlarge CUDA graphs and the sampler's buffers."""
 
-WEIGHTS = "language model weights"
-KV_CACHE = "KV cache"
-SLACK = "slack"
+WEIGHTS = Text("language model weights")
+KV_CACHE = Text("KV cache")
+SLACK = Text("slack")
 
 # Left free in every plan: the card's usable memory varies.
 _CARD_MARGIN = GIB // 2
@@ -140,7 +140,11 @@ def try_plan(request: PlanRequest) -> MemoryPlan | Shortfall:
     if fit < (request.max_num_seqs or 1):
         wanted = math.ceil(kv.pool_for(request.max_num_seqs or 1, request.context) / MIB) * MIB
         return Shortfall(taken + wanted, request.limit)
-    one = f"{gib(kv.sequence_bytes(request.context))} for a sequence of {request.context:,} tokens"
+    one = Text(
+        "{size} for a sequence of {tokens:,} tokens",
+        size=gib(kv.sequence_bytes(request.context)),
+        tokens=request.context,
+    )
     cache = MemoryPart(KV_CACHE, pool, request.model.layers_exact, one)
     allowed = sum(part.size for part in (*server, cache))
     return MemoryPlan(
@@ -156,19 +160,26 @@ def try_plan(request: PlanRequest) -> MemoryPlan | Shortfall:
 def _server_parts(request: PlanRequest) -> tuple[MemoryPart, ...]:
     """Return the parts of vLLM besides the cache, weights first."""
     model = request.model
-    source = f"headers in {model.path}" if model.weights_exact else f"profile {model.name}, estimated"
+    source = Text("profile {name}, estimated", name=model.name)
+    if model.weights_exact:
+        source = Text("headers in {path}", path=model.path)
     activations = max(_MIN_ACTIVATIONS, request.batch * _ACTIVATIONS_PER_TOKEN)
     graphs = 0 if request.eager else _GRAPHS
     return (
         MemoryPart(WEIGHTS, model.weights, model.weights_exact, source),
-        MemoryPart("activations", activations, False, f"{request.batch:,} tokens in a batch"),
-        MemoryPart("CUDA graphs", graphs, False, "none (--enforce-eager)" if request.eager else "as seen in logs"),
-        MemoryPart("vLLM's CUDA context", _CONTEXT, False, "context and libraries"),
+        MemoryPart(Text("activations"), activations, False, Text("{tokens:,} tokens in a batch", tokens=request.batch)),
+        MemoryPart(
+            Text("CUDA graphs"),
+            graphs,
+            False,
+            Text("none (--enforce-eager)") if request.eager else Text("as seen in logs"),
+        ),
+        MemoryPart(Text("vLLM's CUDA context"), _CONTEXT, False, Text("context and libraries")),
     )
 
 
 def _slack(request: PlanRequest) -> MemoryPart:
-    return MemoryPart(SLACK, request.slack, False, "vLLM was seen to exceed its share (vllm#51590)")
+    return MemoryPart(SLACK, request.slack, False, Text("vLLM was seen to exceed its share (vllm#51590)"))
 
 
 def _check(request: PlanRequest) -> None:

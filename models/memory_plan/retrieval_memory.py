@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import NamedTuple
 
-from shrag.messages.text import Text
+from shrag.messages.text import Text, joined
 from shrag.models.encoders.catalog import find_encoder_card, find_reranker_card, read_catalog
 from shrag.models.encoders.safetensors_header import read_folder
 from shrag.models.errors import UnknownName
@@ -24,7 +24,7 @@ DEFAULT_RERANKER = "gte-multilingual-reranker-base"
 FAISS = "FAISS"
 """Prefix of the parts that need no GPU memory when exact search runs on the CPU."""
 
-RERANKER = "re-ranker"
+RERANKER = Text("re-ranker")
 """Prefix of a re-ranker's part."""
 
 # An estimate of what the CUDA driver and torch allocate for any process.
@@ -53,19 +53,26 @@ def retrieval_parts(encoder: str, reranker: str, vectors: VectorTable | None, we
     neither weights nor a known size, and as :func:`~shrag.models.encoders.safetensors_header.read_folder` does.
     """
     parts = [
-        MemoryPart(f"{role} {Path(name).name}", *encoder_weights(name, weights))
-        for role, name in (("encoder", encoder), (RERANKER, reranker))
+        MemoryPart(joined((role, Path(name).name), " "), *encoder_weights(name, weights))
+        for role, name in ((Text("encoder"), encoder), (RERANKER, reranker))
         if name not in CPU_ENCODERS
     ]
     if parts:
-        source = f"{_ACTIVATION_BYTES // 1024} KiB for each of {_BATCH_TOKENS:,} tokens in a batch"
-        parts.append(MemoryPart("encoder activations", _BATCH_TOKENS * _ACTIVATION_BYTES, False, source))
+        source = Text(
+            "{size} KiB for each of {tokens:,} tokens in a batch",
+            size=_ACTIVATION_BYTES // 1024,
+            tokens=_BATCH_TOKENS,
+        )
+        parts.append(MemoryPart(Text("encoder activations"), _BATCH_TOKENS * _ACTIVATION_BYTES, False, source))
     if vectors is not None and vectors.rows:
         size = vectors.rows * vectors.dimension * 2
-        parts.append(MemoryPart(f"{FAISS} vectors", size, True, f"{vectors.rows:,} × {vectors.dimension} × 2 bytes"))
-        parts.append(MemoryPart(f"{FAISS} scratch", _FAISS_SCRATCH, True, "set when the index is opened"))
+        source = Text("{rows:,} × {dimension} × 2 bytes", rows=vectors.rows, dimension=vectors.dimension)
+        parts.append(MemoryPart(Text("FAISS vectors"), size, True, source))
+        parts.append(MemoryPart(Text("FAISS scratch"), _FAISS_SCRATCH, True, Text("set when the index is opened")))
     if parts:
-        parts.append(MemoryPart("retrieval's CUDA context", _CONTEXT, False, "one process for all of retrieval"))
+        parts.append(
+            MemoryPart(Text("retrieval's CUDA context"), _CONTEXT, False, Text("one process for all of retrieval"))
+        )
     return tuple(parts)
 
 
@@ -77,18 +84,23 @@ def encoder_weights(name: str, weights: Path) -> tuple[int, bool, str]:
     card = find_encoder_card(name) or find_reranker_card(name)
     for folder in (weights / (card.name if card else name), Path(name)):
         if name and folder.is_dir():
-            return read_folder(folder).in_half_precision(), True, f"headers in {folder}, in half precision"
+            return (
+                read_folder(folder).in_half_precision(),
+                True,
+                Text("headers in {folder}, in half precision", folder=folder),
+            )
     if card is None or card.weight_bytes is None:
         catalog = read_catalog()
         known = ", ".join(each.name for each in (*catalog.encoders, *catalog.rerankers))
         raise UnknownName(
             Text(
                 "There are no weights of {name!r} under {weights}, and its size is not in the catalogue: give "
-                "a folder, {no_model}, or one of {known}.",
+                "a folder, {none}, or one of {known}.",
                 name=name,
                 weights=weights,
-                no_model=NO_MODEL,
+                none=NO_MODEL,
                 known=known,
             )
         )
-    return card.weight_bytes, True, f"{card.parameters:,} parameters, in half precision"
+    source = Text("{parameters:,} parameters, in half precision", parameters=card.parameters)
+    return card.weight_bytes, True, source

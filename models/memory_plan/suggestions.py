@@ -8,7 +8,7 @@ from dataclasses import replace
 from itertools import islice
 from typing import NamedTuple
 
-from shrag.messages.text import Text
+from shrag.messages.text import Text, joined
 from shrag.models.errors import BudgetTooSmall, PlanRejected
 from shrag.models.memory_plan.byte_sizes import both_units, gib
 from shrag.models.memory_plan.gpu_cards import GpuCard
@@ -42,19 +42,27 @@ def plan_memory(
     if isinstance(outcome, MemoryPlan):
         return outcome
     changes = [change.options for change in fitting_changes(request, outcome, models, cards)]
-    short = (
-        f"{request.model.name} does not fit: it needs {both_units(outcome.needed)} in all for "
-        f"{request.max_num_seqs or 1} × {request.context:,} tokens, {gib(outcome.missing)} more than the "
-        f"{both_units(outcome.limit)} available"
+    short = Text(
+        "{model} does not fit: it needs {needed} in all for {sequences} × {tokens:,} tokens, {missing} more than the "
+        "{limit} available",
+        model=request.model.name,
+        needed=both_units(outcome.needed),
+        sequences=request.max_num_seqs or 1,
+        tokens=request.context,
+        missing=gib(outcome.missing),
+        limit=both_units(outcome.limit),
     )
     if not changes:
         raise BudgetTooSmall(
-            Text("{short}; no change of the settings would fit: plan a smaller model with --llm.", short=short)
+            Text("{problem}; no change of the settings would fit: plan a smaller model with --llm.", problem=short)
         )
-    others = f" (or: {'; '.join(changes[1:])})" if changes[1:] else ""
+    others = Text(" (or: {changes})", changes=joined(changes[1:], "; ")) if changes[1:] else ""
     raise BudgetTooSmall(
         Text(
-            "{short}. The smallest change that fits: {changes}{others}.", short=short, changes=changes[0], others=others
+            "{problem}. The smallest change that fits: {changes}{others}.",
+            problem=short,
+            changes=changes[0],
+            others=others,
         )
     )
 
@@ -106,7 +114,7 @@ def _combined_settings(request: PlanRequest) -> Iterator[PlanChange]:
             for change in step(changed):
                 options, changed = [*options, change.options], change.request
             for context in [*_if_fits("", changed), *_shorter_context(changed)][:1]:
-                yield PlanChange(", ".join(filter(None, [*options, context.options])), context.request)
+                yield PlanChange(joined(filter(None, [*options, context.options]), ", "), context.request)
                 return
 
 
@@ -126,7 +134,7 @@ def _eight_bits(request: PlanRequest) -> Iterator[PlanChange]:
 
 
 def _without_faiss(request: PlanRequest) -> Iterator[PlanChange]:
-    yield from _without(request, FAISS, "leave --index out (exact search on the CPU)")
+    yield from _without(request, FAISS, Text("leave --index out (exact search on the CPU)"))
 
 
 def _without_reranker(request: PlanRequest) -> Iterator[PlanChange]:

@@ -46,8 +46,8 @@ def check_server_program(settings: LlmSettings) -> None:
     if shutil.which(program) is None:
         raise ServerProgramMissing(
             Text(
-                "{program} does not exist or is not executable: set up vLLM with `make setup-vllm` and give "
-                "its Python as [llm] command.",
+                "{program} does not exist or is not executable: install vLLM in an environment of its own "
+                "(docs/en/how-to/language-model.md) and give its Python as [llm] command.",
                 program=program,
             )
         )

@@ -44,4 +44,4 @@ class ServedModel:
     def _check(self) -> None:
         state = self._server.state
         if state.phase != "ready":
-            raise ModelUnavailable(Text("{name} is {state}: try later.", name=self.name, state=state))
+            raise ModelUnavailable(Text("{name} is {state}: try later.", name=self.name, state=state.text))

@@ -13,6 +13,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Literal, NamedTuple
 
+from shrag.messages.text import Text
 from shrag.models.chat.endpoint import Timeouts, parse_address
 from shrag.models.chat.endpoint_probe import to_one_line
 from shrag.models.chat.http_client import EndpointClient
@@ -22,6 +23,13 @@ from shrag.models.model_server.command import check_server_program, server_comma
 
 LOG_FILE = "vllm.log"
 Phase = Literal["starting", "ready", "down", "stopped"]
+
+_PHASES: dict[Phase, Text] = {
+    "starting": Text("starting"),
+    "ready": Text("ready"),
+    "down": Text("down"),
+    "stopped": Text("stopped"),
+}
 
 _HEALTH_SECONDS = 5.0
 _GUARD = Path(__file__).with_name("process_guard.py")
@@ -34,9 +42,15 @@ class ServerState(NamedTuple):
     reason: str
     restarts: int
 
-    def __str__(self) -> str:
-        again = f" (restarted {self.restarts} times)" if self.restarts else ""
-        return f"{self.phase}{': ' + self.reason if self.reason else ''}{again}"
+    @property
+    def text(self) -> Text:
+        """The state as a message."""
+        text = _PHASES[self.phase]
+        if self.reason:
+            text = Text("{phase}: {reason}", phase=text, reason=self.reason)
+        if not self.restarts:
+            return text
+        return Text("{state} (restarted {restarts} times)", state=text, restarts=self.restarts)
 
 
 class SupervisionPolicy(NamedTuple):

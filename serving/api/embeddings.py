@@ -130,5 +130,5 @@ def _no_encoder(service: Service, model: str) -> HTTPProblem:
     return HTTPProblem(
         404,
         "model_not_found",
-        Text("No index served has the encoder {model!r}: {way_out}.", model=model[:100], way_out=way_out),
+        Text("No index served has the encoder {encoder!r}: {way_out}.", encoder=model[:100], way_out=way_out),
     )

@@ -108,9 +108,9 @@ def read_key_file(path: Path, credentials: Path | None = None) -> ApiKey:
     if state.st_mode & open_to_others:
         raise KeyRejected(
             Text(
-                "The key file {path} may be read by others than its owner (mode {st_mode:03o}): `chmod 600 {path}`.",
+                "The key file {path} may be read by others than its owner (mode {mode:03o}): `chmod 600 {path}`.",
                 path=path,
-                st_mode=state.st_mode & 511,
+                mode=state.st_mode & 511,
             )
         )
     if state.st_uid not in {0, os.geteuid()}:

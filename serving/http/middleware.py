@@ -14,7 +14,13 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from shrag.messages.language import accepted_language
 from shrag.messages.text import Text
-from shrag.serving.http.logging import REQUEST_CONTEXT, RequestContext, log_failure, write_access_log
+from shrag.serving.http.logging import (
+    REQUEST_CONTEXT,
+    RequestContext,
+    log_failure,
+    request_language,
+    write_access_log,
+)
 from shrag.serving.http.problems import HTTPProblem, problem_response, to_problem
 
 LOOPBACK = ("127.0.0.1", "localhost", "[::1]")
@@ -142,11 +148,18 @@ class RequestGuardMiddleware:
         """Return the response that refuses a request because of its head, None for an acceptable one."""
         headers: _Headers = dict(reversed(scope["headers"]))  # of a header sent twice, the first one counts
         if sum(name == b"host" for name, _ in scope["headers"]) > 1:  # RFC 9112, 3.2
-            return PlainTextResponse("A request has one Host header: send one.\n", status_code=400)
+            return _refusal(Text("A request has one Host header: send one."))
         host = _host_of(headers.get(b"host", b"").decode("latin-1"))
         if host not in self._hosts:
-            hint = f" {host}: start it with --allow-host {host}, or ask under its own name." if host else " given."
-            return PlainTextResponse(f"This server does not answer under the host name{hint}\n", status_code=400)
+            if not host:
+                return _refusal(Text("This server does not answer under the host name given."))
+            return _refusal(
+                Text(
+                    "This server does not answer under the host name {host}: start it with --allow-host {host}, or ask "
+                    "under its own name.",
+                    host=host,
+                )
+            )
         problem = _check_size(scope) or self._check_origin(scope, headers) or _check_body(headers)
         return problem_response(scope["path"], problem) if problem is not None else None
 
@@ -172,6 +185,11 @@ class RequestGuardMiddleware:
             return _host_of(urlsplit(origin.decode("latin-1")).netloc) in self._hosts
         except ValueError:
             return False
+
+
+def _refusal(message: Text) -> Response:
+    """Return a message as plain text: who asks under a name that is not the server's is shown no page of it."""
+    return PlainTextResponse(f"{message.in_language(request_language())}\n", status_code=400)
 
 
 def _check_size(scope: Scope) -> HTTPProblem | None:

@@ -17,6 +17,8 @@ from contextlib import suppress
 from dataclasses import dataclass
 from types import FrameType
 
+from shrag.messages.text import Text
+
 _POLL_SECONDS = 0.2
 _FIRST_DELAY, _LONGEST_DELAY = 1.0, 30.0
 _STOP_SECONDS = 15.0
@@ -174,11 +176,21 @@ class _Workers:
             return
         worker.silent_seconds = 0.0
         if worker.ready:
-            self._report(f"Worker {worker.pid} has sent no heartbeat for {self._longest_silence:g} s: it is killed.")
+            self._report(
+                Text(
+                    "Worker {pid} has sent no heartbeat for {seconds:g} s: it is killed.",
+                    pid=worker.pid,
+                    seconds=self._longest_silence,
+                )
+            )
         else:
             self._report(
-                f"Worker {worker.pid} is not ready after {self._longest_start:g} s: it is killed. If the index takes "
-                "longer to open, give more with --start-seconds."
+                Text(
+                    "Worker {pid} is not ready after {seconds:g} s: it is killed. If the index takes longer to open, "
+                    "give more with --start-seconds.",
+                    pid=worker.pid,
+                    seconds=self._longest_start,
+                )
             )
         os.kill(worker.pid, signal.SIGKILL)
 
@@ -214,7 +226,14 @@ class _Workers:
             return
         self._delay = _FIRST_DELAY if worker.ready else min(_LONGEST_DELAY, 2 * self._delay)
         self._start_at = time.monotonic() + self._delay
-        self._report(f"Worker {worker.pid} ended with status {status}: another is started in {self._delay:g} s.")
+        self._report(
+            Text(
+                "Worker {pid} ended with status {status}: another is started in {seconds:g} s.",
+                pid=worker.pid,
+                status=status,
+                seconds=self._delay,
+            )
+        )
 
     def _end_with_parent(self) -> None:
         os.read(self._lifeline, 1)

@@ -169,11 +169,11 @@ def _open_pool_reranker(choice: str, weights: Path) -> Reranker:
         there = f"there are several ({', '.join(installed)})" if installed else "there is none"
         raise UnknownReranker(
             Text(
-                "The re-ranker {encoder} takes the only encoder with weights under {weights}, and {there}: "
+                "The re-ranker {encoder} takes the only encoder with weights under {weights}, and {problem}: "
                 "name one, as `{encoder}:gte` or `{encoder}:PATH`.",
                 encoder=ENCODER,
                 weights=weights,
-                there=there,
+                problem=there,
             )
         )
     return PoolReranker(load_encoder(choose_encoder(installed[0], weights)))

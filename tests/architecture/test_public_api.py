@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import asyncio
 import doctest
+import re
 import threading
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -110,3 +111,12 @@ def test_the_python_of_its_page_runs_with_the_output_shown(demo_home: Path, monk
     monkeypatch.setenv("SHRAG_HOME", str(demo_home))
     results = doctest.testfile(str(ROOT / "docs/en/how-to/python.md"), module_relative=False, encoding="utf-8")
     assert (results.attempted, results.failed) == (11, 0)
+
+
+def test_the_korean_page_has_the_same_python() -> None:
+    english, korean = (
+        [re.sub("#.*", "", block) for block in re.findall(r"```python\n(.*?)```", page.read_text("utf-8"), re.DOTALL)]
+        for page in (ROOT / "docs" / language / "how-to" / "python.md" for language in ("en", "ko"))
+    )
+    assert len(english) == 5
+    assert korean == english

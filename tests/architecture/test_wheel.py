@@ -15,7 +15,7 @@ from shrag.indexing.lexical.jvm import lucene_jar
 pytestmark = pytest.mark.process
 
 ROOT = Path(__file__).resolve().parents[2]
-ROOMS = ("messages", "corpora", "models", "prompts", "indexing", "serving", "evaluation", "cli")
+ROOMS = ("messages", "corpora", "models", "prompts", "indexing", "serving", "evaluation", "bundle", "cli")
 
 
 @pytest.mark.skipif(

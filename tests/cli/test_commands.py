@@ -203,12 +203,12 @@ def test_doctor_finds_what_is_whole_and_what_is_damaged(own_home: Path, capsys: 
     out = capsys.readouterr().out
     assert "Java 21" in out
     assert "Lucene 9.9.1" in out
-    assert "make one with `make index`" in out
+    assert "`shrag index demo` makes one" in out
     (own_home / "indexes" / "bad").mkdir(parents=True)
     (own_home / "indexes" / "bad" / "CURRENT").write_text("nonsense")
     assert run(["doctor", "--json"]) == 4
     findings = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
-    (bad,) = [finding for finding in findings if finding["status"] == "fail"]
+    (bad,) = [finding for finding in findings if finding["status"] == "failure"]
     assert bad["check"] == "Index bad"
 
 

@@ -1,6 +1,7 @@
 """Tests of commands in Korean: messages, help and click's own words, with the same exit statuses."""
 
 import json
+from pathlib import Path
 
 import pytest
 
@@ -33,6 +34,40 @@ def test_help_is_korean_and_english_again_in_the_next_run(
     monkeypatch.setenv("SHRAG_LANG", "en")
     assert run(["corpus", "add", "--help"]) == 0
     assert "Most lines that may be rejected." in capsys.readouterr().out
+
+
+def test_the_configuration_file_chooses_the_language_and_the_variable_comes_before_it(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    config = tmp_path / "shrag.toml"
+    config.write_text('lang = "en"\n')
+    run(["serch"])
+    assert "There is no command 'serch'." in capsys.readouterr().err
+    monkeypatch.setenv("SHRAG_LANG", "ko")
+    run(["serch"])
+    assert "없는 명령입니다" in capsys.readouterr().err
+    config.write_text('lang = "korean"\n')
+    assert run(["serch"]) == 2
+    assert f"{config}의 lang: 쓸 수 있는 값은 auto, ko, en입니다." in capsys.readouterr().err
+
+
+def test_what_an_addition_says_is_korean(tmp_path: Path, own_home: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    table = tmp_path / "목록.csv"
+    table.write_bytes("관리번호,논문 제목,초록,소장처\n1,야간 개관,이용자가 늘었다.,본관\n".encode("cp949"))
+    assert run(["corpus", "add", "lib", str(table)]) == 0
+    shown = capsys.readouterr()
+    assert shown.err == (
+        f"{table}: table 형식으로 읽습니다. 판단 근거: 첫 줄에 열 이름이 있는 표(CP949)\n"
+        "  id ← 관리번호, title ← 논문 제목, text ← 초록\n"
+        "  저장하지만 검색하지 않는 필드: 소장처\n"
+        "다음 단계: shrag index lib\n"
+    )
+    assert shown.out == (
+        "자료 lib: 문헌 1건(ko 1건), 답변의 근거로 쓸 수 있는 문헌 1건\n"
+        "  읽은 줄 1 = 문헌 1 + 거부 0 + 중복 0 + 빈 줄 0\n"
+        "  추가 1건, 변경 0건, 삭제 0건, 그대로 0건\n"
+    )
 
 
 def test_json_stays_english(capsys: pytest.CaptureFixture[str]) -> None:

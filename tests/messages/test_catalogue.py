@@ -68,3 +68,9 @@ def _is_english(argument: ast.expr) -> bool:
     literals = [part.value for part in parts if isinstance(part, ast.Constant)]
     literal = "".join(each for each in literals if isinstance(each, str))
     return "\t" not in literal and re.search(r"[A-Za-z]{2,} [A-Za-z]{2,}", literal) is not None
+
+
+def test_translations_have_the_words_of_the_documentation() -> None:
+    strings = [str(message.string) for message in catalogue.read_catalogue() if message.id]
+    other = {"말뭉치": "자료", "시연용": "데모", "측도": "척도", "지표": "척도"}
+    assert [(string, used) for word, used in other.items() for string in strings if word in string] == []

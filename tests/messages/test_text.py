@@ -12,7 +12,7 @@ def test_a_text_is_its_english_with_values_and_format_specifications() -> None:
 
 
 def test_a_text_in_korean_has_the_same_values() -> None:
-    text = Text("There is no command {args!r}.{hint}", args="serch", hint=did_you_mean("serch", ["search"]))
+    text = Text("There is no command {name!r}.{hint}", name="serch", hint=did_you_mean("serch", ["search"]))
     assert text == "There is no command 'serch'. Did you mean search?"
     assert text.in_language("ko") == "'serch': 없는 명령입니다. search 항목을 찾으셨나요?"
 

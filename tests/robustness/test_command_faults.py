@@ -74,7 +74,8 @@ def few_words(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def _shorten(patch: pytest.MonkeyPatch) -> None:
-    patch.setattr(vocabulary_selection, "read_vocabulary", lambda: read_vocabulary()[::2000])
+    words = read_vocabulary()[::2000]
+    patch.setattr(vocabulary_selection, "read_vocabulary", lambda: words)
 
 
 @pytest.mark.parametrize(("kind", "fault"), CHOSEN, ids=[f"{kind} {fault}" for kind, fault in CHOSEN])

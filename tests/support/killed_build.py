@@ -87,7 +87,8 @@ main()
 
 def shorten_builds(patch: pytest.MonkeyPatch) -> None:
     """Let builds of this process use a fiftieth of the vocabulary and ask few questions to calibrate: seconds less."""
-    patch.setattr(vocabulary_selection, "read_vocabulary", lambda: read_vocabulary()[::50])
+    words = read_vocabulary()[::50]
+    patch.setattr(vocabulary_selection, "read_vocabulary", lambda: words)
     patch.setattr(calibration, "SAMPLE", 60)
 
 

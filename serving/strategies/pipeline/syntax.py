@@ -172,8 +172,9 @@ def _check_end(stages: tuple[Stage, ...], phase: Phase) -> None:
     if lists > MOST_SEARCHES:
         raise PipelineRejected(
             Text(
-                "The pipeline makes up to {lists} searches, at most {most_searches} are made: ask for fewer queries.",
-                lists=lists,
+                "The pipeline makes up to {searches} searches, at most {most_searches} are made: ask for "
+                "fewer queries.",
+                searches=lists,
                 most_searches=MOST_SEARCHES,
             )
         )

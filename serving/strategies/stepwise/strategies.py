@@ -213,9 +213,9 @@ class StepwiseStrategy(PlanStrategy):
             raise StrategyUnavailable(
                 Text(
                     "The strategy {name} needs vectors that a model made, and that model: build the index with "
-                    "`shrag index {name_2} --encoder gte`, or ask with raise, whose threshold is learnt.",
+                    "`shrag index {index} --encoder gte`, or ask with raise, whose threshold is learnt.",
                     name=self.name,
-                    name_2=resources.index.name,
+                    index=resources.index.name,
                 )
             )
 

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from shrag.cli.commands.doctor import _available_memory, check_corpora, check_home, check_indexes
+from shrag.cli.doctor.data import check_corpora, check_home, check_indexes
 from shrag.cli.main import run
 from shrag.cli.settings import Home
 from shrag.indexing.storage.generations import generation_folder
@@ -70,7 +70,7 @@ def test_damage_is_found_and_named(
 ) -> None:
     damage(home)
     findings = [*check_corpora(home / "corpora"), *check_indexes(home / "indexes")]
-    (found,) = [finding for finding in findings if finding.status == "fail"]
+    (found,) = [finding for finding in findings if finding.status == "failure"]
     assert (found.check, found.exit_status) == (check, status)
     assert named in found.message
 
@@ -84,8 +84,8 @@ def test_a_home_and_an_index_without_rights_are_found(home: Path) -> None:
     finally:
         os.seteuid(0)
     assert [(finding.check, finding.status, finding.exit_status) for finding in findings] == [
-        ("Home", "fail", 2),
-        ("Index demo", "fail", 4),
+        ("Home", "failure", 2),
+        ("Index demo", "failure", 4),
     ]
     assert "cannot be written to (Permission denied)" in findings[0].message
     assert "Permission denied" in findings[1].message
@@ -106,7 +106,7 @@ def test_folders_of_indexes_without_rights_are_found(home: Path, folder: str, ch
         findings = list(check_indexes(home / "indexes"))
     finally:
         os.seteuid(0)
-    assert [(finding.check, finding.status, finding.exit_status) for finding in findings] == [(check, "fail", 4)]
+    assert [(finding.check, finding.status, finding.exit_status) for finding in findings] == [(check, "failure", 4)]
     assert says.format(home=home) in findings[0].message
 
 
@@ -120,10 +120,27 @@ def test_an_intact_home_has_no_failure_and_the_command_ends_with_the_status(
     assert run(["--home", str(home), "doctor"]) == 4
 
 
-def test_the_available_memory_is_read_in_kibibytes_where_the_system_reports_it(
-    monkeypatch: pytest.MonkeyPatch,
+def test_each_line_that_is_not_ok_says_how_to_repair_it_without_a_checkout(
+    home: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setattr(Path, "read_text", lambda *_, **__: "MemTotal:    9000 kB\nMemAvailable:    2048 kB\n")
-    assert _available_memory() == 2 << 20
-    monkeypatch.setattr(Path, "read_text", lambda *_, **__: "MemTotal:    9000 kB\n")
-    assert _available_memory() is None
+    _lose_current(home)
+    _flip_records(home)
+    (home / "weights" / "gte-multilingual-base").mkdir(parents=True)
+    assert run(["--home", str(home), "doctor", "--json"]) == 6
+    findings = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
+    problems = {finding["check"]: finding["repair"] for finding in findings if finding["status"] != "ok"}
+    assert problems.keys() >= {"Corpus demo", "Index demo", "gte-multilingual-base"}
+    assert all(problems.values())
+    assert not any("make " in finding["repair"] + finding["message"] for finding in findings)
+    assert {finding["repair"] for finding in findings if finding["status"] == "ok"} == {""}
+
+
+def test_the_lines_are_in_korean(
+    home: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("SHRAG_LANG", "ko")
+    _lose_current(home)
+    assert run(["--home", str(home), "doctor"]) == 4
+    out = capsys.readouterr().out
+    assert "  ok  외부 연결              외부로 연결하는 설정이 없습니다" in out
+    assert "해결 방법: `shrag index demo` 명령으로 자료에서 다시 만들거나" in out

@@ -13,6 +13,7 @@ import pytest
 
 from shrag.cli.main import run
 from shrag.evaluation.experiments.run_card import read_card
+from tests.conftest import DEMO
 from tests.support.fake_endpoint import Endpoint, answers, serving
 from tests.support.no_network import run_without_network
 from tests.support.small_experiment import contents
@@ -72,6 +73,31 @@ def test_an_experiment_its_report_and_a_comparison(home: Path, capsys: pytest.Ca
     assert len(lines) == 8
     assert run(["compare", "results", "results:and-ands-9", "--json"]) == 0
     assert capsys.readouterr().out.startswith('{"measure":"nDCG@10"')
+
+
+def test_an_index_is_asked_questions_of_ones_own_and_the_card_is_checked_by_the_archive(
+    home: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    Path("carried/qrels").mkdir(parents=True)
+    Path("carried/queries.jsonl").write_text('{"_id": "1", "text": "그래핀 전자파 차폐"}\n', encoding="utf-8")
+    Path("carried/qrels/test.tsv").write_text("query-id\tcorpus-id\tscore\n1\tDEMO-MAT-001\t2\n", encoding="utf-8")
+    own = ["experiment", "--index", "demo", "--data", "carried", "--output", "results"]
+    assert run(own) == 0
+    assert "## demo (1 questions)" in capsys.readouterr().out
+    assert run(["index", "export", "demo", "demo.tar"]) == 0
+    capsys.readouterr()
+    assert run(["report", "results", "--check", "demo.tar"]) == 0
+    said = capsys.readouterr().out.splitlines()
+    assert said[0].startswith("They agree: the index demo of the run card is the index demo in demo.tar, with 235 ")
+    assert said[1] == "The 9 files in results are those of the run card."
+    card = Path("results/card.json").read_text(encoding="utf-8")
+    Path("forged.json").write_text(card.replace('"records": 235', '"records": 999'), encoding="utf-8")
+    assert run(["report", "forged.json", "--check", "demo.tar"]) == 4
+    assert "The run card was changed after it was written" in capsys.readouterr().err
+    Path("carried/queries.jsonl").unlink()
+    assert run([*own[:-1], "other"]) == 3
+    assert "carried has none of topics.tsv, topics.txt, queries.tsv, queries.jsonl" in capsys.readouterr().err
+    assert run(["experiment", "--index", "nope", "--data", str(DEMO), "--output", "other"]) == 4
 
 
 def test_an_experiment_asks_two_language_models_each_at_its_own_address(

@@ -75,7 +75,7 @@ def _doctor(capsys: pytest.CaptureFixture[str]) -> tuple[int, dict[str, str]]:
 
 def test_the_doctor_says_that_there_is_none(capsys: pytest.CaptureFixture[str]) -> None:
     status, finding = _doctor(capsys)
-    assert (status, finding["status"]) == (0, "note")
+    assert (status, finding["status"]) == (0, "ok")
     assert finding["message"].startswith("none: answers are extractive")
 
 
@@ -100,7 +100,7 @@ def test_the_doctor_ends_with_6_where_the_model_is_away(
 ) -> None:
     (tmp_path / "shrag.toml").write_text(f"[llm]\n{table}\n")
     status, finding = _doctor(capsys)
-    assert (status, finding["status"]) == (6, "fail")
+    assert (status, finding["status"]) == (6, "failure")
     assert words in finding["message"]
 
 

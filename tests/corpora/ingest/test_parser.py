@@ -14,7 +14,7 @@ from pathlib import Path
 
 import pytest
 
-from shrag.cli.commands.corpus import add
+from shrag.cli.commands.corpus.adding import add
 from shrag.cli.main import run
 from shrag.corpora.errors import CorpusError
 from shrag.corpora.formats.columns import parse_columns

@@ -9,6 +9,7 @@ import pytest
 from shrag.evaluation.errors import ResultsMismatch
 from shrag.evaluation.experiments.run_card import check_identity, identity_fingerprint, index_identity, read_card
 from shrag.indexing.storage.generations import current_generation
+from shrag.indexing.storage.manifest import manifest_digest
 
 pytestmark = pytest.mark.slow
 
@@ -28,6 +29,14 @@ def test_the_card_says_what_was_asked_of_what_by_which_code_on_which_machine_and
     assert session.command == ("shrag", "experiment", "small.toml")
     assert session.started <= session.ended
     assert session.threads >= 1
+
+
+def test_the_card_names_the_build_of_each_index_by_the_digest_of_its_manifest(
+    results_folder: Path, demo_home: Path
+) -> None:
+    _, manifest = current_generation(demo_home / "indexes" / "demo")
+    (made,) = read_card(results_folder).generations.values()
+    assert (made.generation, made.created, made.manifest) == (1, manifest.created, manifest_digest(manifest))
 
 
 def test_two_builds_of_the_same_index_are_the_same_to_a_card(three_generations: Path, demo_home: Path) -> None:

@@ -3,12 +3,14 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
+import msgspec
 import pytest
 
 from shrag.evaluation.errors import ExperimentRejected
 from shrag.evaluation.experiments.engines import index_name
-from shrag.evaluation.experiments.spec import LanguageModelSource
+from shrag.evaluation.experiments.spec import JudgedSet, LanguageModelSource
 from shrag.evaluation.experiments.spec_file import (
+    ask_own_questions,
     built_in_experiments,
     find_experiment,
     narrow_experiment,
@@ -265,3 +267,16 @@ def test_a_plot_of_risk_and_coverage_has_its_own_axes(tmp_path: Path) -> None:
     assert read_experiment(_write(tmp_path, text)).plots[0].y == ()
     with pytest.raises(ExperimentRejected, match="has its own axes: leave out x and y"):
         read_experiment(_write(tmp_path, text + 'y = ["num_candidates"]'))
+
+
+def test_an_experiment_over_an_own_index_keeps_the_conditions_that_it_can_be_asked_under(tmp_path: Path) -> None:
+    (tmp_path / "topics.tsv").touch()
+    (tmp_path / "qrels.txt").touch()
+    demo = read_experiment(built_in_experiments()["demo"])
+    own = ask_own_questions(demo, "sci", tmp_path)
+    assert own.sets == (JudgedSet("sci", "topics.tsv", "qrels.txt", index="sci"),)
+    assert ([each.name for each in own.conditions], own.baseline) == (["shrag", "bm25"], "shrag")
+    only = msgspec.structs.replace(demo, conditions=demo.conditions[1:], baseline="hybrid")
+    assert ask_own_questions(only, "sci", tmp_path).baseline == ""
+    with pytest.raises(ExperimentRejected, match="Each condition needs an index of its own"):
+        ask_own_questions(msgspec.structs.replace(demo, conditions=demo.conditions[2:]), "sci", tmp_path)

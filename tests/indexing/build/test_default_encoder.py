@@ -40,7 +40,7 @@ def test_of_several_none_is_taken_and_the_user_is_asked(tmp_path: Path, encoder_
     choice, sentence = _choose(tmp_path)
     assert choice == "none"
     assert f"has several encoders (bge-m3, {tmp_path / 'tiny-encoder'})" in sentence
-    assert "`shrag index sci --encoder NAME` or `make index ENCODER=NAME`" in sentence
+    assert "`shrag index sci --encoder NAME`." in sentence
 
 
 def test_without_torch_the_way_out_is_said(
@@ -50,7 +50,7 @@ def test_without_torch_the_way_out_is_said(
     monkeypatch.setattr(module, "missing_packages", lambda: ["torch"])
     choice, sentence = _choose(tmp_path)
     assert choice == "none"
-    assert "but torch is not installed. Run `make setup-models`, or `pip install -c constraints.txt shrag" in sentence
+    assert "but torch is not installed: `pip install 'shrag[models,cpu]'`." in sentence
 
 
 def test_weights_that_are_incomplete_are_named(tmp_path: Path) -> None:

@@ -43,7 +43,10 @@ def test_an_index_arrives_whole_and_finds_what_it_found(demo_home: Path, carried
     assert again.read_bytes() == carried.read_bytes()
 
 
-def test_each_import_is_the_next_generation_and_two_are_kept(carried: Path, tmp_path: Path) -> None:
+def test_each_import_is_the_next_generation_and_two_are_kept(
+    carried: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(transfer, "_current_manifest", lambda index: None)  # as if each were another index
     there = tmp_path / "indexes"
     for number in (1, 2, 3):
         assert import_index(there, carried, "other").generation == number
@@ -52,6 +55,17 @@ def test_each_import_is_the_next_generation_and_two_are_kept(carried: Path, tmp_
     assert sorted(path.name for path in (there / "other").iterdir()) == [
         ".lock", "CURRENT", "gen-000002", "gen-000003",
     ]  # fmt: skip
+
+
+def test_what_is_current_already_is_not_published_again_unless_it_is_damaged(carried: Path, tmp_path: Path) -> None:
+    there = tmp_path / "indexes"
+    first = import_index(there, carried)
+    assert import_index(there, carried) == first
+    assert sorted(path.name for path in (there / "demo").iterdir()) == [".lock", "CURRENT", "gen-000001"]
+    file = there / "demo" / "gen-000001" / min(first.files)
+    file.write_bytes(file.read_bytes() + b"x")
+    assert import_index(there, carried).generation == 2
+    assert verify_index(there, "demo").problems == ()
 
 
 def test_a_damaged_generation_is_not_exported(demo_home: Path, tmp_path: Path) -> None:
@@ -83,13 +97,16 @@ def test_a_corpus_is_no_index(tmp_path: Path, demo_home: Path) -> None:
 
 
 @pytest.mark.process
-def test_an_import_that_is_killed_leaves_the_old_index_and_the_next_one_succeeds(carried: Path, tmp_path: Path) -> None:
+def test_an_import_that_is_killed_leaves_the_old_index_and_the_next_one_succeeds(
+    carried: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     there = tmp_path / "indexes"
     import_index(there, carried)
     code = (
         "import os, sys; from pathlib import Path; from shrag.corpora.store import archive\n"
         "from shrag.indexing.maintenance import transfer\n"
         "point = sys.argv[3]\n"
+        "transfer._current_manifest = lambda index: None\n"  # as if it were another index
         "def die(*_): os.kill(os.getpid(), 9)\n"
         "if point == 'check': transfer._checked = die\n"
         "elif point == 'publish': transfer.publish = die\n"
@@ -106,6 +123,7 @@ def test_an_import_that_is_killed_leaves_the_old_index_and_the_next_one_succeeds
         killed = subprocess.run([sys.executable, "-c", code, str(there), str(carried), point], check=False)
         assert killed.returncode == -signal.SIGKILL
         assert current_generation(there / "demo")[1].generation == 1
+    monkeypatch.setattr(transfer, "_current_manifest", lambda index: None)
     assert import_index(there, carried).generation == 2
     assert sorted(path.name for path in (there / "demo").iterdir()) == [".lock", "CURRENT", "gen-000001", "gen-000002"]
 
@@ -121,8 +139,9 @@ def test_fifty_imports_killed_at_random_moments_leave_the_old_or_the_new_index(c
     there = tmp_path / "indexes"
     import_index(there, carried)
     code = (
-        "import sys; from pathlib import Path; from shrag.indexing.maintenance.transfer import import_index\n"
-        "print('begins', flush=True); import_index(Path(sys.argv[1]), Path(sys.argv[2]))"
+        "import sys; from pathlib import Path; from shrag.indexing.maintenance import transfer\n"
+        "transfer._current_manifest = lambda index: None\n"  # as if it were another index
+        "print('begins', flush=True); transfer.import_index(Path(sys.argv[1]), Path(sys.argv[2]))"
     )
     for _ in range(50):
         with subprocess.Popen(

@@ -71,8 +71,8 @@ def test_differences_above_five_percent_are_warnings(plan: MemoryPlan) -> None:
         difference = compare_use(plan, replace(use, used=round(plan.in_use * (1 + share))))
         assert difference.excess == pytest.approx(share, abs=1e-9)
         assert difference.exceeds_tolerance == exceeds_tolerance
-    assert str(UseDifference(100 * MIB, 104 * MIB)) == "planned 0.10 GiB, in use 0.10 GiB, +4.0%"
-    assert "correct the plan with --slack" in str(UseDifference(100 * MIB, 106 * MIB))
+    assert UseDifference(100 * MIB, 104 * MIB).text == "planned 0.10 GiB, in use 0.10 GiB, +4.0%"
+    assert "correct the plan with --slack" in UseDifference(100 * MIB, 106 * MIB).text
 
 
 def test_only_the_given_processes_are_counted(plan: MemoryPlan) -> None:

@@ -277,7 +277,7 @@ def test_the_log_is_kept_and_the_ones_before_it_are_numbered(
 def test_missing_program_or_weights_are_errors_before_the_start(tmp_path: Path) -> None:
     (tmp_path / "w").mkdir()
     nowhere = LlmSettings(command=["/nowhere/python"], weights=str(tmp_path / "w"))
-    with pytest.raises(ServerProgramMissing, match="make setup-vllm"), ModelServer(nowhere, tmp_path / "llm"):
+    with pytest.raises(ServerProgramMissing, match="install vLLM"), ModelServer(nowhere, tmp_path / "llm"):
         pass
     empty = LlmSettings(command=[sys.executable], weights=str(tmp_path / "w"))
     with pytest.raises(WeightsMissing, match=r"has no config\.json"), ModelServer(empty, tmp_path / "llm"):

@@ -1,0 +1,1 @@
+"""Bundles: one file that carries an installation with its data to a machine without a network."""

@@ -1,0 +1,219 @@
+"""Make a bundle: wheels, weights, corpora, indexes and configuration in one archive, with the installer beside it."""
+
+from __future__ import annotations
+
+import platform
+import tempfile
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from importlib.metadata import version
+from importlib.resources import files
+from pathlib import Path
+
+from shrag.bundle.errors import BundleError
+from shrag.bundle.installer.main import installer_path
+from shrag.bundle.installer.manifest import (
+    MANIFEST,
+    VLLM,
+    WHEELS,
+    BundleManifest,
+    encode_manifest,
+    requirements_file,
+)
+from shrag.bundle.installer.signature import write_checksums
+from shrag.bundle.installer_file import make_installer
+from shrag.bundle.sbom import LUCENE, Part, describe_weights, describe_wheel, licence_list, write_sbom
+from shrag.bundle.wheelhouse import (
+    build_project_wheel,
+    collect_wheels,
+    download_pinned,
+    oldest_glibc,
+    project_folder,
+    requirements_of,
+    running_python,
+)
+from shrag.corpora.data_folder import CONFIG_FILE
+from shrag.corpora.files import check_name, disk_errors
+from shrag.corpora.store.archive import write_archive
+from shrag.corpora.store.file_checksum import FileChecksum, compute_checksum
+from shrag.corpora.store.transfer import export_corpus
+from shrag.corpora.store.volumes import find_volumes
+from shrag.indexing.maintenance.transfer import export_index
+from shrag.messages.text import Text
+
+PROFILES: Mapping[str, Sequence[str]] = {
+    "cpu": ("evaluation", "llm", "lsa", "mcp", "plots"),
+    "gpu": ("evaluation", "gpu", "llm", "lsa", "mcp", "models", "plots"),
+}
+"""Profile → the extras that it has; ``gpu`` also has an environment of vLLM."""
+
+_INSTRUCTIONS = ("INSTALL.ko.md", "INSTALL.md")
+_VLLM_REQUIREMENTS = Path("requirements") / "vllm.txt"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BundleOptions:
+    """What a bundle is to hold.
+
+    Attributes:
+        profile: A key of :data:`PROFILES`.
+        pythons: Versions of Python on the other side; empty for the one that runs.
+        corpora: Names of corpora.
+        indexes: Names of indexes, of each its current generation.
+        weights: Names of folders under the data folder's ``weights``.
+        config: A ``shrag.toml`` that a new installation begins with.
+        wheel: The project's wheel, for an installation that is not of a checkout.
+        vllm: Requirements with hashes of vLLM's environment; None for those of the profile.
+        volume_bytes: The largest size of a file, 0 for one file.
+    """
+
+    profile: str = "cpu"
+    pythons: tuple[str, ...] = ()
+    corpora: tuple[str, ...] = ()
+    indexes: tuple[str, ...] = ()
+    weights: tuple[str, ...] = ()
+    config: Path | None = None
+    wheel: Path | None = None
+    vllm: Path | None = None
+    volume_bytes: int = 0
+
+
+def create_bundle(
+    path: Path, home: Path, options: BundleOptions, report: Callable[[str], None] = lambda line: None
+) -> BundleManifest:
+    """Write the bundle ``path`` (or its volumes), and beside it the installer and the list of checksums.
+
+    The same inputs give the same bytes.
+
+    Args:
+        path: The bundle, with the suffix ``.tar``; it must not exist yet.
+        home: The data folder.
+        options: What it holds.
+        report: Is told each step.
+
+    Raises:
+        BundleError: A part is missing, or pip fails.
+        CorpusError: A corpus is missing or damaged, or the file exists.
+        IndexingError: An index is missing or damaged.
+    """
+    if path.suffix != ".tar":
+        raise BundleError(Text("{path} does not end in .tar: name the bundle NAME.tar.", path=path))
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with disk_errors(path.parent), tempfile.TemporaryDirectory(prefix=f".{path.name}.", dir=path.parent) as work:
+        content, parts = _Content(), [LUCENE]
+        pythons = options.pythons or (running_python(),)
+        weights = {name: _weights(home / "weights" / check_name(name)) for name in options.weights}
+        _add_data(content, home, options, Path(work), report)
+        needed = _add_packages(content, parts, options, pythons, Path(work), report)
+        for name, found in weights.items():
+            parts.append(describe_weights(name, home / "weights" / name))
+            content.add({f"weights/{name}/{each}": file for each, file in found.items()})
+        if options.config is not None:
+            content.add({CONFIG_FILE: options.config})
+        content.add({name: files("shrag.bundle").joinpath(name).read_bytes() for name in _INSTRUCTIONS})
+        content.add(
+            {
+                "LICENCES.tsv": licence_list(parts),
+                "sbom.cdx.json": write_sbom(parts, version("shrag")),
+                installer_path(Path("shrag.tar")).name: make_installer(),
+            }
+        )
+        report(Text("writing {path}", path=path))
+        manifest = BundleManifest(
+            version=version("shrag"),
+            profile=options.profile,
+            pythons=tuple(pythons),
+            machine=platform.machine(),
+            glibc=needed,
+            corpora=options.corpora,
+            indexes=options.indexes,
+            weights=options.weights,
+            files=content.checksums(),
+        )
+        write_bundle(path, manifest, content.files, options.volume_bytes)
+    return manifest
+
+
+def write_bundle(path: Path, manifest: BundleManifest, content: Mapping[str, Path | bytes], volume_bytes: int) -> None:
+    """Write a bundle of these files with its manifest, and beside it the installer and the list of checksums."""
+    ordered = {MANIFEST: encode_manifest(manifest), **dict(sorted(content.items()))}
+    write_archive(path, "bundle", manifest.identifier, ordered, volume_bytes)
+    installer = installer_path(path)
+    installer.write_bytes(make_installer())
+    write_checksums(path, [*find_volumes(path), installer])
+
+
+class _Content:
+    """The files of a bundle by their paths in it."""
+
+    def __init__(self) -> None:
+        self.files: dict[str, Path | bytes] = {}
+
+    def add(self, more: Mapping[str, Path | bytes]) -> None:
+        self.files |= more
+
+    def checksums(self) -> dict[str, FileChecksum]:
+        return {name: compute_checksum(file) for name, file in sorted(self.files.items())}
+
+
+def _add_data(content: _Content, home: Path, options: BundleOptions, work: Path, report: Callable[[str], None]) -> None:
+    """Export corpora and indexes first: what is missing or damaged is said before packages are fetched."""
+    for name in options.corpora:
+        report(Text("corpus {name}", name=name))
+        archive = work / f"corpus-{name}.tar"
+        export_corpus(home / "corpora", name, archive)
+        content.add({f"corpora/{name}.tar": archive})
+    for name in options.indexes:
+        report(Text("index {name}", name=name))
+        archive = work / f"index-{name}.tar"
+        export_index(home / "indexes", name, archive)
+        content.add({f"indexes/{name}.tar": archive})
+
+
+def _add_packages(
+    content: _Content,
+    parts: list[Part],
+    options: BundleOptions,
+    pythons: Sequence[str],
+    work: Path,
+    report: Callable[[str], None],
+) -> str:
+    """Add the wheels with their requirements; return the oldest glibc that all of them run with."""
+    report(Text("collecting the packages"))
+    project = options.wheel or build_project_wheel(work)
+    wheels = collect_wheels(project, PROFILES[options.profile], pythons, work)
+    collected = {wheel.name: wheel for found in wheels.values() for wheel in found}
+    content.add({f"{WHEELS}/{name}": wheel for name, wheel in collected.items()})
+    content.add({requirements_file(python): requirements_of(found) for python, found in wheels.items()})
+    needed = list(collected.values())
+    pinned = options.vllm or (_pinned_vllm() if options.profile == "gpu" else None)
+    if pinned is not None:
+        report(Text("collecting vLLM"))
+        found = download_pinned(pinned, work / VLLM)
+        content.add({f"{VLLM}/wheels/{wheel.name}": wheel for wheel in found})
+        content.add({f"{VLLM}/requirements.txt": requirements_of(found)})
+        needed += found
+    parts += [describe_wheel(wheel) for wheel in needed]
+    return oldest_glibc(needed)
+
+
+def _pinned_vllm() -> Path:
+    project = project_folder()
+    path = project / _VLLM_REQUIREMENTS if project else None
+    if path is None or not path.exists():
+        raise BundleError(
+            Text("The profile gpu carries vLLM: name its requirements, with hashes, with --vllm (see the source tree).")
+        )
+    return path
+
+
+def _weights(folder: Path) -> dict[str, Path]:
+    """Return the files of a model's folder by their paths in it; those that a hub's tools left there are not carried.
+
+    A file may be a link, as in a hub's cache: its content is carried.
+    """
+    if not folder.is_dir():
+        raise BundleError(Text("There are no weights at {folder}: copy the model's folder there.", folder=folder))
+    found = (each for each in sorted(folder.rglob("*")) if each.is_file())
+    names = {each.relative_to(folder).as_posix(): each for each in found}
+    return {name: each for name, each in names.items() if not any(part.startswith(".") for part in Path(name).parts)}

@@ -1,0 +1,247 @@
+"""Install a bundle: verify, extract, make environments, bring in the data, and only then make it the current release.
+
+What was finished before an interruption is not done again: files are in the store under their SHA-256, an environment
+that is not finished is made anew, and data that is there already is not imported twice. Until the link ``current`` is
+replaced, the installation of before is as it was.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+from collections.abc import Callable, Mapping
+from pathlib import Path
+
+from shrag.bundle.installer.check import check_bundle, check_machine, check_wheel, read_manifest
+from shrag.bundle.installer.manifest import VLLM, WHEELS, BundleManifest, requirements_file
+from shrag.bundle.installer.releases import Installation, Release
+from shrag.corpora.errors import CorpusError
+from shrag.corpora.files import DiskFull, lock_folder, sync_file
+from shrag.corpora.store.archive import check_room, open_archive
+from shrag.corpora.store.file_checksum import FileChecksum
+from shrag.messages.text import Text
+
+Report = Callable[[str], None]
+
+_CONFIG = "shrag.toml"
+_UNPACKED = 2
+"""Packages need about so many times the bytes of their wheels, and so much more for the wheels themselves."""
+
+_IMPORTED, _REJECTED = 0, 3
+
+
+def install_bundle(path: Path, folder: Path, report: Report) -> Release:
+    """Install a bundle into ``folder``, or upgrade what is there; return the release, which is now the current one.
+
+    Args:
+        path: The bundle, or the name that its volumes begin with.
+        folder: Where it is installed; a folder of the user, of no other content.
+        report: Is told each step.
+
+    Raises:
+        CorpusError: The bundle is damaged or not for this machine, its base is not installed, or a step failed.
+        DiskFull: There is no room for it.
+        FolderBusy: Another installer works in the folder.
+    """
+    report(Text("verifying {path}", path=path))
+    manifest = check_bundle(path)
+    check_machine(path, manifest)
+    installation = Installation(folder)
+    _check_folder(installation)
+    fresh = not installation.folder.exists()
+    try:
+        with lock_folder(installation.folder):
+            return _install(path, manifest, installation, report)
+    except (CorpusError, DiskFull):
+        if fresh:
+            shutil.rmtree(installation.folder, ignore_errors=True)
+        raise
+
+
+def undo_installation(folder: Path, report: Report) -> Release:
+    """Make the release before the current one current again, with the generations of its indexes.
+
+    Raises:
+        CorpusError: There is no release before.
+        FolderBusy: Another installer works in the folder.
+    """
+    installation = Installation(folder)
+    with lock_folder(_existing(installation)):
+        undone = installation.undo()
+        for name, generation in undone.generations.items():
+            rolled = _run_shrag(installation, undone.previous, "index", "rollback", name, "--to", str(generation))
+            if rolled.returncode:
+                report(Text("index {name}: {problem}", name=name, problem=_last_line(rolled)))
+    return undone
+
+
+def _existing(installation: Installation) -> Path:
+    if installation.current() is None:
+        raise CorpusError(
+            Text("There is no installation in {folder}: give its folder with --into.", folder=installation.folder)
+        )
+    return installation.folder
+
+
+def _check_folder(installation: Installation) -> None:
+    """Refuse a folder of other content, which an installation must not be mixed with."""
+    folder = installation.folder
+    ours = {"bin", "current", "files", "home", "releases"}
+    if folder.exists() and not folder.is_dir():
+        raise CorpusError(Text("{folder} is no folder: name another with --into.", folder=folder))
+    others = sorted(each.name for each in folder.iterdir() if each.name not in ours) if folder.is_dir() else []
+    others = [name for name in others if not name.startswith(".")]
+    if others:
+        raise CorpusError(
+            Text("{folder} has other files ({name}): name a new folder with --into.", folder=folder, name=others[0])
+        )
+
+
+def _install(path: Path, manifest: BundleManifest, installation: Installation, report: Report) -> Release:
+    before = installation.current()
+    if before is not None and before.identifier == manifest.identifier:
+        report(Text("{identifier} is installed already.", identifier=manifest.identifier))
+        return before
+    report(Text("extracting {count} files", count=len(manifest.files)))
+    _extract(path, manifest, installation)
+    release = installation.release_folder(manifest.identifier)
+    if installation.read(manifest.identifier) is None:
+        report(Text("installing the packages"))
+        python = f"{sys.version_info.major}.{sys.version_info.minor}"
+        _make_environment(installation, manifest, release / "venv", WHEELS, requirements_file(python))
+        if manifest.has_vllm:
+            report(Text("installing vLLM"))
+            _make_environment(installation, manifest, release / "vllm", f"{VLLM}/wheels", f"{VLLM}/requirements.txt")
+    _place_files(installation, manifest)
+    generations = _import_data(installation, manifest, report)
+    finished = Release(manifest.identifier, before.identifier if before else "", generations)
+    installation.finish(finished, manifest)
+    return finished
+
+
+def _extract(path: Path, manifest: BundleManifest, installation: Installation) -> None:
+    """Write the files that the store does not have yet; take back what was written if any of them is refused."""
+    store = installation.store
+    store.folder.mkdir(exist_ok=True)
+    missing = {name: file for name, file in manifest.files.items() if not store.has(file)}
+    check_room(path, (1 + _UNPACKED) * sum(file.bytes for file in missing.values()), store.folder)
+    added: list[FileChecksum] = []
+    try:
+        with open_archive(path, "bundle") as archive:
+            read_manifest(path, archive)
+            for name, chunks in archive.members:
+                if name in missing and not store.path(missing[name]).exists():
+                    store.add(missing[name], chunks)
+                    added.append(missing[name])
+        sync_file(store.folder)
+        for name, file in manifest.files.items():
+            if not store.path(file).exists():
+                raise CorpusError(  # noqa: TRY301  (what was added is taken back)
+                    Text(
+                        "{path} updates {base} and leaves out {name}, which is not installed here: install that "
+                        "bundle first, or use a whole one.",
+                        path=path,
+                        base=manifest.base,
+                        name=name,
+                    )
+                )
+            if name.endswith(".whl"):
+                check_wheel(name, store.path(file), file)
+    except CorpusError:
+        for file in added:
+            store.path(file).unlink(missing_ok=True)
+        raise
+
+
+def _make_environment(
+    installation: Installation, manifest: BundleManifest, environment: Path, wheels: str, requirements: str
+) -> None:
+    """Make a virtual environment of the wheels of a bundle; Debian's Python without ``venv``'s pip will do."""
+    shutil.rmtree(environment, ignore_errors=True)
+    found = environment / "wheels"
+    for name, file in manifest.under(wheels).items():
+        installation.store.place(file, found / name)
+    _run([sys.executable, "-m", "venv", "--without-pip", str(environment)])
+    python = environment / "bin" / "python"
+    pip = next(found.glob("pip-*.whl"))
+    listed = installation.store.path(manifest.files[requirements])
+    _run(
+        [
+            *(str(python), f"{pip}/pip", "--disable-pip-version-check", "--isolated", "install", "--quiet"),
+            *("--no-index", "--no-cache-dir", "--find-links", str(found)),
+            *("--require-hashes", "--requirement", str(listed)),
+        ]
+    )
+    shutil.rmtree(found)
+    _run([str(python), "-c", "import pip"])
+
+
+def _place_files(installation: Installation, manifest: BundleManifest) -> None:
+    """Put weights and a first configuration into the home; nothing that a user wrote is replaced."""
+    home = installation.home
+    home.mkdir(mode=0o700, exist_ok=True)
+    for name, file in manifest.under("weights").items():
+        installation.store.place(file, home / "weights" / name)
+    config = manifest.files.get(_CONFIG)
+    if config is not None and not (home / _CONFIG).exists():
+        shutil.copyfile(installation.store.path(config), home / _CONFIG)
+
+
+def _import_data(installation: Installation, manifest: BundleManifest, report: Report) -> dict[str, int]:
+    """Bring corpora and indexes in; return, of each index that changed, the generation that was current before."""
+    for name in manifest.corpora:
+        archive = installation.store.path(manifest.files[f"corpora/{name}.tar"])
+        report(Text("corpus {name}", name=name))
+        done = _run_shrag(installation, manifest.identifier, "corpus", "import", str(archive))
+        if done.returncode == _REJECTED:  # other records: what a user added here is not replaced
+            report(Text("corpus {name} was left as it is: {problem}", name=name, problem=_last_line(done)))
+        elif done.returncode != _IMPORTED:
+            raise CorpusError(_last_line(done))
+    generations = {}
+    for name in manifest.indexes:
+        archive = installation.store.path(manifest.files[f"indexes/{name}.tar"])
+        report(Text("index {name}", name=name))
+        before = _current_generation(installation, name)
+        done = _run_shrag(installation, manifest.identifier, "index", "import", str(archive))
+        if done.returncode != _IMPORTED:
+            raise CorpusError(_last_line(done))
+        if before and before != _current_generation(installation, name):
+            generations[name] = before
+    return generations
+
+
+def _current_generation(installation: Installation, name: str) -> int:
+    """Return the number of an index's current generation, 0 where there is none; its file is ``gen-000007 SHA-256``."""
+    try:
+        line = (installation.home / "indexes" / name / "CURRENT").read_text(encoding="ascii")
+    except FileNotFoundError:
+        return 0
+    number = line.partition(" ")[0].removeprefix("gen-")
+    return int(number) if number.isdecimal() else 0
+
+
+def _run_shrag(installation: Installation, identifier: str, *arguments: str) -> subprocess.CompletedProcess[str]:
+    environment = {**_environment(), "SHRAG_HOME": str(installation.home)}
+    command = [str(installation.program(identifier, "shrag")), *arguments]
+    return subprocess.run(command, env=environment, cwd="/", capture_output=True, text=True, check=False)  # noqa: S603
+
+
+def _run(command: list[str]) -> None:
+    """Run a program of the installation; raise :class:`CorpusError` with its last line if it fails."""
+    done = subprocess.run(command, env=_environment(), capture_output=True, text=True, check=False)  # noqa: S603
+    if done.returncode:
+        raise CorpusError(
+            Text("{program} failed: {problem}.", program=Path(command[0]).name, problem=_last_line(done).rstrip("."))
+        )
+
+
+def _environment() -> Mapping[str, str]:
+    """Return the environment without what changes where Python finds packages."""
+    return {name: value for name, value in os.environ.items() if not name.startswith(("PIP_", "PYTHON"))}
+
+
+def _last_line(done: subprocess.CompletedProcess[str]) -> str:
+    lines = [line for line in done.stderr.splitlines() if line.strip()]
+    return lines[-1].removeprefix("shrag: ") if lines else f"exit status {done.returncode}"

@@ -1,0 +1,86 @@
+"""What a bundle holds, ``bundle.json``: its files with their SHA-256, and for which machine it was made."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from dataclasses import asdict, dataclass, field
+from typing import Any
+
+from shrag.corpora.store.file_checksum import FileChecksum
+
+MANIFEST = "bundle.json"
+WHEELS = "wheels"
+VLLM = "vllm"
+"""Folder of the wheels and the requirements of vLLM's own environment."""
+
+FORMAT = 1
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BundleManifest:
+    """What a bundle holds.
+
+    Attributes:
+        version: SHRAG's version.
+        profile: ``cpu`` or ``gpu``.
+        pythons: The versions of Python that it has wheels for, such as ``3.11``.
+        machine: The processor, as ``uname -m`` names it.
+        glibc: The oldest glibc that all wheels run with, such as ``2.28``.
+        corpora: Names of the corpora in ``corpora/NAME.tar``.
+        indexes: Names of the indexes in ``indexes/NAME.tar``.
+        weights: Names of the models in ``weights/NAME/``.
+        base: Identifier of the bundle that this one updates, empty for one that is whole.
+        files: All files by their paths, those too that an update leaves out because its base has them.
+    """
+
+    format: int = FORMAT
+    version: str
+    profile: str
+    pythons: tuple[str, ...]
+    machine: str
+    glibc: str
+    corpora: tuple[str, ...] = ()
+    indexes: tuple[str, ...] = ()
+    weights: tuple[str, ...] = ()
+    base: str = ""
+    files: dict[str, FileChecksum] = field(default_factory=dict)
+
+    @property
+    def identifier(self) -> str:
+        """Version and content: two bundles of the same files have the same one, an update that of what it makes."""
+        lines = sorted(f"{file.sha256}  {name}\n" for name, file in self.files.items())
+        return f"{self.version}-{hashlib.sha256(''.join(lines).encode()).hexdigest()[:12]}"
+
+    @property
+    def has_vllm(self) -> bool:
+        """Whether it has an environment for vLLM."""
+        return any(name.startswith(f"{VLLM}/") for name in self.files)
+
+    def under(self, folder: str) -> dict[str, FileChecksum]:
+        """Return the files under ``folder`` by their paths in it."""
+        prefix = f"{folder}/"
+        return {name.removeprefix(prefix): file for name, file in self.files.items() if name.startswith(prefix)}
+
+
+def requirements_file(python: str) -> str:
+    """Return the path in a bundle of what is installed with a version of Python, each with its SHA-256."""
+    return f"requirements/{python}.txt"
+
+
+def encode_manifest(manifest: BundleManifest) -> bytes:
+    """Encode a manifest as JSON."""
+    return json.dumps(asdict(manifest), ensure_ascii=False, indent=1).encode() + b"\n"
+
+
+def decode_manifest(data: bytes) -> BundleManifest:
+    """Decode a manifest; raises ``ValueError``, ``TypeError``, ``KeyError`` or ``AttributeError`` for anything else."""
+    values: dict[str, Any] = json.loads(data)
+    files = {name: FileChecksum(**file) for name, file in values.pop("files").items()}
+    lists = {name: tuple(values[name]) for name in ("pythons", "corpora", "indexes", "weights")}
+    manifest = BundleManifest(**{**values, **lists}, files=files)
+    texts = (manifest.version, manifest.profile, manifest.machine, manifest.glibc, manifest.base)
+    for text in (*texts, *(each for names in lists.values() for each in names)):
+        if not isinstance(text, str) or "/" in text or text.startswith("."):
+            raise ValueError(f"{text!r} stands where a name should")
+    return manifest

@@ -1,0 +1,138 @@
+"""The folder of an installation: its releases, which one is current, and the programs in ``bin``.
+
+INTO/current                 a link to the current release, replaced by one rename
+INTO/releases/ID/            an environment, and installed.json once all of it is there
+INTO/files/SHA-256           the files of the bundles of these releases
+INTO/home/                   corpora, indexes, weights, keys, shrag.toml: no release changes what a user put there
+INTO/bin/shrag               starts the current release
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import shlex
+import shutil
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+from shrag.bundle.installer.file_store import FileStore
+from shrag.bundle.installer.manifest import BundleManifest, decode_manifest, encode_manifest
+from shrag.corpora.errors import CorpusError
+from shrag.corpora.files import sync_file, write_atomically
+from shrag.messages.text import Text
+
+_RECORD = "installed.json"
+_MANIFEST = "bundle.json"
+_CURRENT = "current"
+
+_PROGRAM = """\
+#!/bin/sh
+SHRAG_HOME="${{SHRAG_HOME:-{home}}}"
+export SHRAG_HOME
+exec {program} "$@"
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class Release:
+    """A release that is installed completely, and what it replaced.
+
+    Attributes:
+        identifier: Its bundle's, the name of its folder.
+        previous: The release that was current before, empty for none.
+        generations: Of each index that it brought the generation that was current before.
+    """
+
+    identifier: str
+    previous: str
+    generations: dict[str, int]
+
+
+class Installation:
+    """The folder of an installation."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder.absolute()
+        self.home = self.folder / "home"
+        self.store = FileStore(self.folder / "files")
+
+    def release_folder(self, identifier: str) -> Path:
+        """Return the folder of a release, which need not exist."""
+        return self.folder / "releases" / identifier
+
+    def program(self, identifier: str, name: str) -> Path:
+        """Return the path of a program of a release, such as ``shrag``."""
+        environment = "vllm" if name == "vllm" else "venv"
+        return self.release_folder(identifier) / environment / "bin" / name
+
+    def current(self) -> Release | None:
+        """Return the current release, None if there is none."""
+        link = self.folder / _CURRENT
+        return self.read(link.readlink().name) if link.is_symlink() else None
+
+    def read(self, identifier: str) -> Release | None:
+        """Return a release, None if it is not there or not complete."""
+        try:
+            values: dict[str, Any] = json.loads((self.release_folder(identifier) / _RECORD).read_bytes())
+        except FileNotFoundError:
+            return None
+        return Release(**values)
+
+    def finish(self, release: Release, manifest: BundleManifest) -> None:
+        """Record that a release is complete, and make it the current one."""
+        folder = self.release_folder(release.identifier)
+        write_atomically(folder / _MANIFEST, encode_manifest(manifest))
+        write_atomically(folder / _RECORD, json.dumps(asdict(release), indent=1).encode() + b"\n")
+        self.switch(release.identifier)
+        self._prune(release)
+
+    def switch(self, identifier: str) -> None:
+        """Make a complete release the current one by one rename, and write the programs that start it."""
+        link = self.folder / f".{_CURRENT}.new"
+        link.unlink(missing_ok=True)
+        link.symlink_to(Path("releases") / identifier)
+        link.rename(self.folder / _CURRENT)
+        sync_file(self.folder)
+        programs = self.folder / "bin"
+        programs.mkdir(exist_ok=True)
+        for name in ("shrag", "shrag-serve", "vllm"):
+            started = self.program(_CURRENT, name).relative_to(self.release_folder(_CURRENT))
+            if not (self.folder / _CURRENT / started).exists():
+                continue
+            text = _PROGRAM.format(
+                home=_double_quoted(self.home), program=shlex.quote(str(self.folder / _CURRENT / started))
+            )
+            write_atomically(programs / name, text.encode())
+            (programs / name).chmod(0o755)
+
+    def undo(self) -> Release:
+        """Make the release before the current one current again, and return the one that was undone.
+
+        Raises:
+            CorpusError: There is no release before.
+        """
+        release = self.current()
+        if release is None or self.read(release.previous) is None:
+            raise CorpusError(
+                Text("{folder} has no release before the current one: install its bundle instead.", folder=self.folder)
+            )
+        self.switch(release.previous)
+        return release
+
+    def _prune(self, release: Release) -> None:
+        """Delete the releases but this one and the one before it, and the files that only the deleted ones had."""
+        kept = {release.identifier, release.previous}
+        for folder in (self.folder / "releases").iterdir():
+            if folder.name not in kept:
+                shutil.rmtree(folder, ignore_errors=True)
+        manifests = (self.folder / "releases" / name / _MANIFEST for name in kept if name)
+        self.store.prune(
+            file for path in manifests if path.exists() for file in decode_manifest(path.read_bytes()).files.values()
+        )
+
+
+def _double_quoted(path: Path) -> str:
+    """Return a path as it stands between double quotes of a shell."""
+    return "".join(f"\\{char}" if char in '\\"$`' else char for char in os.fspath(path))

@@ -1,0 +1,226 @@
+"""``shrag corpus add`` and ``replace``: read files, say what each is taken for, and store their records."""
+
+from __future__ import annotations
+
+import sys
+from collections import Counter
+from collections.abc import Callable
+from contextlib import nullcontext
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import click
+
+from shrag.cli.commands.corpus.counts import deleted_text, print_changes, print_counts
+from shrag.cli.options.names import corpus_argument
+from shrag.cli.output import ask_before_deleting, echo, progress, yes_option
+from shrag.cli.settings import Home
+from shrag.corpora.errors import CorpusError
+from shrag.corpora.formats.columns import FIELDS as COLUMN_FIELDS
+from shrag.corpora.formats.columns import parse_columns
+from shrag.corpora.formats.registry import FORMATS
+from shrag.messages.text import Text, message_of
+
+if TYPE_CHECKING:
+    from shrag.corpora.formats.detection import FormatGuess
+    from shrag.corpora.ingest.reading import OnDuplicate
+    from shrag.corpora.ingest.sources import FilePreview
+    from shrag.corpora.store.versions import Deletion
+
+
+_Command = TypeVar("_Command", bound=Callable[..., Any])
+_SHOWN_CHARACTERS = 200
+_ON_DUPLICATE = ("error", "first", "newest")
+
+
+def _reading_options(command: _Command) -> _Command:
+    """Add the options of reading files to a command."""
+    options = (
+        click.option(
+            "--format",
+            "format_name",
+            type=click.Choice(list(FORMATS)),
+            help="The format of the files.  [default: found for each file, and said]",
+        ),
+        click.option(
+            "--column",
+            "columns",
+            multiple=True,
+            metavar="FIELD=NAME",
+            help="Which column of a table, or key (a.b) of a JSON object, is FIELD: "
+            f"{', '.join(COLUMN_FIELDS)}. Repeatable. Others are found by their names.",
+        ),
+        click.option(
+            "--max-rejects",
+            type=click.IntRange(min=0),
+            default=0,
+            show_default=True,
+            help="Most lines that may be rejected.",
+        ),
+        click.option(
+            "--on-duplicate",
+            type=click.Choice(_ON_DUPLICATE),
+            default="error",
+            show_default=True,
+            help="Which record to keep if an identifier occurs with different contents in the files. first "
+            "also keeps a stored record, which is else replaced.",
+        ),
+        click.option("--dry-run", is_flag=True, help="Show the first records as they would be stored; store nothing."),
+        click.option(
+            "--repair/--no-repair",
+            default=True,
+            show_default=True,
+            help="Repair fused words, wrong blanks, hyphenation and section labels, or store the text as it is.",
+        ),
+        click.option(
+            "--max-seconds",
+            type=click.IntRange(min=1),
+            default=120,
+            show_default=True,
+            help="Most processor seconds for reading a file, and 10 more for each MiB; beyond them it is rejected.",
+        ),
+        click.option(
+            "--max-memory",
+            type=click.IntRange(min=64),
+            default=2048,
+            show_default=True,
+            help="Most MiB of memory for reading a file; beyond them it is rejected.",
+        ),
+    )
+    for option in reversed(options):
+        command = option(command)
+    return command
+
+
+@click.command()
+@corpus_argument()
+@click.argument("paths", nargs=-1, required=True, type=click.Path(path_type=Path))
+@_reading_options
+@click.pass_obj
+def add(home: Home, /, name: str, paths: tuple[Path, ...], **options: Any) -> None:  # noqa: ANN401 (click's)
+    """Read, clean and validate PATHS (files or folders), and add them to the corpus NAME.
+
+    Nothing stored is deleted; a record replaces the stored one with its identifier. docs/en/reference/formats.md
+    describes the formats; any file may be gzip. `shrag corpus undo NAME` takes it back.
+
+    Example: shrag corpus add lib catalogue.xlsx --column id=관리번호
+    """
+    _add(home, name, paths, **options)
+
+
+@click.command()
+@corpus_argument()
+@click.argument("paths", nargs=-1, required=True, type=click.Path(path_type=Path))
+@_reading_options
+@yes_option
+@click.pass_obj
+def replace(home: Home, /, name: str, paths: tuple[Path, ...], yes: bool, **options: Any) -> None:  # noqa: ANN401
+    """Make PATHS (files or folders) the whole corpus NAME; what is no longer in them is deleted, after a question.
+
+    `shrag corpus undo NAME` takes it back.
+
+    Example: shrag corpus replace lib catalogue.xlsx
+    """
+
+    def confirm(deletion: Deletion) -> None:
+        ask_before_deleting(
+            Text("This deletes {deleted} of corpus {name}", deleted=deleted_text(deletion), name=name), yes=yes
+        )
+
+    may_ask = not yes and sys.stdin.isatty()
+    _add(home, name, paths, replace=True, confirm=confirm, may_ask=may_ask, **options)
+
+
+def _add(
+    home: Home,
+    name: str,
+    paths: tuple[Path, ...],
+    *,
+    format_name: str | None,
+    columns: tuple[str, ...],
+    max_rejects: int,
+    on_duplicate: OnDuplicate,
+    dry_run: bool,
+    repair: bool,
+    max_seconds: int,
+    max_memory: int,
+    replace: bool = False,
+    confirm: Callable[[Deletion], None] = lambda deletion: None,
+    may_ask: bool = False,
+) -> None:
+    from shrag.corpora.ingest.add import add_corpus
+    from shrag.corpora.ingest.parser import ParserLimits
+    from shrag.corpora.ingest.sources import preview_sources
+
+    try:
+        named = parse_columns(columns)
+    except CorpusError as error:
+        raise click.UsageError(message_of(error)) from None
+    limits = ParserLimits(seconds=max_seconds, memory=max_memory * 2**20)
+    if dry_run:
+        for preview in preview_sources(format_name, paths, columns=named, repair=repair, limits=limits):
+            _print_guess(preview.path, preview.guess)
+            _print_preview(preview)
+        echo(Text("Nothing was stored: this was a dry run."), err=True)
+        return
+    guesses: Counter[FormatGuess] = Counter()
+
+    def announce(path: Path, guess: FormatGuess) -> None:
+        guesses[guess] += 1
+        if guesses[guess] == 1:
+            _print_guess(path, guess)
+
+    # A bar would be drawn over the question.
+    shown = nullcontext(lambda stage, done: None) if may_ask else progress()
+    with shown as report:
+        manifest, changes, stored = add_corpus(
+            home.corpora,
+            name,
+            format_name,
+            paths,
+            columns=named,
+            max_rejects=max_rejects,
+            on_duplicate=on_duplicate,
+            replace=replace,
+            confirm=confirm,
+            repair=repair,
+            limits=limits,
+            report=report,
+            announce=announce,
+        )
+    if (repeated := guesses.total() - len(guesses)) == 1:
+        echo(Text("the same of 1 more file"), err=True)
+    elif repeated:
+        echo(Text("the same of {count:,} more files", count=repeated), err=True)
+    print_counts(manifest)
+    print_changes(changes, stored=stored)
+    if any(account.rejected or account.superseded for account in manifest.sources):
+        echo(Text("  rejects: {path}", path=home.corpora / name / manifest.rejects_file))
+    echo(Text("next: shrag index {name}", name=name), err=True)
+
+
+def _print_guess(path: Path, guess: FormatGuess) -> None:
+    if guess.why:
+        echo(Text("{path}: {format}, since it {why}", path=path, format=guess.name, why=guess.why), err=True)
+    else:
+        echo(Text("{path}: {format}", path=path, format=guess.name), err=True)
+    if guess.fields:
+        echo(f"  {', '.join(guess.fields)}", err=True)
+    if guess.others:
+        echo(Text("  stored but not searched: {others}", others=", ".join(guess.others)), err=True)
+
+
+def _print_preview(preview: FilePreview) -> None:
+    for record in preview.records:
+        echo(f"{record.docid}  {record.title}")
+        about = (
+            *record.authors, record.journal, record.publisher, str(record.year or ""), record.volume, record.issue,
+            record.pages, record.type, record.doi, record.link, *record.keywords,
+        )  # fmt: skip
+        echo(f"  {' · '.join((record.language, *filter(None, about)))}")
+        for name, value in record.other:
+            echo(f"  {name}: {value[:_SHOWN_CHARACTERS]}")
+        if record.text:
+            echo(f"  {record.text[:_SHOWN_CHARACTERS]}" + ("…" if len(record.text) > _SHOWN_CHARACTERS else ""))
+    for reason in preview.rejects:
+        echo(Text("  rejected: {reason}", reason=reason))

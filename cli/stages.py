@@ -1,0 +1,49 @@
+"""Names of stages and of repairs, which builds report and manifests store in English, as messages."""
+
+from __future__ import annotations
+
+from shrag.messages.text import Text
+
+_NAMES = (
+    # What progress counts.
+    Text("checking analysis"),
+    Text("checking golden queries"),
+    Text("checking records"),
+    Text("checking vectors"),
+    Text("encoder"),
+    Text("hashing files"),
+    Text("lines read"),
+    Text("records compared"),
+    Text("records indexed"),
+    Text("records read back"),
+    Text("running CheckIndex"),
+    Text("stored records copied"),
+    Text("topics"),
+    # What a build spends its time on.
+    Text("FAISS"),
+    Text("Lucene"),
+    Text("analysis"),
+    Text("calibration"),
+    Text("checksums"),
+    Text("comparing"),
+    Text("glossary"),
+    Text("merging"),
+    Text("reading"),
+    Text("token store"),
+    Text("vectors"),
+    # What is repaired in records.
+    Text("fused words"),
+    Text("hyphenated words"),
+    Text("missing blanks"),
+    Text("private characters"),
+    Text("section labels"),
+    Text("stray blanks"),
+)
+
+STAGES = {str(name): name for name in _NAMES}
+"""English name → the message."""
+
+
+def stage_text(name: str) -> str:
+    """Return the message of a stage, the name itself where it is none of ours, such as that of an experiment's set."""
+    return STAGES.get(name, name)

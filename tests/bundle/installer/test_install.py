@@ -1,0 +1,211 @@
+"""Installing small bundles for real: whole or not at all, upgraded, undone, killed and taken up again."""
+
+from __future__ import annotations
+
+import json
+import os
+import random
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Mapping
+from pathlib import Path
+
+import pytest
+
+from shrag.bundle.difference import write_difference
+from shrag.bundle.errors import BundleError
+from shrag.bundle.installer.install import install_bundle, undo_installation
+from shrag.bundle.installer.main import installer_path, main
+from shrag.bundle.installer.releases import Installation
+from shrag.corpora.errors import CorpusError
+from shrag.corpora.files import FolderBusy, lock_folder
+from shrag.corpora.ingest.add import add_corpus
+from shrag.corpora.store.open_corpus import open_corpus
+from shrag.corpora.store.transfer import export_corpus
+from shrag.indexing.build.builder import build_index
+from shrag.indexing.maintenance.transfer import export_index
+from shrag.indexing.storage.generations import current_generation
+from tests.support.killed_build import shorten_vocabulary
+from tests.support.small_bundle import write_small_bundle
+
+pytestmark = [pytest.mark.process, pytest.mark.usefixtures("one_parser")]
+
+
+def _version(folder: Path) -> str:
+    """Return what the installed command says that it is."""
+    program = folder / "bin" / "shrag"
+    return subprocess.run([program, "--version"], capture_output=True, text=True, check=True).stdout.strip()
+
+
+def _say_nothing(line: str) -> None:
+    assert line
+
+
+def _content(folder: Path) -> Mapping[str, int]:
+    """Return every path under a folder but locks, with its size."""
+    found = (path for path in folder.rglob("*") if not path.is_symlink() and path.name != ".lock")
+    return {str(path.relative_to(folder)): path.stat().st_size for path in found if path.is_file()}
+
+
+def test_a_bundle_is_installed_upgraded_by_an_update_and_undone(tmp_path: Path) -> None:
+    old, new, update, folder = (tmp_path / name for name in ("old.tar", "new.tar", "update.tar", "there"))
+    config, weights = {"shrag.toml": b"[search]\nk = 5\n"}, {"weights/tiny/model.safetensors": b"w" * 1000}
+    first = write_small_bundle(old, "1.0", {**config, **weights})
+    second = write_small_bundle(new, "2.0", {"shrag.toml": b"[search]\nk = 9\n", **weights})
+    assert install_bundle(old, folder, _say_nothing).previous == ""
+    assert _version(folder) == "shrag 1.0"
+    assert (folder / "home" / "weights" / "tiny" / "model.safetensors").read_bytes() == b"w" * 1000
+    (folder / "home" / "shrag.toml").write_text("[search]\nk = 7\n")
+
+    assert write_difference(old, new, update).identifier == second.identifier
+    assert update.stat().st_size < new.stat().st_size / 10
+    release = install_bundle(update, folder, _say_nothing)
+    assert (release.identifier, release.previous) == (second.identifier, first.identifier)
+    assert _version(folder) == "shrag 2.0"
+    assert (folder / "home" / "shrag.toml").read_text() == "[search]\nk = 7\n"  # the user's own
+    before = _content(folder)
+    assert install_bundle(new, folder, _say_nothing) == release  # is installed already
+    assert _content(folder) == before
+
+    assert undo_installation(folder, _say_nothing) == release
+    assert _version(folder) == "shrag 1.0"
+    with pytest.raises(CorpusError, match="no release before"):
+        undo_installation(folder, _say_nothing)
+    assert install_bundle(update, folder, _say_nothing).identifier == second.identifier
+    assert _version(folder) == "shrag 2.0"
+
+
+def test_an_update_without_its_base_is_refused_and_leaves_nothing(tmp_path: Path) -> None:
+    old, new, update, folder = (tmp_path / name for name in ("old.tar", "new.tar", "update.tar", "there"))
+    first = write_small_bundle(old, "1.0")
+    write_small_bundle(new, "2.0")
+    write_difference(old, new, update)
+    with pytest.raises(CorpusError, match=f"updates {first.identifier} and leaves out .* install that bundle first"):
+        install_bundle(update, folder, _say_nothing)
+    assert not folder.exists()
+    with pytest.raises(BundleError, match="is an update itself"):
+        write_difference(old, update, tmp_path / "other.tar")
+
+
+def test_data_arrives_and_what_was_added_there_stays(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    shorten_vocabulary(monkeypatch)
+    here = tmp_path / "here"
+    rows = [
+        {"docid": f"d{n}", "title": f"t {n}", "text": f"그래핀 필름의 전기 전도도를 {n}회 재었다."} for n in range(6)
+    ]
+    source = tmp_path / "a.jsonl"
+    data: dict[int, dict[str, Path | bytes]] = {}
+    for count in (5, 6):
+        source.write_text("\n".join(map(json.dumps, rows[:count])), encoding="utf-8")
+        add_corpus(here / "corpora", "lib", "miracl", [source], replace=True)
+        build_index(here / "corpora", here / "indexes", "lib")
+        data[count] = {"corpora/lib.tar": tmp_path / f"c{count}.tar", "indexes/lib.tar": tmp_path / f"i{count}.tar"}
+        export_corpus(here / "corpora", "lib", tmp_path / f"c{count}.tar")
+        export_index(here / "indexes", "lib", tmp_path / f"i{count}.tar")
+    folder, home = tmp_path / "there", tmp_path / "there" / "home"
+    write_small_bundle(tmp_path / "old.tar", "1.0", data[5])
+    write_small_bundle(tmp_path / "new.tar", "2.0", data[6])
+    install_bundle(tmp_path / "old.tar", folder, _say_nothing)
+    assert current_generation(home / "indexes" / "lib")[1].records == 5
+
+    said: list[str] = []
+    release = install_bundle(tmp_path / "new.tar", folder, said.append)
+    # The corpus could have records that were added there: it is not replaced unasked.
+    assert [line for line in said if "was left as it is" in line and "--replace" in line]
+    assert open_corpus(home / "corpora", "lib")[0].records == 5
+    assert current_generation(home / "indexes" / "lib")[1].records == 6
+    assert release.generations == {"lib": 1}
+    undo_installation(folder, _say_nothing)
+    assert current_generation(home / "indexes" / "lib")[1].records == 5
+
+
+def test_a_folder_of_other_content_and_one_in_use_are_refused(tmp_path: Path) -> None:
+    bundle, folder = tmp_path / "a.tar", tmp_path / "there"
+    write_small_bundle(bundle)
+    folder.mkdir()
+    with lock_folder(folder):
+        command = [sys.executable, str(installer_path(bundle)), "install", "--into", str(folder)]
+        busy = subprocess.run(command, capture_output=True, text=True, check=False)
+        assert (busy.returncode, "being written by process" in busy.stderr) == (3, True)
+        with pytest.raises(FolderBusy):
+            install_bundle(bundle, folder, _say_nothing)
+    (folder / "letters.txt").write_text("mine")
+    with pytest.raises(CorpusError, match=r"has other files \(letters.txt\)"):
+        install_bundle(bundle, folder, _say_nothing)
+    assert (folder / "letters.txt").read_text() == "mine"
+    assert main(["undo", "--into", str(folder)]) == 3
+    with pytest.raises(CorpusError, match="is no folder"):
+        install_bundle(bundle, bundle, _say_nothing)
+
+
+def test_packages_that_pip_refuses_leave_the_old_installation_current(tmp_path: Path) -> None:
+    folder = tmp_path / "there"
+    write_small_bundle(tmp_path / "old.tar", "1.0")
+    install_bundle(tmp_path / "old.tar", folder, _say_nothing)
+    wrong = {"requirements/3.11.txt": b"shrag==9.9 --hash=sha256:" + b"0" * 64 + b"\n"}
+    wrong |= {f"requirements/{sys.version_info.major}.{sys.version_info.minor}.txt": wrong["requirements/3.11.txt"]}
+    write_small_bundle(tmp_path / "new.tar", "2.0", wrong)
+    with pytest.raises(CorpusError, match=r"python failed: ERROR: .*shrag==9\.9"):
+        install_bundle(tmp_path / "new.tar", folder, _say_nothing)
+    assert _version(folder) == "shrag 1.0"
+
+
+def _kill_after(command: list[str], seconds: float) -> None:
+    """Start the installer and kill it with all that it started, unless it is done by then."""
+    process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, start_new_session=True)
+    time.sleep(seconds)
+    os.killpg(process.pid, signal.SIGKILL)
+    process.wait()
+
+
+def _try_kills(tmp_path: Path, count: int) -> int:
+    """Kill an upgrade at random moments; return how often the old release was still the current one."""
+    old, new, folder = tmp_path / "old.tar", tmp_path / "new.tar", tmp_path / "there"
+    names = {number: write_small_bundle(path, f"{number}.0").identifier for number, path in ((1, old), (2, new))}
+    chance, still_old = random.Random(50), 0
+    command = [sys.executable, "-I", "-S", str(installer_path(new)), "install", "--into", str(folder)]
+    install_bundle(old, folder, _say_nothing)
+    started = time.monotonic()
+    assert subprocess.run(command, capture_output=True, check=False).returncode == 0
+    whole = time.monotonic() - started
+    for number in range(count):
+        undo_installation(folder, _say_nothing)
+        shutil.rmtree(Installation(folder).release_folder(names[2]))
+        _kill_after(command, whole * chance.uniform(0, 1.1))
+        current = Installation(folder).current()
+        assert current is not None, number
+        assert _version(folder) == {names[1]: "shrag 1.0", names[2]: "shrag 2.0"}[current.identifier]
+        still_old += current.identifier == names[1]
+        again = subprocess.run(command, capture_output=True, text=True, check=False)
+        assert again.returncode == 0, again.stderr
+        assert _version(folder) == "shrag 2.0"
+        assert not list(folder.rglob("*.part"))
+    return still_old
+
+
+def test_a_killed_upgrade_leaves_the_old_release_or_the_new_one_and_is_taken_up_again(tmp_path: Path) -> None:
+    _try_kills(tmp_path, 1)
+
+
+@pytest.mark.soak
+def test_fifty_killed_upgrades_leave_the_old_release_or_the_new_one(tmp_path: Path) -> None:
+    assert _try_kills(tmp_path, 50) >= 10
+
+
+def test_a_killed_first_installation_is_taken_up_again(tmp_path: Path) -> None:
+    bundle, folder = tmp_path / "a.tar", tmp_path / "there"
+    manifest = write_small_bundle(bundle)
+    command = [sys.executable, "-I", "-S", str(installer_path(bundle)), "install", "--into", str(folder)]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, start_new_session=True) as process:
+        assert process.stdout is not None
+        for line in process.stdout:
+            if "installing the packages" in line:
+                os.killpg(process.pid, signal.SIGKILL)
+    assert Installation(folder).current() is None
+    done = subprocess.run(command, capture_output=True, text=True, check=True)
+    assert done.stdout.splitlines()[-1] == f"next: {folder}/bin/shrag doctor, then {folder}/bin/shrag-serve"
+    assert Installation(folder).current() is not None
+    assert {path.name for path in (folder / "files").iterdir()} == {each.sha256 for each in manifest.files.values()}

@@ -1,0 +1,36 @@
+"""An archive in several files is read as one."""
+
+from __future__ import annotations
+
+import io
+from pathlib import Path
+
+import pytest
+
+from shrag.corpora.errors import CorpusError
+from shrag.corpora.store.archive import extract_archive, verify_archive, write_archive
+from shrag.corpora.store.volumes import VolumeReader, VolumeWriter, find_volumes, volume_path
+
+
+@pytest.mark.parametrize(("length", "size", "sizes"), [(10, 4, [4, 4, 2]), (8, 4, [4, 4]), (3, 4, [3]), (0, 4, [])])
+def test_what_was_written_to_volumes_is_read_again(length: int, size: int, sizes: list[int], tmp_path: Path) -> None:
+    data, path = bytes(range(length)), tmp_path / "a"
+    with io.BufferedWriter(VolumeWriter(path, size)) as stream:  # type: ignore[type-var]
+        stream.write(data)
+    found = [volume for volume in find_volumes(path) if volume.exists()]
+    assert [volume.stat().st_size for volume in found] == sizes
+    with io.BufferedReader(VolumeReader(found)) as reader:
+        assert reader.read() == data
+
+
+def test_an_archive_in_volumes_is_verified_and_extracted_as_one_file_is(tmp_path: Path) -> None:
+    path, content = tmp_path / "a.tar", {"x": b"1" * 30_000, "y/z": b"2" * 5}
+    header = write_archive(path, "bundle", "a", content, 10_240)
+    assert not path.exists()
+    assert find_volumes(path) == [volume_path(path, number) for number in range(1, 5)]
+    assert verify_archive(path, "bundle") == header
+    assert extract_archive(path, "bundle", tmp_path / "out") == header
+    assert (tmp_path / "out" / "y" / "z").read_bytes() == b"2" * 5
+    with pytest.raises(CorpusError, match=r"a\.tar\.001 exists already"):
+        write_archive(path, "bundle", "a", content)
+    assert not list(tmp_path.glob(".*"))
