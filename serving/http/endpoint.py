@@ -44,6 +44,8 @@ class Operation:
             none are sent.
         problems: Statuses of the errors that not every route has.
         tag: The group of the route in the OpenAPI document; empty for a route that is not in it.
+        problem_page: Returns the page that a browser is shown of an error, None for a client that is none; None where
+            every client is sent a problem.
     """
 
     body: type[msgspec.Struct] | None = None
@@ -54,6 +56,7 @@ class Operation:
     events: tuple[str, ...] | None = None
     problems: tuple[int, ...] = ()
     tag: str = ""
+    problem_page: Callable[[Request, Exception], Response | None] | None = None
 
     def __call__(self, handler: Handler) -> Endpoint:
         """Return the endpoint of ``handler``."""
@@ -74,14 +77,12 @@ class Endpoint:
         """Serve a request."""
         request = _Request(scope, receive)
         try:
-            if self._known is not None:
-                refuse_unknown(request.query_params, self._known)
-            if self._body is not None:
-                result = await self.handler(request, await self._body.read(request))
-            elif self.operation.query is not None:
-                result = await self.handler(request, read_query(request.query_params, self.operation.query))
-            else:
-                result = await self.handler(request)
+            result = await self._result(request)
+        except Exception as error:
+            page = self.operation.problem_page(request, error) if self.operation.problem_page is not None else None
+            if page is None:
+                raise
+            result = page
         finally:
             if request.leaving is not None:
                 request.leaving.cancel()
@@ -89,6 +90,16 @@ class Endpoint:
             content = result if isinstance(result, bytes) else msgspec.json.encode(result)
             result = Response(content, media_type="application/json")
         await result(scope, receive, send)
+
+    async def _result(self, request: Request) -> object:
+        """Read a request and return what the handler makes of it."""
+        if self._known is not None:
+            refuse_unknown(request.query_params, self._known)
+        if self._body is not None:
+            return await self.handler(request, await self._body.read(request))
+        if self.operation.query is not None:
+            return await self.handler(request, read_query(request.query_params, self.operation.query))
+        return await self.handler(request)
 
 
 class _Request(Request):

@@ -87,7 +87,15 @@ async def stream(request: Request) -> SSEResponse:
     return SSEResponse(stream_events(feed.events(deadline.without_disconnect())), feed.leave)
 
 
-@Operation(query=ReferencesQuery)
+def _problem_page(request: Request, error: Exception) -> Response | None:
+    """Return the page of an error to a browser, None to any other client."""
+    if isinstance(error, ClientDisconnected) or "text/html" not in request.headers.get("accept", ""):
+        return None
+    page_request = replace(_page_request(request, read=False), question=None, strategy=DEFAULT_STRATEGY)
+    return _problem_response(request.app.state.service, page_request, error)
+
+
+@Operation(query=ReferencesQuery, problem_page=_problem_page)
 async def references(request: Request, query: ReferencesQuery) -> Response:
     """Return the bibliography entries of some records as a download, each record once."""
 
@@ -102,7 +110,7 @@ async def references(request: Request, query: ReferencesQuery) -> Response:
     return Response(text, media_type=f"{file.media_type}; charset=utf-8", headers=headers)
 
 
-@Operation(query=RecordQuery, query_names=PARAMETERS)
+@Operation(query=RecordQuery, query_names=PARAMETERS, problem_page=_problem_page)
 async def record(request: Request, query: RecordQuery) -> HTMLResponse:
     """Return the page of a record."""
     page_request = _page_request(request)
@@ -124,11 +132,10 @@ async def record_text(request: Request, query: DocumentQuery) -> HTMLResponse:
 
 async def error_response(request: Request, error: Exception) -> Response:
     """Return the response to Starlette's ``HTTPException``: to a browser, an unknown address is a page."""
-    in_browser = "text/html" in request.headers.get("accept", "")
-    if in_browser and isinstance(error, HTTPException) and error.status_code == HTTPStatus.NOT_FOUND:
-        page_request = replace(_page_request(request, read=False), question=None, strategy=DEFAULT_STRATEGY)
-        return _problem_response(request.app.state.service, page_request, error)
-    return await http_exception_response(request, error)
+    page = None
+    if isinstance(error, HTTPException) and error.status_code == HTTPStatus.NOT_FOUND:
+        page = _problem_page(request, error)
+    return page or await http_exception_response(request, error)
 
 
 def _page_request(request: Request, *, read: bool = True) -> PageRequest:

@@ -219,6 +219,28 @@ def test_an_unknown_address_is_a_page_to_browsers_and_json_to_programs(client: T
     assert client.get("/v1/ask", headers=browser).json()["code"] == "method_not_allowed"
 
 
+@pytest.mark.parametrize(
+    ("address", "status", "said"),
+    [
+        ("/record", 422, "query.docid"),
+        ("/record?docid=DEMO-SOC-012&part=0", 422, "query.part"),
+        ("/record?docid=DEMO-SOC-012&dcoid=x", 422, "query.dcoid: there is no such parameter"),
+        ("/record?docid=DEMO-SOC-012&index=none", 404, "There is no index"),
+        ("/references", 422, "query.docid"),
+        ("/references?docid=DEMO-SOC-012&format=word", 422, "query.format"),
+        ("/references?docid=nothing", 404, "nothing"),
+    ],
+)
+def test_an_address_of_a_record_that_cannot_be_read_is_a_page_to_browsers_and_a_problem_to_programs(
+    client: TestClient, address: str, status: int, said: str
+) -> None:
+    page = client.get(address, headers={"accept": "text/html,*/*;q=0.8", "accept-language": "en"})
+    assert (page.status_code, page.headers["content-type"]) == (status, "text/html; charset=utf-8")
+    assert said in page.text
+    problem = client.get(address)
+    assert (problem.status_code, problem.headers["content-type"]) == (status, "application/problem+json")
+
+
 def test_types_are_named_in_the_reader_s_language(client: TestClient) -> None:
     asked = {"q": QUESTION, "type": ["article-journal", "erratum"]}
     korean = client.get("/", params=asked | {"ui": "ko"}).text
