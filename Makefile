@@ -20,7 +20,7 @@ export SHRAG_HOME ?= var
 # Bytecode is written whatever the shell says: else each process that a test starts would compile everything again.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: help docs wheel dist test-wheel setup setup-models setup-gpu setup-vllm index serve test quick test-docs test-vllm test-pyserini test-clients soak mutants check fix messages openapi evaluate bench bench-gpu java load clean
+.PHONY: help docs wheel dist test-wheel setup setup-models setup-gpu setup-vllm index serve test quick test-docs test-vllm test-pyserini test-clients soak mutants check fix messages headwords openapi evaluate bench bench-gpu java load clean
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-13s %s\n", $$1, $$2}'
@@ -88,6 +88,9 @@ docs: $(VENV)/.dev ## build the documentation that the server has at /docs, in b
 
 messages: $(VENV)/.dev ## bring the Korean catalogue of messages in step with the source, and compile it
 	$(BIN)/python deploy/catalogue.py
+
+headwords: $(VENV)/.dev ## write the vocabulary's terms anew, after a change of the vocabulary or the analyzer
+	$(BIN)/python deploy/headwords.py
 
 openapi: $(VENV)/.dev ## write docs/openapi.json anew, after a change of the HTTP interface
 	$(BIN)/shrag openapi > docs/openapi.json

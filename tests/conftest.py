@@ -7,6 +7,7 @@ import gc
 import os
 import shutil
 import subprocess
+import threading
 from collections.abc import Generator, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -23,6 +24,7 @@ from shrag.corpora.ingest.parser import Parser, ParserLimits
 from shrag.corpora.records import Record
 from shrag.indexing.analysis import morphological_analysis
 from shrag.indexing.analysis.korean_english import KoreanEnglishAnalyzer
+from shrag.indexing.analysis.user_dictionary import EMPTY_DICTIONARY, UserDictionary
 from shrag.indexing.build.builder import build_index
 from shrag.indexing.build.job import BuildOptions
 from shrag.indexing.maintenance.history import roll_back
@@ -33,6 +35,7 @@ from tests.support.fault_modes import FAULTS, Fault
 from tests.support.published import two_contents
 
 if TYPE_CHECKING:
+    from shrag.indexing.analysis.morphological_analysis import Kiwi
     from shrag.models.encoders.cross_encoder import CrossEncoderReranker
     from shrag.models.encoders.transformer import TransformerEncoder
 
@@ -77,37 +80,47 @@ def analyzer() -> KoreanEnglishAnalyzer:
     return KoreanEnglishAnalyzer()
 
 
-_kiwi = functools.cache(morphological_analysis.load_kiwi)
+_load_kiwi = morphological_analysis.load_kiwi
+_kiwi = functools.cache(_load_kiwi)
 
 
-@pytest.fixture
-def one_kiwi(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Let all analysers of this process share one Kiwi: a test that builds often would mostly load it."""
-    monkeypatch.setattr(morphological_analysis, "load_kiwi", _kiwi)
+def _lent_kiwi(dictionary: UserDictionary = EMPTY_DICTIONARY) -> Kiwi:
+    return _load_kiwi(dictionary) if dictionary.words else _kiwi()
 
 
-@pytest.fixture(scope="session")
-def shared_parser() -> Iterator[Parser]:
-    """Return a parser with the default limits."""
-    with Parser(ParserLimits()) as parser:
-        yield parser
+@pytest.fixture(scope="session", autouse=True)
+def one_kiwi() -> Iterator[None]:
+    """Let all analysers of this process without a user's words share one Kiwi: loading it takes most of many tests."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(morphological_analysis, "load_kiwi", _lent_kiwi)
+        yield
 
 
-@pytest.fixture
-def one_parser(shared_parser: Parser, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Let all additions of this process share one parser: a test that adds often would mostly start it."""
+@pytest.fixture(scope="session", autouse=True)
+def one_parser() -> Iterator[None]:
+    """Let the additions of this process with the default limits share one parser: many tests would mostly start it."""
+    shared, in_use = Parser(ParserLimits()), threading.Lock()
 
     @contextmanager
-    def lend(_: ParserLimits) -> Iterator[Parser]:
+    def lend(limits: ParserLimits) -> Iterator[Parser]:
+        if limits != ParserLimits() or not in_use.acquire(blocking=False):
+            with Parser(limits) as own:
+                yield own
+            return
         try:
-            yield shared_parser
+            yield shared
         except (TooManyRejectedLines, ConflictingRecords):  # after the last file
             raise
         except BaseException:
-            shared_parser.stop()  # it may be within a file
+            shared.stop()  # it may be within a file
             raise
+        finally:
+            in_use.release()
 
-    monkeypatch.setattr(add, "Parser", lend)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(add, "Parser", lend)
+        yield
+    shared.stop()
 
 
 @pytest.fixture(scope="session")

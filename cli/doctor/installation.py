@@ -80,6 +80,8 @@ def needed_packages(name: str) -> InstalledPackages:
             found[package.name] = package
             waiting += [each for each in _requirements(package) if _is_always_needed(each)]
     for requirement in _requirements(found[name]) if name in found else ():
+        if 'extra == "dev"' in str(requirement.marker):  # what tests need, such as a newer setuptools than Python's own
+            continue
         package = _installed(requirement.name)
         if package is not None and not _fits(package, requirement):
             other.add(f"{package.name} {package.version} ({requirement.specifier})")

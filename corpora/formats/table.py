@@ -91,12 +91,28 @@ def read_table(path: Path, columns: Columns) -> Iterator[ParsedItem]:
 
 
 def inspect_table(path: Path, columns: Columns) -> TableLayout:
-    """Return what a file is taken for, from its first items; raises as :func:`read_table`."""
+    """Return what a file is taken for, from its first items.
+
+    Raises:
+        CorpusError: As :func:`read_table`; or the user named a column that the header of a table lacks.
+    """
     kind, items = _items(path)
     first = list(islice(items, _SAMPLE))
+    names = _names(first)
+    if kind != "JSON" and names:  # objects may lack what later ones have
+        lacking = [name for _, name in columns.named if name and name not in names]
+        if lacking:
+            raise CorpusError(
+                Text(
+                    "{path} has no column {name!r}: its columns are {columns}.",
+                    path=path,
+                    name=lacking[0],
+                    columns=", ".join(names[:_SHOWN_COLUMNS]),
+                )
+            )
     mapped = _mapping(path, first, columns)
     used = {name for names in mapped.values() for name in names}
-    return TableLayout(kind, mapped, tuple(name for name in _names(first) if name not in used))
+    return TableLayout(kind, mapped, tuple(name for name in names if name not in used))
 
 
 def parse_row(found: Mapping[str, object], mapped: Mapped) -> Record:

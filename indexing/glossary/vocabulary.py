@@ -1,15 +1,28 @@
-"""The bilingual vocabulary that comes with SHRAG: one file of Korean–English terms per discipline."""
+"""The bilingual vocabulary that comes with SHRAG: one file of Korean–English terms per discipline.
+
+``terms/headwords.json`` has the index terms that the analyzer without a user dictionary gives the Korean headwords,
+written by `make headwords`: Kiwi takes three seconds for them, as long as the rest of building a small index.
+"""
 
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from pathlib import Path
 from typing import NamedTuple
 
+import msgspec
+
+from shrag.indexing.analysis.analyzer import KEYWORD_KINDS, Analyzer
+from shrag.indexing.glossary.store import MAX_TERMS, simple_tokens
+
 _FOLDER = Path(__file__).with_name("terms")
+HEADWORDS = _FOLDER / "headwords.json"
 _FIRST_CONFIDENCE, _CONFIDENCE_STEP, _LOWEST_CONFIDENCE = 0.95, 0.1, 0.45
 _AMBIGUOUS = 0.8
 _SHORT_ACRONYM = re.compile("[A-Z]{2,3}")
+_HANGUL = re.compile("[\uac00-\ud7a3]")
+_FINAL_CONSONANTS = 28
 
 
 class VocabularyTerm(NamedTuple):
@@ -38,3 +51,54 @@ def read_vocabulary() -> list[VocabularyTerm]:
                         confidence *= _AMBIGUOUS
                     found[korean, english] = max(found.get((korean, english), 0.0), confidence)
     return [VocabularyTerm(korean, english, confidence) for (korean, english), confidence in found.items()]
+
+
+class HeadwordForm(NamedTuple):
+    """A sequence of index terms of a headword; without ``is_complete`` they leave out a syllable (활성화 → 활성)."""
+
+    terms: tuple[str, ...]
+    is_complete: bool
+
+
+class StoredHeadwords(msgspec.Struct, frozen=True):
+    """The content of :data:`HEADWORDS`: the fingerprint of an analyzer, and the forms that it gives each headword."""
+
+    analyzer: str
+    forms: dict[str, list[HeadwordForm]]
+
+
+def stored_forms(analyzer: Analyzer) -> Mapping[str, list[HeadwordForm]]:
+    """Return the stored forms of headwords, none for an analyzer other than theirs."""
+    stored = msgspec.json.decode(HEADWORDS.read_bytes(), type=StoredHeadwords)
+    return stored.forms if stored.analyzer == analyzer.fingerprint else {}
+
+
+def headword_forms(analyzer: Analyzer, headword: str) -> list[HeadwordForm]:
+    """Return the different sequences of terms that a headword has, alone and before a particle.
+
+    Kiwi takes some nouns for another word when they stand alone (각주, 분해), others before a particle. Terms that
+    leave out syllables are used only if both analyses give them: an affix that is never indexed. Else they are those of
+    another word (비교군 → 비교).
+    """
+    forms = [headword]
+    if _HANGUL.fullmatch(headword[-1]):
+        forms.append(headword + ("을" if (ord(headword[-1]) - 0xAC00) % _FINAL_CONSONANTS else "를"))
+    found: dict[tuple[str, ...], int] = {}
+    analyses: list[tuple[str, ...]] = []
+    for tokens in analyzer.tokens([form.replace("-", " ") for form in forms]):
+        simple = [
+            token for token in simple_tokens(tokens) if token.kind in KEYWORD_KINDS and token.start < len(headword)
+        ]
+        covered = {place for token in simple for place in range(token.start, token.end)}
+        terms = tuple(token.term for token in simple)
+        found[terms] = sum(
+            place not in covered and _HANGUL.match(character) is not None for place, character in enumerate(headword)
+        )
+        analyses.append(terms)
+    agreed = len(set(analyses)) == 1
+    return [
+        HeadwordForm(terms, missing < len(terms))
+        for terms, missing in found.items()
+        if 0 < len(terms) <= MAX_TERMS
+        and (missing < len(terms) or (agreed and missing <= len(headword) // 3 and len("".join(terms)) > 1))
+    ]

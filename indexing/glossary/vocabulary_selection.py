@@ -18,24 +18,27 @@ the more frequent ones outweigh the rare.
 from __future__ import annotations
 
 import math
-import re
 from collections import defaultdict
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from functools import cache
 from typing import Literal, NamedTuple
 
-from shrag.indexing.analysis.analyzer import KEYWORD_KINDS, Analyzer
+from shrag.indexing.analysis.analyzer import Analyzer
 from shrag.indexing.glossary.alignment import Bitext, log_likelihood_ratio
 from shrag.indexing.glossary.spelling_variants import english_spellings, korean_spellings
-from shrag.indexing.glossary.store import MAX_TERMS, Entry, Language, phrase_terms, simple_tokens
-from shrag.indexing.glossary.vocabulary import VocabularyTerm, read_vocabulary
+from shrag.indexing.glossary.store import MAX_TERMS, Entry, Language, phrase_terms
+from shrag.indexing.glossary.vocabulary import (
+    HeadwordForm,
+    VocabularyTerm,
+    headword_forms,
+    read_vocabulary,
+    stored_forms,
+)
 
 DocumentFrequencies = Callable[[Sequence[str]], Mapping[str, int]]
 """Terms → the number of documents of the index with each."""
 
-_HANGUL = re.compile("[\uac00-\ud7a3]")
 _SIGNIFICANT = 10.83
-_FINAL_CONSONANTS = 28
 _INCOMPLETE = 0.7
 
 
@@ -90,7 +93,11 @@ def _analyze_vocabulary(analyzer: Analyzer) -> _AnalyzedVocabulary:
         for english in english_spellings(pair.english)
     ]
     english = {term: phrase_terms(analyzer, term) for term in dict.fromkeys(pair.english for pair in pairs)}
-    korean = {term: headword_forms(analyzer, term) for term in dict.fromkeys(pair.korean for pair in pairs)}
+    stored = stored_forms(analyzer)
+    korean = {
+        term: stored[term] if term in stored else headword_forms(analyzer, term)
+        for term in dict.fromkeys(pair.korean for pair in pairs)
+    }
     _last_analyzed.clear()
     _last_analyzed[analyzer.fingerprint] = analyzed = _AnalyzedVocabulary(vocabulary, pairs, english, korean)
     return analyzed
@@ -100,44 +107,6 @@ def _occurring(phrases: Collection[tuple[str, ...]], frequencies: DocumentFreque
     """Return the phrases that have terms and all of them in the corpus."""
     counts = frequencies(list(dict.fromkeys(term for terms in phrases for term in terms)))
     return {terms for terms in phrases if terms and all(counts[term] for term in terms)}
-
-
-class HeadwordForm(NamedTuple):
-    """A sequence of index terms of a headword; without ``is_complete`` they leave out a syllable (활성화 → 활성)."""
-
-    terms: tuple[str, ...]
-    is_complete: bool
-
-
-def headword_forms(analyzer: Analyzer, headword: str) -> list[HeadwordForm]:
-    """Return the different sequences of terms that a headword has, alone and before a particle.
-
-    Kiwi takes some nouns for another word when they stand alone (각주, 분해), others before a particle. Terms that
-    leave out syllables are used only if both analyses give them: an affix that is never indexed. Else they are those of
-    another word (비교군 → 비교).
-    """
-    forms = [headword]
-    if _HANGUL.fullmatch(headword[-1]):
-        forms.append(headword + ("을" if (ord(headword[-1]) - 0xAC00) % _FINAL_CONSONANTS else "를"))
-    found: dict[tuple[str, ...], int] = {}
-    analyses: list[tuple[str, ...]] = []
-    for tokens in analyzer.tokens([form.replace("-", " ") for form in forms]):
-        simple = [
-            token for token in simple_tokens(tokens) if token.kind in KEYWORD_KINDS and token.start < len(headword)
-        ]
-        covered = {place for token in simple for place in range(token.start, token.end)}
-        terms = tuple(token.term for token in simple)
-        found[terms] = sum(
-            place not in covered and _HANGUL.match(character) is not None for place, character in enumerate(headword)
-        )
-        analyses.append(terms)
-    agreed = len(set(analyses)) == 1
-    return [
-        HeadwordForm(terms, missing < len(terms))
-        for terms, missing in found.items()
-        if 0 < len(terms) <= MAX_TERMS
-        and (missing < len(terms) or (agreed and missing <= len(headword) // 3 and len("".join(terms)) > 1))
-    ]
 
 
 def weigh_vocabulary(

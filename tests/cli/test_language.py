@@ -1,11 +1,13 @@
 """Tests of commands in Korean: messages, help and click's own words, with the same exit statuses."""
 
 import json
+import re
 from pathlib import Path
 
 import pytest
 
 from shrag.cli.main import run
+from tests.conftest import ROOT
 
 
 @pytest.fixture(autouse=True)
@@ -68,6 +70,19 @@ def test_what_an_addition_says_is_korean(tmp_path: Path, own_home: Path, capsys:
         "  읽은 줄 1 = 문헌 1 + 거부 0 + 중복 0 + 빈 줄 0\n"
         "  추가 1건, 변경 0건, 삭제 0건, 그대로 0건\n"
     )
+
+
+def test_the_korean_tutorial_shows_what_the_dry_run_of_its_file_prints(
+    tmp_path: Path, own_home: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    page = (ROOT / "docs" / "ko" / "tutorial.md").read_text(encoding="utf-8")
+    (table,) = re.findall(r"<<'END'\n(.*?)END\n", page, re.DOTALL)
+    (shown,) = re.findall(r"```text\n(catalogue\.csv: .*?)```", page, re.DOTALL)
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "catalogue.csv").write_bytes(table.encode("cp949"))
+    assert run(["corpus", "add", "lib", "catalogue.csv", "--dry-run"]) == 0
+    printed = capsys.readouterr()
+    assert {*shown.splitlines()} - {*printed.out.splitlines(), *printed.err.splitlines()} == {"  …"}
 
 
 def test_json_stays_english(capsys: pytest.CaptureFixture[str]) -> None:

@@ -25,7 +25,7 @@ def indexes(demo_home: Path, tmp_path: Path) -> Path:
 
 
 @pytest.fixture(params=["fixed", "current"])
-def source(request: pytest.FixtureRequest, indexes: Path, one_kiwi: None) -> EngineSource:
+def source(request: pytest.FixtureRequest, indexes: Path) -> EngineSource:
     """Return a source over an engine of its own; a test closes it."""
     if request.param == "fixed":
         return FixedEngine(open_engine(indexes, "demo"))

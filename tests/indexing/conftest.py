@@ -19,7 +19,7 @@ from shrag.indexing.lexical.schema import CONTENTS, FOLDER, TITLE
 from shrag.indexing.lexical.searcher import LuceneSearcher
 from shrag.indexing.query import any_of
 from shrag.indexing.storage.generations import current_generation
-from tests.support.killed_build import shorten_vocabulary
+from tests.support.killed_build import shorten_builds
 
 DEMO_RECORDS = Path(__file__).resolve().parents[2] / "corpora" / "demo" / "records.jsonl"
 
@@ -104,8 +104,8 @@ def _told(analysed: AnalyzedRecord | None) -> bytes:
 
 
 @pytest.fixture(scope="module")
-def short_vocabulary() -> Iterator[None]:
+def short_builds() -> Iterator[None]:
     """Make the builds of this module short."""
     with pytest.MonkeyPatch.context() as patch:
-        shorten_vocabulary(patch)
+        shorten_builds(patch)
         yield

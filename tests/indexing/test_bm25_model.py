@@ -228,14 +228,12 @@ def _run(home: Path, seed: int, steps: int, heavy: bool) -> Machine:
     return machine
 
 
-@pytest.mark.usefixtures("one_kiwi")
 def test_an_index_is_what_the_model_says_after_every_operation(tmp_path: Path) -> None:
     machine = _run(tmp_path, seed=11, steps=50, heavy=False)
     assert {"build", "update", "roll_back", "damage", "swap", "verify"} <= machine.done.keys()
 
 
 @pytest.mark.soak
-@pytest.mark.usefixtures("one_kiwi")
 def test_an_index_is_what_the_model_says_after_two_thousand_operations(tmp_path: Path) -> None:
     for run in range(10):
         _run(tmp_path / str(run), random.SystemRandom().randrange(2**32), 200, heavy=True)

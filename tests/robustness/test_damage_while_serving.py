@@ -19,7 +19,7 @@ from shrag.serving.runtime.hot_reload import CurrentIndex
 from tests.support.live import Live, live_app
 from tests.support.published import opener, publish_copy
 
-pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("one_kiwi")]
+pytestmark = pytest.mark.slow
 
 QUESTIONS = (
     "재택근무를 많이 할수록 일과 가정 사이의 갈등이 커지는가?",

@@ -176,7 +176,7 @@ def asking(port: int, golden: Golden) -> Iterator[Clients]:
 
 
 def test_new_damaged_and_earlier_generations_under_64_clients_mix_no_answer_and_fail_none(
-    contents: Path, golden: Golden, index: Path, one_kiwi: None
+    contents: Path, golden: Golden, index: Path
 ) -> None:
     cache = AnswerCache()
     current = CurrentIndex(index, opener(index, cache))

@@ -222,5 +222,5 @@ def _print_preview(preview: FilePreview) -> None:
             echo(f"  {name}: {value[:_SHOWN_CHARACTERS]}")
         if record.text:
             echo(f"  {record.text[:_SHOWN_CHARACTERS]}" + ("…" if len(record.text) > _SHOWN_CHARACTERS else ""))
-    for reason in preview.rejects:
-        echo(Text("  rejected: {reason}", reason=reason))
+    for reason, lines in Counter(preview.rejects).items():
+        echo(Text("  rejected ({lines:,} lines): {reason}", lines=lines, reason=reason))

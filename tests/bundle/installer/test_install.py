@@ -28,7 +28,7 @@ from shrag.corpora.store.transfer import export_corpus
 from shrag.indexing.build.builder import build_index
 from shrag.indexing.maintenance.transfer import export_index
 from shrag.indexing.storage.generations import current_generation
-from tests.support.killed_build import shorten_vocabulary
+from tests.support.killed_build import shorten_builds
 from tests.support.small_bundle import write_small_bundle
 
 pytestmark = [pytest.mark.process, pytest.mark.usefixtures("one_parser")]
@@ -91,7 +91,7 @@ def test_an_update_without_its_base_is_refused_and_leaves_nothing(tmp_path: Path
 
 
 def test_data_arrives_and_what_was_added_there_stays(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    shorten_vocabulary(monkeypatch)
+    shorten_builds(monkeypatch)
     here = tmp_path / "here"
     rows = [
         {"docid": f"d{n}", "title": f"t {n}", "text": f"그래핀 필름의 전기 전도도를 {n}회 재었다."} for n in range(6)

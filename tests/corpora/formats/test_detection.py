@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from shrag.corpora.errors import CorpusError
-from shrag.corpora.formats.columns import NO_COLUMNS
+from shrag.corpora.formats.columns import NO_COLUMNS, Columns
 from shrag.corpora.formats.detection import inspect_file, read_source
 from shrag.corpora.formats.registry import FORMATS, find_files
 from tests.support.realistic_files import write_bibtex, write_ris
@@ -91,3 +91,11 @@ def test_a_folder_without_a_file_of_the_format_is_answered_with_the_formats_it_h
     with pytest.raises(CorpusError, match=r"holds no beir file .*; there are files that may be papers\."):
         find_files(FORMATS["beir"], [tmp_path])
     assert [path.name for path in find_files(FORMATS["papers"], [tmp_path])] == ["a.pdf"]
+
+
+def test_a_column_that_the_header_of_a_table_lacks_is_refused_before_any_row_is_read(tmp_path: Path) -> None:
+    path = tmp_path / "목록.csv"
+    path.write_text("관리번호,논문 제목,초록\n1,가,나\n", encoding="utf-8")
+    with pytest.raises(CorpusError, match=r"has no column '서명': its columns are 관리번호, 논문 제목, 초록\."):
+        inspect_file(path, None, Columns((("title", "서명"),)))
+    assert inspect_file(path, None, Columns((("title", "초록"),))).name == "table"

@@ -16,8 +16,6 @@ from shrag.corpora.ingest.add import add_corpus
 from shrag.corpora.store.open_corpus import list_corpora, open_corpus, stored_rejects
 from tests.support.malformed import CASES, FOLDERS, SECOND, TWO, Case, good
 
-pytestmark = pytest.mark.usefixtures("one_parser")
-
 
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:

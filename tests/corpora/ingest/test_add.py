@@ -14,8 +14,6 @@ from shrag.corpora.ingest.add import add_corpus
 from shrag.corpora.store.manifest import MANIFEST_FILE, read_previous
 from shrag.corpora.store.open_corpus import FAILED_REJECTS, open_corpus, stored_rejects
 
-pytestmark = pytest.mark.usefixtures("one_parser")
-
 GOOD = '{"CN": "A1", "title": "가", "abstract": "초록 하나."}'
 OTHER = '{"CN": "A2", "title": "나", "abstract": "초록 둘."}'
 

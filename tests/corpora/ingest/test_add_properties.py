@@ -28,7 +28,7 @@ from shrag.corpora.store.manifest import (
 from shrag.corpora.store.open_corpus import list_corpora, open_corpus, stored_rejects
 from shrag.corpora.store.parquet import read_digests
 
-pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("one_parser")]
+pytestmark = pytest.mark.slow
 
 
 class Line(NamedTuple):

@@ -19,8 +19,6 @@ from shrag.corpora.store.open_corpus import failed_rejects, list_corpora, open_c
 from shrag.corpora.store.parquet import read_digests
 from shrag.corpora.store.versions import Deletion
 
-pytestmark = pytest.mark.usefixtures("one_parser")
-
 
 def _line(docid: str, text: str = "초록.") -> str:
     return json.dumps({"CN": docid, "title": f"제목 {docid}", "abstract": text}, ensure_ascii=False)

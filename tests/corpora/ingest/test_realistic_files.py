@@ -17,8 +17,6 @@ from shrag.corpora.records import Record
 from shrag.corpora.store.open_corpus import open_corpus
 from tests.support import realistic_files as files
 
-pytestmark = pytest.mark.usefixtures("one_parser")
-
 FIRST = Record(
     docid="K-001",
     title="한지 섬유의 습도에 따른 강도 변화",

@@ -21,8 +21,6 @@ from shrag.corpora.store.open_corpus import list_corpora, open_corpus
 from shrag.corpora.store.transfer import export_corpus, import_corpus
 from shrag.corpora.store.versions import undo_change
 
-pytestmark = pytest.mark.usefixtures("one_parser")
-
 Members = list[tuple[tarfile.TarInfo, bytes]]
 
 

@@ -13,8 +13,6 @@ from shrag.corpora.store.manifest import MANIFEST_FILE, read_manifest, read_prev
 from shrag.corpora.store.open_corpus import list_corpora, open_corpus
 from shrag.corpora.store.versions import remove_corpus, stored_size, undo_change
 
-pytestmark = pytest.mark.usefixtures("one_parser")
-
 
 def _add(home: Path, docids: str, text: str = "초록.", *, replace: bool = False) -> None:
     source = home / f"{docids}-{text}.jsonl"

@@ -26,7 +26,6 @@ def data(tmp_path: Path) -> Path:
     return tmp_path / "data"
 
 
-@pytest.mark.usefixtures("one_kiwi")
 def test_what_is_not_there_is_built_and_what_is_there_is_left(data: Path, own_home: Path) -> None:
     where = folders(own_home, data)
     assert prepare_index(SMALL_SET, "", where) == "tiny"
@@ -40,7 +39,6 @@ def test_what_is_not_there_is_built_and_what_is_there_is_left(data: Path, own_ho
     assert current_generation(own_home / "indexes" / "tiny")[1].generation == 1
 
 
-@pytest.mark.usefixtures("one_kiwi")
 def test_an_index_whose_corpus_came_from_other_files_is_not_asked_as_if_it_were_the_sets(
     data: Path, own_home: Path
 ) -> None:

@@ -12,7 +12,7 @@ from shrag.corpora.text.cleaning import plain_line
 from shrag.indexing.analysis import morphological_analysis
 from shrag.indexing.analysis.analyzer import Token
 from shrag.indexing.analysis.korean_english import KoreanEnglishAnalyzer
-from shrag.indexing.analysis.morphological_analysis import KoreanMorphemes
+from shrag.indexing.analysis.morphological_analysis import KoreanMorphemes, load_kiwi
 from shrag.indexing.analysis.user_dictionary import UserDictionary, parse_dictionary
 
 
@@ -144,6 +144,7 @@ def test_analyzers_of_one_dictionary_share_a_kiwi(
 def test_an_unused_kiwi_is_released_and_loaded_again(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
+    monkeypatch.setattr(morphological_analysis, "load_kiwi", load_kiwi)
     monkeypatch.setattr(morphological_analysis, "_loaded", WeakValueDictionary())
     for _ in range(3):
         assert [each.form for each in KoreanMorphemes().split("검색은 빠르다.")] == ["검색", "은", "빠르", "다", "."]

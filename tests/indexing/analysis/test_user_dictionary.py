@@ -138,7 +138,7 @@ def test_many_mixed_words_are_matched_in_linear_time() -> None:
 
 
 @pytest.fixture
-def home(tmp_path: Path, short_vocabulary: None) -> Path:
+def home(tmp_path: Path, short_builds: None) -> Path:
     """Return a home with a corpus of three passages."""
     passages = tmp_path / "docs.jsonl"
     passages.write_text(

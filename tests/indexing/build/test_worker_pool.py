@@ -27,7 +27,7 @@ from shrag.indexing.build.worker import AnalyzedBatch, RejectedRecord, WorkerSet
 from shrag.indexing.build.worker_pool import WorkerPool
 from shrag.indexing.errors import DependencyMissing, IndexingError, IndexMissing, TooManyRejectedRecords
 from shrag.indexing.storage.generations import current_generation
-from tests.support.killed_build import shorten_vocabulary
+from tests.support.killed_build import shorten_builds
 
 pytestmark = pytest.mark.process
 
@@ -164,7 +164,7 @@ def test_workers_that_cannot_be_started_are_one_sentence(tmp_path: Path, monkeyp
 def test_a_fault_of_the_machine_ends_the_build_and_is_no_record_s(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, fault: str, says: str
 ) -> None:
-    shorten_vocabulary(monkeypatch)
+    shorten_builds(monkeypatch)
     corpora, indexes = tmp_path / "corpora", tmp_path / "indexes"
     _corpus(tmp_path, [("a", "그래핀 필름"), ("b", fault), ("c", "그래핀")])
     with monkeypatch.context() as patch:

@@ -14,9 +14,9 @@ from shrag.corpora.store.open_corpus import check_corpus, open_corpus
 from shrag.indexing.build.builder import build_index
 from shrag.indexing.build.incremental import update_index
 from shrag.indexing.build.job import BuildOptions
-from tests.support.killed_build import shorten_vocabulary
+from tests.support.killed_build import shorten_builds
 
-pytestmark = [pytest.mark.process, pytest.mark.slow, pytest.mark.usefixtures("one_kiwi")]
+pytestmark = [pytest.mark.process, pytest.mark.slow]
 
 Grow = Callable[[Path, str, int], None]
 
@@ -29,7 +29,7 @@ def _records_files(home: Path) -> list[str]:
 def test_a_corpus_that_is_replaced_at_every_step_of_a_build_does_not_disturb_it(
     tmp_path: Path, grow_corpus: Grow, monkeypatch: pytest.MonkeyPatch, update: bool
 ) -> None:
-    shorten_vocabulary(monkeypatch)
+    shorten_builds(monkeypatch)
     corpora, indexes = tmp_path / "corpora", tmp_path / "indexes"
     if update:
         grow_corpus(tmp_path, "c", 20)

@@ -6,8 +6,6 @@ import hashlib
 import os
 import random
 import shutil
-import subprocess
-import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import NamedTuple
@@ -16,15 +14,17 @@ import msgspec
 import pytest
 from click.testing import CliRunner
 
-from shrag.cli.main import shrag
+from shrag.cli.main import run, shrag
+from shrag.indexing.build import builder
 from shrag.indexing.build.builder import build_index
-from shrag.indexing.build.job import BuildOptions
+from shrag.indexing.build.job import BuildJob, BuildOptions
 from shrag.indexing.maintenance.verify import verify_index
 from shrag.indexing.storage.checksums import compute_checksums
 from shrag.indexing.storage.generations import current_generation, generation_folder, publish, read_generation
-from tests.support.killed_build import ROOT, start_killed_build
+from shrag.indexing.storage.manifest import IndexManifest
+from tests.support.killed_build import half_built_homes
 
-pytestmark = [pytest.mark.process, pytest.mark.usefixtures("one_kiwi", "short_vocabulary")]
+pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("short_builds")]
 
 NAME = "grown"
 RECORDS = 700
@@ -32,7 +32,7 @@ POINTS = ("records:500", "mark:records", "mark:glossary", "seal", "current")
 
 
 class Interrupted(NamedTuple):
-    """Homes with a build killed at each of the points, and what an uninterrupted one makes of the same corpus."""
+    """Homes with a build interrupted at each of the points, and what an uninterrupted one makes of the same corpus."""
 
     homes: dict[str, Path]
     whole: dict[str, object]
@@ -43,18 +43,14 @@ def interrupted(
     tmp_path_factory: pytest.TempPathFactory,
     grow_corpus: Callable[[Path, str, int], None],
     identity: Callable[[Path], dict[str, object]],
+    short_builds: None,
 ) -> Interrupted:
     """Return the homes. Tests only read them."""
     first = tmp_path_factory.mktemp("damaged") / "home"
     grow_corpus(first, NAME, RECORDS)
     build_index(first / "corpora", first / "indexes", NAME, encoder="lsa")
-    homes = {}
-    for point in POINTS:
-        homes[point] = first.with_name(point.replace(":", "-"))
-        shutil.copytree(first, homes[point])
-        process = start_killed_build(homes[point], NAME, point)
-        assert process.communicate(timeout=120)[1] is not None
-        assert process.returncode == -9
+    with pytest.MonkeyPatch.context() as patch:
+        homes = half_built_homes(first, NAME, POINTS, patch)
     return Interrupted(homes, _content(first, identity))
 
 
@@ -88,7 +84,6 @@ def _resume(home: Path, told: list[str]) -> None:
 # One of each kind of file and each point; `make soak` flips bits of all files at all points.
 CHOSEN = (
     ("seal", "index/lucene/*.fdt"),
-    ("seal", "index/lucene/*.tim"),
     ("mark:records", "stage/notes.sqlite"),
     ("mark:glossary", "index/lucene/*.doc"),
     ("records:500", "index/lucene/*.fdt"),
@@ -136,7 +131,7 @@ def test_two_hundred_bits_flipped_in_half_built_indexes_are_not_published(
 @pytest.mark.parametrize(
     ("file", "data"),
     [
-        ("index/lucene/*.fdt", b""),
+        pytest.param("index/lucene/*.fdt", b"", marks=pytest.mark.soak),
         ("index/rejects.jsonl", b"[]\n"),
         ("stage/notes.sqlite", b"\0" * 5000),
         ("PLAN.json", b"1"),
@@ -174,32 +169,30 @@ def test_the_advice_of_verify_for_damage_that_was_published_builds_the_index_aga
     _flip(max(build.glob("lucene/*.fdt")), random.Random(1))
     manifest = read_generation(index, 1)
     publish(index, build, msgspec.structs.replace(manifest, generation=2, files=compute_checksums(build)))
-    run = CliRunner()
-    found = run.invoke(shrag, ["--home", str(home), "index", "verify", NAME])
+    commands = CliRunner()
+    found = commands.invoke(shrag, ["--home", str(home), "index", "verify", NAME])
     assert found.exit_code == 4
     advice = found.stderr.partition("`shrag ")[2].partition("`")[0].split()
     assert advice == ["index", NAME, "--force"]
-    assert run.invoke(shrag, ["--home", str(home), *advice]).exit_code == 0
+    assert commands.invoke(shrag, ["--home", str(home), *advice]).exit_code == 0
     assert verify_index(home / "indexes", NAME).problems == ()
 
 
-def test_a_build_whose_files_change_while_it_runs_is_not_published(interrupted: Interrupted, tmp_path: Path) -> None:
+def test_a_build_whose_files_change_while_it_runs_is_not_published(
+    interrupted: Interrupted, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
     home = tmp_path / "home"
     shutil.copytree(interrupted.homes["mark:records"], home)
-    code = (
-        "from shrag.indexing.build import builder\nfrom tests.support.killed_build import shorten_vocabulary\n"
-        "import pytest; shorten_vocabulary(pytest.MonkeyPatch())\n"
-        "make = builder.make_manifest\n"
-        "def damaged(job):\n"
-        "    path = job.workspace.index / 'glossary.sqlite'\n"
-        "    path.write_bytes(path.read_bytes()[:-1] + b'!')\n"
-        "    return make(job)\n"
-        "builder.make_manifest = damaged\n"
-        "from shrag.cli.main import main; main()"
-    )
-    environment = {**os.environ, "SHRAG_HOME": str(home), "PYTHONPATH": str(ROOT)}
-    command = [sys.executable, "-c", code, "index", NAME, "--force"]
-    done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
-    assert (done.returncode, done.stdout) == (4, "")
-    assert "glossary.sqlite has changed since it was written" in done.stderr
+    make = builder.make_manifest
+
+    def damaged(job: BuildJob) -> IndexManifest:
+        path = job.workspace.index / "glossary.sqlite"
+        path.write_bytes(path.read_bytes()[:-1] + b"!")
+        return make(job)
+
+    monkeypatch.setattr(builder, "make_manifest", damaged)
+    assert run(["--home", str(home), "index", NAME, "--force"]) == 4
+    said = capsys.readouterr()
+    assert said.out == ""
+    assert "glossary.sqlite has changed since it was written" in said.err
     assert current_generation(home / "indexes" / NAME)[1].generation == 1

@@ -30,7 +30,7 @@ from tests.conftest import DEMO
 
 pytestmark = [
     pytest.mark.slow,
-    pytest.mark.usefixtures("one_kiwi", "short_vocabulary"),
+    pytest.mark.usefixtures("short_builds"),
     pytest.mark.skipif(not has_faiss(), reason="faiss-cpu is not installed"),
 ]
 
@@ -39,7 +39,7 @@ LINE = "Vectors for index demo by the encoder"
 
 
 @pytest.fixture(scope="module")
-def made(tmp_path_factory: pytest.TempPathFactory, encoder_folder: Path, short_vocabulary: None) -> Path:
+def made(tmp_path_factory: pytest.TempPathFactory, encoder_folder: Path, short_builds: None) -> Path:
     """Return a home with an encoder's weights whose index was built without naming an encoder. Tests only read it."""
     home = tmp_path_factory.mktemp("dense-home")
     shutil.copytree(encoder_folder, home / "weights" / "tiny-encoder")

@@ -6,26 +6,30 @@ import os
 import random
 import signal
 import subprocess
-import sys
 import time
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
+from shrag.indexing.build import records_step
 from shrag.indexing.build.builder import build_index
+from shrag.indexing.build.job import BuildOptions
 from shrag.indexing.lexical.schema import FOLDER
 from shrag.indexing.lexical.searcher import LuceneSearcher
 from shrag.indexing.query import Term
 from shrag.indexing.storage.generations import current_generation
 from tests.support.killed_build import start_killed_build
 
-pytestmark = [pytest.mark.process, pytest.mark.usefixtures("short_vocabulary")]
+pytestmark = [pytest.mark.process, pytest.mark.usefixtures("short_builds")]
 
 RECORDS = 1_300
 NAME = "grown"
 
-CHOSEN = (
+CHOSEN = ("records:300", "commit:0.002", "merge:0.01", "mark:records", "glossary", "seal", "current", "clean")
+"""`make soak` kills at all."""
+
+ALL = (
     "records:100", "records:300", "commit:0.002", "records:400", "merge:0.01", "mark:records", "rejects", "words",
     "mark:tokens", "glossary", "mark:glossary", "seal", "manifest", "rename", "current", "clean",
 )  # fmt: skip
@@ -55,11 +59,12 @@ def _answers(home: Path) -> int:
     return manifest.generation
 
 
+@pytest.mark.parametrize("points", [CHOSEN, pytest.param(ALL, marks=pytest.mark.soak)], ids=["chosen", "all"])
 def test_r1_killed_at_every_chosen_point_in_turn_a_build_ends_as_if_it_never_was(
-    home: Path, whole: dict[str, object], identity: Callable[[Path], dict[str, object]]
+    home: Path, whole: dict[str, object], identity: Callable[[Path], dict[str, object]], points: tuple[str, ...]
 ) -> None:
     before = _answers(home)
-    for point in CHOSEN:
+    for point in points:
         process = start_killed_build(home, NAME, point)
         _, said = process.communicate(timeout=120)
         assert process.returncode == -9, (point, said.decode())
@@ -71,20 +76,16 @@ def test_r1_killed_at_every_chosen_point_in_turn_a_build_ends_as_if_it_never_was
     assert not list((home / "indexes" / NAME).glob("build-*"))
 
 
-def test_r1_a_resumed_build_repeats_less_than_one_shard(home: Path) -> None:
+def test_r1_a_resumed_build_repeats_less_than_one_shard(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     process = start_killed_build(home, NAME, "records:700")
     process.communicate(timeout=120)
     assert process.returncode == -9
-    code = (
-        "import sys; from pathlib import Path\n"
-        "from shrag.indexing.build import records_step; records_step._SMALLEST_SHARD = 256\n"
-        "from shrag.indexing.build.builder import BuildOptions, build_index\n"
-        "options = BuildOptions(report=lambda what, done: print(what, done))\n"
-        "home = Path(sys.argv[1])\n"
-        f"build_index(home / 'corpora', home / 'indexes', {NAME!r}, force=True, options=options)"
-    )
-    done = subprocess.run([sys.executable, "-c", code, str(home)], capture_output=True, text=True, check=True)
-    first = int(done.stdout.splitlines()[0].removeprefix("records indexed "))
+    monkeypatch.setattr(records_step, "_SMALLEST_SHARD", 256)
+    reports: list[tuple[str, int]] = []
+    options = BuildOptions(report=lambda what, done: reports.append((what, done)))
+    build_index(home / "corpora", home / "indexes", NAME, force=True, options=options)
+    what, first = reports[0]
+    assert what == "records indexed"
     assert 512 < first <= 544
 
 
@@ -97,10 +98,10 @@ def test_no_process_outlives_a_killed_build(home: Path) -> None:
         time.sleep(0.05)
 
 
-def test_r1_killed_at_5_random_moments_a_build_ends_as_if_it_never_was(
+def test_r1_killed_at_2_random_moments_a_build_ends_as_if_it_never_was(
     home: Path, whole: dict[str, object], identity: Callable[[Path], dict[str, object]]
 ) -> None:
-    _kill_at_random(home, whole, identity, 5)
+    _kill_at_random(home, whole, identity, 2)
 
 
 @pytest.mark.soak

@@ -21,7 +21,7 @@ pytestmark = pytest.mark.process
 BUILD = (
     "import pytest, sys; from pathlib import Path\n"
     "from shrag.indexing.build.builder import build_index\n"
-    "from tests.support.killed_build import shorten_vocabulary; shorten_vocabulary(pytest.MonkeyPatch())\n"
+    "from tests.support.killed_build import shorten_builds; shorten_builds(pytest.MonkeyPatch())\n"
     "home = Path(sys.argv[1]); build_index(home / 'corpora', home / 'indexes', 'grown', force=True, encoder='lsa')"
 )
 

@@ -28,7 +28,7 @@ from shrag.indexing.maintenance.verify import verify_index
 from shrag.indexing.query import any_of
 from shrag.indexing.storage.generations import current_generation, list_generations
 
-pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("one_kiwi", "one_parser")]
+pytestmark = pytest.mark.slow
 
 WORDS = ["그래핀", "탄소", "필름을", "차폐", "carbon", "model", "learning", "film", "2차원", "GPS"]
 

@@ -6,7 +6,16 @@ from pathlib import Path
 import pytest
 
 import shrag.indexing.glossary.vocabulary as module
-from shrag.indexing.glossary.vocabulary import VocabularyTerm, read_vocabulary
+from headwords import headwords, headwords_file
+from shrag.indexing.analysis.korean_english import KoreanEnglishAnalyzer
+from shrag.indexing.analysis.user_dictionary import DictionaryWord, UserDictionary
+from shrag.indexing.glossary.vocabulary import (
+    HEADWORDS,
+    VocabularyTerm,
+    headword_forms,
+    read_vocabulary,
+    stored_forms,
+)
 
 FILES = sorted((Path(module.__file__).parent / "terms").glob("*.tsv"))
 _LINE = re.compile(r"[^\t]*[\uac00-\ud7a3][^\t]*\t[^\t\uac00-\ud7a3]+")
@@ -43,3 +52,34 @@ def test_ambiguous_terms_are_less_confident() -> None:
     confidence = {(term.korean, term.english): term.confidence for term in read_vocabulary()}
     assert confidence["뇌", "brain"] == pytest.approx(0.76)
     assert confidence["구조방정식모형", "SEM"] == pytest.approx(0.6)
+
+
+def test_a_headword_has_the_terms_that_it_has_alone_and_before_a_particle(analyzer: KoreanEnglishAnalyzer) -> None:
+    assert headword_forms(analyzer, "분해") == [(("분해",), True)]
+    assert headword_forms(analyzer, "각주") == [(("각주",), True)]  # alone, Kiwi finds 주 only
+    assert headword_forms(analyzer, "밤하늘") == [(("밤", "하늘"), True), (("밤하늘",), True)]
+    assert headword_forms(analyzer, "침묵의 나선") == [(("침묵", "나선"), True)]
+
+
+def test_terms_without_an_affix_are_used_if_it_is_never_indexed(analyzer: KoreanEnglishAnalyzer) -> None:
+    assert headword_forms(analyzer, "활성화") == [(("활성",), False)]
+    assert headword_forms(analyzer, "비교군") == [(("비교", "군"), True)]
+    assert headword_forms(analyzer, "거꾸로 교실") == []
+
+
+def test_the_stored_terms_are_those_that_the_analyzer_gives(analyzer: KoreanEnglishAnalyzer) -> None:
+    stored = stored_forms(analyzer)
+    assert list(stored) == headwords()
+    every = 40  # `make soak` compares them all
+    assert {word: stored[word] for word in headwords()[::every]} == {
+        word: headword_forms(analyzer, word) for word in headwords()[::every]
+    }
+
+
+@pytest.mark.soak
+def test_all_stored_terms_are_those_that_the_analyzer_gives() -> None:
+    assert HEADWORDS.read_text(encoding="utf-8") == headwords_file()
+
+
+def test_an_analyzer_with_words_of_the_user_has_no_stored_terms() -> None:
+    assert stored_forms(KoreanEnglishAnalyzer(dictionary=UserDictionary((DictionaryWord("전이"),)))) == {}

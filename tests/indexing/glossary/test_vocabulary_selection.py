@@ -10,7 +10,7 @@ from shrag.indexing.glossary import vocabulary_selection
 from shrag.indexing.glossary.alignment import Bitext
 from shrag.indexing.glossary.store import Entry
 from shrag.indexing.glossary.vocabulary import VocabularyTerm
-from shrag.indexing.glossary.vocabulary_selection import headword_forms, select_vocabulary, weigh_vocabulary
+from shrag.indexing.glossary.vocabulary_selection import select_vocabulary, weigh_vocabulary
 
 COUNTS = Counter({"전이": 30, "transit": 10, "transfer": 10, "metastasi": 10, "최적": 3, "optimis": 2})
 
@@ -35,19 +35,6 @@ def test_another_vocabulary_is_analyzed_anew(analyzer: KoreanEnglishAnalyzer, mo
     assert len(select_vocabulary(_counts, analyzer)) > 1
     monkeypatch.setattr(vocabulary_selection, "read_vocabulary", lambda: [VocabularyTerm("전이", "transfer", 0.5)])
     assert [(entry.korean, entry.score) for entry in select_vocabulary(_counts, analyzer)] == [("전이", 0.5)]
-
-
-def test_a_headword_has_the_terms_that_it_has_alone_and_before_a_particle(analyzer: KoreanEnglishAnalyzer) -> None:
-    assert headword_forms(analyzer, "분해") == [(("분해",), True)]
-    assert headword_forms(analyzer, "각주") == [(("각주",), True)]  # alone, Kiwi finds 주 only
-    assert headword_forms(analyzer, "밤하늘") == [(("밤", "하늘"), True), (("밤하늘",), True)]
-    assert headword_forms(analyzer, "침묵의 나선") == [(("침묵", "나선"), True)]
-
-
-def test_terms_without_an_affix_are_used_if_it_is_never_indexed(analyzer: KoreanEnglishAnalyzer) -> None:
-    assert headword_forms(analyzer, "활성화") == [(("활성",), False)]
-    assert headword_forms(analyzer, "비교군") == [(("비교", "군"), True)]
-    assert headword_forms(analyzer, "거꾸로 교실") == []
 
 
 def _entry(korean: str, english: str) -> Entry:

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -8,11 +9,13 @@ from pathlib import Path
 import pytest
 
 from shrag.corpora.errors import CorpusError
+from shrag.corpora.ingest.add import add_corpus
 from shrag.indexing.build.builder import build_index
 from shrag.indexing.errors import IndexDamaged, IndexingError, IndexMismatch, IndexMissing
 from shrag.indexing.open_index import open_index
 from shrag.indexing.storage.checksums import MANIFEST_FILE
 from shrag.indexing.storage.generations import CURRENT_FILE, current_generation
+from tests.conftest import DEMO
 
 
 @pytest.fixture
@@ -20,6 +23,23 @@ def home(tmp_path: Path, demo_home: Path) -> Path:
     """Return a copy of the demonstration home that a test may damage."""
     subprocess.run(["cp", "-r", str(demo_home), str(tmp_path / "copy")], check=True)
     return tmp_path / "copy"
+
+
+@pytest.fixture(scope="module")
+def few(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Return a home with an index of the first records. Tests only read it."""
+    home = tmp_path_factory.mktemp("few")
+    lines = (DEMO / "records.jsonl").read_text(encoding="utf-8").splitlines()[:12]
+    (home / "records.jsonl").write_text("\n".join(lines), encoding="utf-8")
+    add_corpus(home / "corpora", "demo", "scienceon", [home / "records.jsonl"])
+    build_index(home / "corpora", home / "indexes", "demo")
+    return home
+
+
+@pytest.fixture
+def small_home(few: Path, tmp_path: Path) -> Path:
+    """Return a copy of it, to build in."""
+    return Path(shutil.copytree(few, tmp_path / "small"))
 
 
 def test_the_index_accounts_for_every_line_of_its_sources(demo_home: Path) -> None:
@@ -65,35 +85,35 @@ def test_lucene_files_of_another_corpus_are_refused(home: Path) -> None:
 
 
 @pytest.mark.slow
-def test_building_again_is_not_needed_until_something_changed(home: Path) -> None:
-    before = current_generation(home / "indexes" / "demo")[1]
-    assert build_index(home / "corpora", home / "indexes", "demo") == (before, False)
-    after, new = build_index(home / "corpora", home / "indexes", "demo", force=True)
+def test_building_again_is_not_needed_until_something_changed(small_home: Path) -> None:
+    before = current_generation(small_home / "indexes" / "demo")[1]
+    assert build_index(small_home / "corpora", small_home / "indexes", "demo") == (before, False)
+    after, new = build_index(small_home / "corpora", small_home / "indexes", "demo", force=True)
     assert (new, after.generation) == (True, 2)
     assert after.source == before.source
 
 
 @pytest.mark.slow
-def test_two_generations_are_kept_and_no_more(home: Path) -> None:
+def test_two_generations_are_kept_and_no_more(small_home: Path) -> None:
     for _ in range(3):
-        build_index(home / "corpora", home / "indexes", "demo", force=True)
-    names = sorted(path.name for path in (home / "indexes" / "demo").iterdir())
+        build_index(small_home / "corpora", small_home / "indexes", "demo", force=True)
+    names = sorted(path.name for path in (small_home / "indexes" / "demo").iterdir())
     assert names == [".lock", "CURRENT", "gen-000003", "gen-000004"]
 
 
 @pytest.mark.slow
-def test_an_open_index_answers_on_after_its_files_are_gone(home: Path) -> None:
-    index = open_index(home / "indexes", "demo")
+def test_an_open_index_answers_on_after_its_files_are_gone(small_home: Path) -> None:
+    index = open_index(small_home / "indexes", "demo")
     for _ in range(2):
-        build_index(home / "corpora", home / "indexes", "demo", force=True)
-    assert not (home / "indexes" / "demo" / "gen-000001").exists()
+        build_index(small_home / "corpora", small_home / "indexes", "demo", force=True)
+    assert not (small_home / "indexes" / "demo" / "gen-000001").exists()
     (found,) = index.store.fetch(["DEMO-AI-001"])
     assert found is not None
     index.close()
 
 
 @pytest.mark.process
-def test_a_killed_build_publishes_nothing_and_the_next_one_succeeds(home: Path) -> None:
+def test_a_killed_build_publishes_nothing_and_the_next_one_succeeds(small_home: Path) -> None:
     code = (
         "import sys, os; from pathlib import Path; from shrag.indexing.build.builder import BuildOptions, build_index\n"
         "home = Path(sys.argv[1]); stage = sys.argv[2]\n"
@@ -101,13 +121,13 @@ def test_a_killed_build_publishes_nothing_and_the_next_one_succeeds(home: Path) 
         "build_index(home / 'corpora', home / 'indexes', 'demo', force=True, options=options)"
     )
     for stage in ("records indexed", "checksums"):
-        killed = subprocess.run([sys.executable, "-c", code, str(home), stage], check=False)
+        killed = subprocess.run([sys.executable, "-c", code, str(small_home), stage], check=False)
         assert killed.returncode == -9
-        assert current_generation(home / "indexes" / "demo")[1].generation == 1
-        assert list((home / "indexes" / "demo").glob("build-*"))
-    manifest, _ = build_index(home / "corpora", home / "indexes", "demo", force=True)
+        assert current_generation(small_home / "indexes" / "demo")[1].generation == 1
+        assert list((small_home / "indexes" / "demo").glob("build-*"))
+    manifest, _ = build_index(small_home / "corpora", small_home / "indexes", "demo", force=True)
     assert manifest.generation == 2
-    assert not list((home / "indexes" / "demo").glob("build-*"))
+    assert not list((small_home / "indexes" / "demo").glob("build-*"))
 
 
 def test_a_corpus_that_is_not_there_cannot_be_indexed(tmp_path: Path) -> None:

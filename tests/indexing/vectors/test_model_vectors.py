@@ -31,7 +31,7 @@ from shrag.serving.errors import StrategyUnavailable
 from tests.conftest import DEMO
 from tests.support.checkpoints import make_encoder
 
-pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("one_kiwi")]
+pytestmark = pytest.mark.slow
 
 QUESTION = "How much does milk yield fall in dairy cows under heat stress?"
 ROWS = 30

@@ -28,7 +28,7 @@ from shrag.serving.runtime.hot_reload import CurrentIndex
 from shrag.serving.runtime.leases import SourceStatus
 from tests.support.published import flip, open_files, opener, publish_copy, wait_for
 
-pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("one_kiwi")]
+pytestmark = pytest.mark.slow
 
 QUESTIONS = [
     "재택근무를 많이 할수록 일과 가정 사이의 갈등이 커지는가?",

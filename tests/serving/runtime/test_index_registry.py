@@ -15,8 +15,6 @@ from shrag.serving.errors import UnknownIndex
 from shrag.serving.runtime.index_registry import ServedIndexes
 from tests.support.published import open_files, publish_copy, wait_for
 
-pytestmark = pytest.mark.usefixtures("one_kiwi")
-
 
 class _Opener:
     """Opens engines and remembers which."""

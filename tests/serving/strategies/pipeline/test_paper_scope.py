@@ -20,7 +20,7 @@ from shrag.serving.results import SearchResult
 from shrag.serving.search_settings import SearchSettings
 from tests.support.scripted_models import ScriptFile
 
-pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("one_kiwi")]
+pytestmark = pytest.mark.slow
 
 QUESTION = "How well do films shield?"
 PAPERS = {

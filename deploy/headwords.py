@@ -1,0 +1,34 @@
+"""Write ``indexing/glossary/terms/headwords.json``: the index terms of the vocabulary's Korean headwords.
+
+    python deploy/headwords.py        # or `make headwords`
+
+It is committed; a test compares it with what the analyzer gives.
+"""
+
+from __future__ import annotations
+
+import json
+
+from shrag.indexing.analysis.korean_english import KoreanEnglishAnalyzer
+from shrag.indexing.glossary.spelling_variants import korean_spellings
+from shrag.indexing.glossary.vocabulary import HEADWORDS, headword_forms, read_vocabulary
+
+
+def headwords() -> list[str]:
+    """Return the vocabulary's Korean headwords in all spellings, sorted."""
+    return sorted({spelling for term in read_vocabulary() for spelling in korean_spellings(term.korean)})
+
+
+def headwords_file() -> str:
+    """Return the content of the file, a headword in each line."""
+    analyzer = KoreanEnglishAnalyzer()
+    lines = ",\n".join(f"{_json(each)}:{_json(headword_forms(analyzer, each))}" for each in headwords())
+    return f'{{"analyzer":{_json(analyzer.fingerprint)},"forms":{{\n{lines}\n}}}}\n'
+
+
+def _json(value: object) -> str:
+    return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
+
+
+if __name__ == "__main__":
+    HEADWORDS.write_text(headwords_file(), encoding="utf-8")
