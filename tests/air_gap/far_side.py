@@ -87,17 +87,17 @@ def served(command: Sequence[str], folder: Path) -> Iterator[str]:
 
 
 def ask(address: str, index: str, question: str) -> dict[str, Any]:
-    """Return the answer to a question, as the HTTP interface gives it."""
+    """Ask a question; return what the HTTP interface gives: the answer and the search."""
     body = json.dumps({"question": question, "index": index}).encode()
     request = Request(f"{address}/v1/ask", body, {"content-type": "application/json"})
     with urlopen(request, timeout=_PATIENCE) as response:
-        answer: dict[str, Any] = json.load(response)["answer"]
-    return answer
+        given: dict[str, Any] = json.load(response)
+    return given
 
 
 def _asked(address: str, index: str, question: str) -> Answer:
     started = time.monotonic()
-    docid = ask(address, index, question)["citations"][0]["docid"]
+    docid = ask(address, index, question)["answer"]["citations"][0]["docid"]
     return Answer("HTTP", docid, round(time.monotonic() - started, 2))
 
 

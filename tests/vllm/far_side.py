@@ -1,4 +1,4 @@
-"""Ask a server with a real vLLM behind it, where there is no network, until the model answers.
+"""Ask a server with a real vLLM behind it, where there is no network, until the model is asked.
 
     python -m tests.vllm.far_side FOLDER TRACE STRACE...
 
@@ -20,13 +20,14 @@ _QUESTION = "How much does milk yield fall in dairy cows under heat stress?"
 
 
 def main(folder: Path, trace: Path, strace: Sequence[str]) -> None:
-    """Start both, ask until the answer is the model's, stop them, and print the model's name."""
+    """Start both, ask until the model writes what is asked of it, stop them, and print the model's name."""
     raise_loopback()
     program = [str(Path(sys.executable).with_name("shrag-serve")), "demo", "--port", "0"]
-    started, model = time.monotonic(), None
+    started, model = time.monotonic(), ""
     with served([*strace, "--output", str(trace), *program], folder) as address:
-        while model is None and time.monotonic() - started < _PATIENCE:
-            model = ask(address, "demo", f"{_QUESTION} ({time.monotonic()})")["model"]
+        while not model and time.monotonic() - started < _PATIENCE:
+            calls = ask(address, "demo", f"{_QUESTION} ({time.monotonic()})")["search"]["model_calls"]
+            model = calls[0]["model"] if calls else ""
             time.sleep(1)
     print(model)
 
