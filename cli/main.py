@@ -157,9 +157,12 @@ def _run(arguments: Sequence[str]) -> int:
 
 
 def _localised(error: click.ClickException) -> click.ClickException:
-    if isinstance(error, click.UsageError) and isinstance(error.message, Text):
-        return click.UsageError(in_language(error.message, language.get()), error.ctx)
-    return error
+    if not isinstance(error, click.UsageError) or not isinstance(error.message, Text):
+        return error
+    message = in_language(error.message, language.get())
+    if isinstance(error, click.BadParameter):
+        return click.BadParameter(message, error.ctx, error.param, error.param_hint)
+    return click.UsageError(message, error.ctx)
 
 
 def _report(error: Exception) -> int:

@@ -10,7 +10,7 @@ import click
 
 from shrag.cli.output import echo, padded, shown
 from shrag.cli.settings import Home
-from shrag.messages.text import Text
+from shrag.messages.text import Text, message_of
 from shrag.models.memory_plan.byte_sizes import both_units, gib, parse_size
 from shrag.models.memory_plan.gpu_cards import find_card, load_cards
 from shrag.models.memory_plan.gpu_use import UseDifference
@@ -36,7 +36,7 @@ class Size(click.ParamType[int]):
         try:
             return parse_size(str(value))
         except ValueError as error:
-            self.fail(str(error), param, ctx)
+            self.fail(message_of(error), param, ctx)
 
 
 @click.command()

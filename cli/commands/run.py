@@ -83,7 +83,7 @@ def command(
             report=report,
         )
     least, most = written.depths
-    asked = f"{most:,}" if least == most else f"{least:,} to {most:,}"
+    asked = f"{most:,}" if least == most else Text("{least:,} to {most:,}", least=least, most=most)
     echo(
         Text(
             "{output}: {questions_count:,} topics, {empty:,} of them without a record, {asked} hits of each query",

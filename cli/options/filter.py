@@ -50,13 +50,20 @@ facets_option = click.option(
 )
 
 
+_FIELD_NAMES = {
+    str(name): name for name in (Text("year"), Text("language"), Text("journal"), Text("type"), Text("author"))
+}
+
+
 def print_facets(counts: FacetCounts) -> None:
     """Print the counts over all hits, a line for each value."""
     echo(Text("{total:,} hits", total=counts.total))
-    undated = f", {counts.undated:,} without a year" if counts.undated else ""
     for name, values in (("year", counts.year), *((field, counts.values(field)) for field in VALUE_FIELDS)):
         if values:
-            echo(f"{name}{undated if name == 'year' else ''}:")
+            heading = _FIELD_NAMES[name]
+            if name == "year" and counts.undated:
+                heading = Text("{field}, {count:,} without a year", field=heading, count=counts.undated)
+            echo(Text("{heading}:", heading=heading))
             for each in values:
                 echo(f"{each.count:>9,}  {each.value}")
 

@@ -14,7 +14,7 @@ from shrag.cli.settings import Home
 from shrag.indexing.lexical.jvm import expect_short_use
 from shrag.indexing.search_engine import EngineName
 from shrag.indexing.storage.checksums import Verify
-from shrag.messages.text import Text
+from shrag.messages.text import Text, message_of
 from shrag.serving.engine import Engine, open_engine
 from shrag.serving.errors import UnknownStrategy
 from shrag.serving.events import KeywordOrder
@@ -35,7 +35,7 @@ class StrategyName(click.ParamType[str]):
         try:
             find_strategy(value)
         except UnknownStrategy as error:
-            self.fail(str(error), param, ctx)
+            self.fail(message_of(error), param, ctx)
         return value
 
 

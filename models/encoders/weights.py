@@ -80,7 +80,9 @@ def find_weights(choice: str, card: ModelCard | None, home: Path) -> Path:
             return _snapshot(folder, card)
         if folder.is_dir():
             return folder
-    what = f"{card.repository} (licence {card.licence})" if card and card.repository else choice
+    what = choice
+    if card and card.repository:
+        what = Text("{repository} (licence {licence})", repository=card.repository, licence=card.licence)
     raise WeightsMissing(
         Text(
             "There are no weights at {folders}: copy the folder of {name} there, with its {config}, "

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import re
 
+from shrag.messages.text import Text
+
 GIB = 2**30
 MIB = 2**20
 
@@ -21,7 +23,9 @@ def parse_size(text: str) -> int:
     """
     match = _SIZE.fullmatch(text.strip())
     if match is None:
-        raise ValueError(f"{text!r} is not a size: write a number and KB, MB, GB, TB, KiB, MiB, GiB or TiB.")
+        raise ValueError(
+            Text("{text!r} is not a size: write a number and KB, MB, GB, TB, KiB, MiB, GiB or TiB.", text=text)
+        )
     digits, unit = match.groups()
     whole, _, fraction = digits.partition(".")
     # Integer arithmetic: a float would be some bytes off.

@@ -181,7 +181,12 @@ def _open_pool_reranker(choice: str, weights: Path) -> Reranker:
 
 def _open_vector_reranker(index: OpenIndex) -> Reranker:
     # Loaded now, so that a missing encoder is reported before the first question.
-    dense = require_vectors(index, f"the re-ranker {VECTORS}", f"choose the re-ranker {LEXICAL}", encoder="gte")
+    dense = require_vectors(
+        index,
+        Text("the re-ranker {name}", name=VECTORS),
+        Text("choose the re-ranker {name}", name=LEXICAL),
+        encoder="gte",
+    )
     from shrag.indexing.vectors.vector_index import VectorReranker
 
     return VectorReranker(dense)

@@ -17,6 +17,7 @@ from shrag.indexing.glossary.query_translation import AnalyzedQuestion, analyze_
 from shrag.indexing.lexical.reranker import QuestionReranker
 from shrag.indexing.open_index import OpenIndex
 from shrag.indexing.vectors.vector_index import VectorIndex, VectorReranker
+from shrag.messages.text import Text
 from shrag.models.encoder import Vectors
 from shrag.models.reranker import Reranker
 from shrag.serving.answering.answer import StageTimer, answer
@@ -85,7 +86,9 @@ class ShragStrategy:
         refuse_unused(request.settings, self.name, SEARCH | ANSWERING)
         source = self._candidates if request.settings.candidates == "strategy" else request.settings.candidates
         if self._cosine_weight != 0 or source != "lexical":
-            require_vectors(resources.index, f"the strategy {self.name}", "ask with another strategy")
+            require_vectors(
+                resources.index, Text("the strategy {name}", name=self.name), Text("ask with another strategy")
+            )
         return self._run(request, resources, source)
 
     def _run(self, request: Request, resources: Resources, source: Candidates) -> Generator[Event, None, None]:

@@ -26,6 +26,8 @@ def test_a_usage_error_is_korean_with_the_same_status(capsys: pytest.CaptureFixt
 def test_clicks_own_errors_are_korean(capsys: pytest.CaptureFixture[str]) -> None:
     assert run(["search", "demo", "x", "-k", "0"]) == 2
     assert "'-k'의 값이 올바르지 않습니다. 0: 1<=x<=1000 범위에 있지 않습니다." in capsys.readouterr().err
+    assert run(["plan", "--budget", "50G"]) == 2
+    assert "'--budget'의 값이 올바르지 않습니다. '50G': 크기가 아닙니다." in capsys.readouterr().err
 
 
 def test_help_is_korean_and_english_again_in_the_next_run(

@@ -9,6 +9,7 @@ from functools import partial
 
 from shrag.indexing.glossary.query_translation import analyze_question
 from shrag.indexing.vectors.vector_index import VectorIndex
+from shrag.messages.text import Text
 from shrag.serving.answering.answer import StageTimer, answer
 from shrag.serving.concurrency import parallel_map
 from shrag.serving.events import Event, Node, NodeState, Queries
@@ -67,8 +68,8 @@ class PipelineStrategy:
         dense = None
         for stage in pipeline.search_stages:
             if stage.name == "dense":
-                instead = f"put retrieve({stage.argument}) in its place"
-                dense = require_vectors(resources.index, f"the stage {stage}", instead)
+                instead = Text("put retrieve({argument}) in its place", argument=stage.argument)
+                dense = require_vectors(resources.index, Text("the stage {stage}", stage=stage), instead)
         scope = find_paper(settings.paper, resources.index) if settings.paper else None
         run = _PipelineRun(pipeline, dense, scope)
         return report_once(run.events(request, with_budget(resources, settings_budget(settings))))

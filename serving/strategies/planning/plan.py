@@ -128,7 +128,9 @@ class PlanStrategy:
                 )
             )
         if request.settings.candidates in {"dense", "hybrid"}:
-            require_vectors(resources.index, f"the strategy {self.name}", "ask with another strategy")
+            require_vectors(
+                resources.index, Text("the strategy {name}", name=self.name), Text("ask with another strategy")
+            )
 
     def _run(self, request: Request, resources: Resources) -> Generator[Event, None, None]:
         plan = Plan(request, resources, Node(0, None, "question", request.question.text))
