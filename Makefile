@@ -20,7 +20,7 @@ export SHRAG_HOME ?= var
 # Bytecode is written whatever the shell says: else each process that a test starts would compile everything again.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: help docs wheel dist test-wheel setup setup-models setup-gpu setup-vllm index serve test quick test-docs test-vllm test-pyserini test-clients soak mutants check fix messages headwords openapi evaluate bench bench-gpu java load clean
+.PHONY: airgap-test help docs wheel dist test-wheel setup setup-models setup-gpu setup-vllm index serve test quick test-docs test-vllm test-pyserini test-clients soak mutants check fix messages headwords openapi evaluate bench bench-gpu java load clean
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-13s %s\n", $$1, $$2}'
@@ -42,7 +42,7 @@ test: $(VENV)/.dev $(LUCENE) ## run the tests
 	$(BIN)/python -m pytest --numprocesses=auto --dist=loadfile
 
 quick: $(VENV)/.dev $(LUCENE) ## run most tests in under a minute, for use while working: no browser, no process, nothing slow
-	$(BIN)/python -m pytest --numprocesses=auto --dist=loadfile -m "not (browser or data or process or slow or soak or vllm or pyserini or wheel or clients)"
+	$(BIN)/python -m pytest --numprocesses=auto --dist=loadfile -m "not (browser or data or process or slow or soak or vllm or pyserini or wheel or clients or airgap)"
 
 soak: $(VENV)/.dev $(LUCENE) ## run the tests that take minutes: kills, full disks, damage, load (SHRAG_SOAK_MINUTES=5)
 	$(BIN)/python -m pytest -m soak --hypothesis-profile=soak
@@ -55,6 +55,9 @@ test-vllm: $(VENV)/.dev $(LUCENE) .venv-vllm/.done ## run the tests that ask a r
 
 test-wheel: $(VENV)/.dev $(LUCENE) ## build the wheel, install it into an empty environment, index, ask and serve
 	$(BIN)/python -m pytest -m wheel tests/deploy/test_installed_wheel.py
+
+airgap-test: $(VENV)/.dev $(LUCENE) ## make a bundle, install and use it where there is no network, and list every connection
+	$(BIN)/python -m pytest -m airgap tests/air_gap
 
 test-pyserini: .venv-pyserini/.done ## run the tests that use Pyserini's own classes (2.5 GB of packages)
 	.venv-pyserini/bin/python -m pytest -m pyserini tests/contracts/test_search_engine.py tests/indexing/lexical/test_pyserini_searcher.py

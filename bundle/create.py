@@ -61,6 +61,7 @@ class BundleOptions:
         corpora: Names of corpora.
         indexes: Names of indexes, of each its current generation.
         weights: Names of folders under the data folder's ``weights``.
+        questions: Folders with questions and judgements, for evaluation there.
         config: A ``shrag.toml`` that a new installation begins with.
         wheel: The project's wheel, for an installation that is not of a checkout.
         vllm: Requirements with hashes of vLLM's environment; None for those of the profile.
@@ -72,6 +73,7 @@ class BundleOptions:
     corpora: tuple[str, ...] = ()
     indexes: tuple[str, ...] = ()
     weights: tuple[str, ...] = ()
+    questions: tuple[Path, ...] = ()
     config: Path | None = None
     wheel: Path | None = None
     vllm: Path | None = None
@@ -102,7 +104,10 @@ def create_bundle(
     with disk_errors(path.parent), tempfile.TemporaryDirectory(prefix=f".{path.name}.", dir=path.parent) as work:
         content, parts = _Content(), [LUCENE]
         pythons = options.pythons or (running_python(),)
-        weights = {name: _weights(home / "weights" / check_name(name)) for name in options.weights}
+        weights = {name: _files(home / "weights" / check_name(name)) for name in options.weights}
+        for folder in options.questions:
+            name = check_name(folder.absolute().name)
+            content.add({f"questions/{name}/{each}": file for each, file in _files(folder).items()})
         _add_data(content, home, options, Path(work), report)
         needed = _add_packages(content, parts, options, pythons, Path(work), report)
         for name, found in weights.items():
@@ -207,13 +212,13 @@ def _pinned_vllm() -> Path:
     return path
 
 
-def _weights(folder: Path) -> dict[str, Path]:
-    """Return the files of a model's folder by their paths in it; those that a hub's tools left there are not carried.
+def _files(folder: Path) -> dict[str, Path]:
+    """Return the files of a folder by their paths in it; hidden ones, such as a hub's tools leave, are not carried.
 
     A file may be a link, as in a hub's cache: its content is carried.
     """
     if not folder.is_dir():
-        raise BundleError(Text("There are no weights at {folder}: copy the model's folder there.", folder=folder))
+        raise BundleError(Text("There is no folder {folder}: check its name, or copy it there.", folder=folder))
     found = (each for each in sorted(folder.rglob("*")) if each.is_file())
     names = {each.relative_to(folder).as_posix(): each for each in found}
     return {name: each for name, each in names.items() if not any(part.startswith(".") for part in Path(name).parts)}

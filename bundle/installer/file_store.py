@@ -40,7 +40,7 @@ class FileStore:
         part.rename(self.path(file))
 
     def place(self, file: FileChecksum, target: Path) -> None:
-        """Put a file at ``target``, as another name of it, or as a copy of it on another disk."""
+        """Put a file at ``target``, as another name (a hard link) of it; what was there is replaced."""
         target.parent.mkdir(parents=True, exist_ok=True)
         target.unlink(missing_ok=True)
         os.link(self.path(file), target)

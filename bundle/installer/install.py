@@ -18,16 +18,16 @@ from shrag.bundle.installer.check import check_bundle, check_machine, check_whee
 from shrag.bundle.installer.manifest import VLLM, WHEELS, BundleManifest, requirements_file
 from shrag.bundle.installer.releases import Installation, Release
 from shrag.corpora.errors import CorpusError
-from shrag.corpora.files import DiskFull, lock_folder, sync_file
+from shrag.corpora.files import DiskFull, FolderBusy, lock_folder, sync_file
 from shrag.corpora.store.archive import check_room, open_archive
 from shrag.corpora.store.file_checksum import FileChecksum
-from shrag.messages.text import Text
+from shrag.messages.text import Text, message_of
 
 Report = Callable[[str], None]
 
 _CONFIG = "shrag.toml"
-_UNPACKED = 2
-"""Packages need about so many times the bytes of their wheels, and so much more for the wheels themselves."""
+_SPACE = {".whl": 4, ".tar": 2}
+"""So many times its size a file needs: packages are unpacked, data is imported; other files are used where they are."""
 
 _IMPORTED, _REJECTED = 0, 3
 
@@ -41,9 +41,9 @@ def install_bundle(path: Path, folder: Path, report: Report) -> Release:
         report: Is told each step.
 
     Raises:
-        CorpusError: The bundle is damaged or not for this machine, its base is not installed, or a step failed.
+        CorpusError: The bundle is damaged or not for this machine, its base is not installed, another installer works
+            in the folder, or a step failed.
         DiskFull: There is no room for it.
-        FolderBusy: Another installer works in the folder.
     """
     report(Text("verifying {path}", path=path))
     manifest = check_bundle(path)
@@ -54,6 +54,8 @@ def install_bundle(path: Path, folder: Path, report: Report) -> Release:
     try:
         with lock_folder(installation.folder):
             return _install(path, manifest, installation, report)
+    except FolderBusy as busy:
+        raise CorpusError(message_of(busy)) from None
     except (CorpusError, DiskFull):
         if fresh:
             shutil.rmtree(installation.folder, ignore_errors=True)
@@ -64,16 +66,18 @@ def undo_installation(folder: Path, report: Report) -> Release:
     """Make the release before the current one current again, with the generations of its indexes.
 
     Raises:
-        CorpusError: There is no release before.
-        FolderBusy: Another installer works in the folder.
+        CorpusError: There is no release before, or another installer works in the folder.
     """
     installation = Installation(folder)
-    with lock_folder(_existing(installation)):
-        undone = installation.undo()
-        for name, generation in undone.generations.items():
-            rolled = _run_shrag(installation, undone.previous, "index", "rollback", name, "--to", str(generation))
-            if rolled.returncode:
-                report(Text("index {name}: {problem}", name=name, problem=_last_line(rolled)))
+    try:
+        with lock_folder(_existing(installation)):
+            undone = installation.undo()
+            for name, generation in undone.generations.items():
+                rolled = _run_shrag(installation, undone.previous, "index", "rollback", name, "--to", str(generation))
+                if rolled.returncode:
+                    report(Text("index {name}: {problem}", name=name, problem=_last_line(rolled)))
+    except FolderBusy as busy:
+        raise CorpusError(message_of(busy)) from None
     return undone
 
 
@@ -126,7 +130,8 @@ def _extract(path: Path, manifest: BundleManifest, installation: Installation) -
     store = installation.store
     store.folder.mkdir(exist_ok=True)
     missing = {name: file for name, file in manifest.files.items() if not store.has(file)}
-    check_room(path, (1 + _UNPACKED) * sum(file.bytes for file in missing.values()), store.folder)
+    needed = sum(_SPACE.get(Path(name).suffix, 1) * file.bytes for name, file in missing.items())
+    check_room(path, needed, store.folder)
     added: list[FileChecksum] = []
     try:
         with open_archive(path, "bundle") as archive:
@@ -170,7 +175,7 @@ def _make_environment(
     _run(
         [
             *(str(python), f"{pip}/pip", "--disable-pip-version-check", "--isolated", "install", "--quiet"),
-            *("--no-index", "--no-cache-dir", "--find-links", str(found)),
+            *("--no-index", "--no-deps", "--no-cache-dir", "--find-links", str(found)),
             *("--require-hashes", "--requirement", str(listed)),
         ]
     )
@@ -179,11 +184,12 @@ def _make_environment(
 
 
 def _place_files(installation: Installation, manifest: BundleManifest) -> None:
-    """Put weights and a first configuration into the home; nothing that a user wrote is replaced."""
+    """Put weights, questions and a first configuration into the home; no configuration is replaced."""
     home = installation.home
     home.mkdir(mode=0o700, exist_ok=True)
-    for name, file in manifest.under("weights").items():
-        installation.store.place(file, home / "weights" / name)
+    for folder in ("weights", "questions"):
+        for name, file in manifest.under(folder).items():
+            installation.store.place(file, home / folder / name)
     config = manifest.files.get(_CONFIG)
     if config is not None and not (home / _CONFIG).exists():
         shutil.copyfile(installation.store.path(config), home / _CONFIG)

@@ -6,14 +6,14 @@ import argparse
 import os
 import sys
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from shrag.bundle.installer.check import check_bundle
 from shrag.bundle.installer.install import install_bundle, undo_installation
 from shrag.bundle.installer.signature import Tool, check_checksums, check_signature, checksum_list
 from shrag.corpora.errors import CorpusError
-from shrag.corpora.files import DiskFailed, DiskFull, FolderBusy, disk_errors
+from shrag.corpora.files import DiskFailed, DiskFull, disk_errors
 from shrag.corpora.store.volumes import find_volumes
 from shrag.messages.language import locale_language
 from shrag.messages.text import Text, in_language
@@ -46,7 +46,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
             _install(bundle, Path(options.into).expanduser())
     except (DiskFull, DiskFailed) as error:
         return _fail(error, 5)
-    except (CorpusError, FolderBusy) as error:
+    except CorpusError as error:
         return _fail(error, 3)
     except PermissionError as error:
         return _fail(Text("{path} cannot be written: name another folder with --into.", path=error.filename), 2)
@@ -55,7 +55,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     return 0
 
 
-def verify(bundle: Path, minisign: str, gpg: str, report: object = None) -> None:
+def verify(bundle: Path, minisign: str, gpg: str, report: Callable[[str], None] | None = None) -> None:
     """Check a bundle's signature where a key is given, its list of checksums where there is one, and all of its files.
 
     Raises:
@@ -69,7 +69,7 @@ def verify(bundle: Path, minisign: str, gpg: str, report: object = None) -> None
     if any(keys.values()) or checksum_list(bundle).exists():
         check_checksums(bundle, files)
     manifest = check_bundle(bundle)
-    if callable(report):
+    if report is not None:
         size = sum(each.stat().st_size for each in find_volumes(bundle))
         report(
             Text(

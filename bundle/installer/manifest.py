@@ -7,6 +7,7 @@ import json
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
+from shrag.corpora.store.archive import is_inside
 from shrag.corpora.store.file_checksum import FileChecksum
 
 MANIFEST = "bundle.json"
@@ -83,4 +84,7 @@ def decode_manifest(data: bytes) -> BundleManifest:
     for text in (*texts, *(each for names in lists.values() for each in names)):
         if not isinstance(text, str) or "/" in text or text.startswith("."):
             raise ValueError(f"{text!r} stands where a name should")
+    for name in files:  # an update's files need not be in the archive, whose own names are checked
+        if not is_inside(name):
+            raise ValueError(f"{name[:100]!r} is outside its folder")
     return manifest

@@ -91,6 +91,13 @@ def command() -> None:
 @click.option("--corpus", "corpora", multiple=True, metavar="NAME", help="A corpus to carry. Repeatable.")
 @click.option("--weights", multiple=True, metavar="NAME", help="A folder under SHRAG_HOME/weights. Repeatable.")
 @click.option(
+    "--questions",
+    multiple=True,
+    type=click.Path(exists=True, file_okay=False, path_type=Path),
+    metavar="FOLDER",
+    help="A folder with questions and judgements, for `shrag experiment --data` there. Repeatable.",
+)
+@click.option(
     "--config",
     type=click.Path(exists=True, dir_okay=False, path_type=Path),
     help="A shrag.toml that a new installation begins with.",
@@ -118,6 +125,7 @@ def create(
     indexes: tuple[str, ...],
     corpora: tuple[str, ...],
     weights: tuple[str, ...],
+    questions: tuple[Path, ...],
     config: Path | None,
     wheel: Path | None,
     vllm: Path | None,
@@ -146,6 +154,7 @@ def create(
         corpora=corpora,
         indexes=indexes,
         weights=weights,
+        questions=questions,
         config=config,
         wheel=wheel,
         vllm=vllm,

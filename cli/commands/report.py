@@ -2,12 +2,21 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import TYPE_CHECKING
 
 import click
 
 from shrag.cli.output import echo
 from shrag.cli.settings import Home
+from shrag.evaluation.errors import ResultsMismatch
+from shrag.messages.text import Text
+
+if TYPE_CHECKING:
+    from shrag.evaluation.experiments.run_card import RunCard
 
 
 @click.command()
@@ -35,7 +44,7 @@ from shrag.cli.settings import Home
     type=click.Path(path_type=Path, dir_okay=False),
     metavar="ARCHIVE",
     help="Write nothing; say whether the run card of RUN, a folder or a card.json alone, is of the index in this file "
-    "of `shrag index export`; repeatable.",
+    "of `shrag index export`, or of an index in this bundle; repeatable.",
 )
 @click.pass_obj
 def command(
@@ -77,11 +86,38 @@ def command(
 def _check(runs: list[Path], archives: tuple[Path, ...]) -> None:
     """Say of each run that its card agrees with the archives and the files beside it."""
     from shrag.evaluation.experiments.run_card import read_card
-    from shrag.evaluation.reports.card_check import check_card, check_result_files
+    from shrag.evaluation.reports.card_check import check_result_files
 
     for run in runs:
         card = read_card(run)
         for archive in archives:
-            echo(check_card(card, archive))
+            with _index_archives(archive) as found:
+                echo(_first_that_agrees(card, found))
         if run.is_dir():
             echo(check_result_files(card, run))
+
+
+@contextmanager
+def _index_archives(archive: Path) -> Iterator[list[Path]]:
+    """Yield the archive of an index, or those in a bundle."""
+    from shrag.bundle.carried_indexes import extract_indexes
+    from shrag.corpora.errors import CorpusError
+    from shrag.corpora.store.archive import read_header
+
+    try:
+        read_header(archive, "bundle")
+    except CorpusError:  # what it is instead is said by who reads it as an index
+        yield [archive]
+        return
+    with TemporaryDirectory() as folder:
+        yield extract_indexes(archive, Path(folder))
+
+
+def _first_that_agrees(card: RunCard, archives: list[Path]) -> Text:
+    """Return what is said of the first archive that the card is of; raise what is said of the last if of none."""
+    from shrag.evaluation.reports.card_check import check_card
+
+    for archive in archives[:-1]:
+        with suppress(ResultsMismatch):
+            return check_card(card, archive)
+    return check_card(card, archives[-1])

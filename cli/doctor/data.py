@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import tempfile
 from collections.abc import Iterator
 from importlib.util import find_spec
 from pathlib import Path
@@ -21,16 +20,16 @@ def check_home(home: Home) -> Iterator[DoctorFinding]:
     kept = (home.path, home.corpora, home.indexes, home.runs)
     named = (*kept, *(each for parent in kept[1:3] for each in _subfolders(parent)))
     nearest = next(path for path in (home.path, *home.path.parents) if path.exists())
-    for folder in (Path(tempfile.gettempdir()), nearest, *named):
+    for folder in (None, nearest, *named):  # None: the folder of temporary files, of which there may be none
         try:
-            if folder.exists():
+            if folder is None or folder.exists():
                 with TemporaryFile(dir=folder):
                     pass
         except OSError as error:
             yield DoctorFinding(
                 Text("Home"),
                 "failure",
-                Text("{folder} cannot be written to ({strerror})", folder=folder, strerror=error.strerror),
+                Text("{folder} cannot be written to ({strerror})", folder=folder or "TMPDIR", strerror=error.strerror),
                 2,
                 Text(
                     "give this user the right to it (`chown -R`, `chmod -R u+rwX`), or choose another folder with "

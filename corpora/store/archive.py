@@ -160,6 +160,16 @@ def extract_archive(path: Path, kind: ArchiveKind, folder: Path) -> ArchiveHeade
     return archive.header
 
 
+def is_inside(name: str) -> bool:
+    """Return whether a path of an archive, in its one spelling, stays in the folder that it is extracted to.
+
+    >>> is_inside("a/b.txt"), is_inside("../b.txt"), is_inside("/b.txt"), is_inside("a//b.txt")
+    (True, False, False, False)
+    """
+    parts = PurePosixPath(name).parts
+    return bool(parts) and name == "/".join(parts) and parts[0] != "/" and ".." not in parts and "\0" not in name
+
+
 def check_room(path: Path, needed: int, folder: Path) -> None:
     """Raise :class:`DiskFull` unless ``needed`` bytes, which ``path`` has, are free in ``folder``."""
     free = shutil.disk_usage(folder).free
@@ -182,6 +192,7 @@ def open_archive(path: Path, kind: ArchiveKind) -> Iterator[OpenedArchive]:
     Raises:
         CorpusError: As :func:`read_header`; within the context for files that are not as the header says.
     """
+    volumes = [path]
     try:
         volumes = find_volumes(path)
         for volume in volumes:
@@ -252,8 +263,7 @@ def _read_header(path: Path, archive: tarfile.TarFile, kind: ArchiveKind) -> Arc
             )
         )
     for name in header.files:
-        parts = PurePosixPath(name).parts
-        if not parts or name != "/".join(parts) or parts[0] == "/" or ".." in parts or "\0" in name:
+        if not is_inside(name):
             raise CorpusError(
                 Text(
                     "{path} names the file {name!r}, which is outside its folder: it is refused.",

@@ -20,6 +20,7 @@ from tests.conftest import ROOT
 from tests.support.live import QUESTION
 
 UNIT = ROOT / "deploy" / "shrag.service"
+VLLM = ROOT / "deploy" / "shrag-vllm.service"
 DROP_IN = ROOT / "deploy" / "shrag.service.d" / "network.conf.example"
 MOST_EXPOSED = 2.0
 SERVE = [sys.executable, "-c", "from shrag.cli.commands.serve import main; main()", "demo", "--port", "0"]
@@ -44,15 +45,15 @@ exec setpriv --reuid=65534 --regid=65534 --clear-groups --no-new-privs --boundin
 """
 
 
-def _unit(tmp_path: Path, *drop_ins: Path) -> Path:
+def _unit(tmp_path: Path, *drop_ins: Path, unit: Path = UNIT) -> Path:
     """Copy the unit with its command where it is on this machine; verifying looks whether it is there."""
     command = shutil.which("true")
-    for file in (UNIT, *drop_ins):
-        text = file.read_text(encoding="utf-8").replace("/opt/shrag/.venv/bin/shrag-serve", str(command))
-        folder = tmp_path if file == UNIT else tmp_path / "shrag.service.d"
+    for file in (unit, *drop_ins):
+        text = re.sub(r"/opt/shrag/bin/[a-z-]+", str(command), file.read_text(encoding="utf-8"))
+        folder = tmp_path if file == unit else tmp_path / "shrag.service.d"
         folder.mkdir(exist_ok=True)
         (folder / file.name.removesuffix(".example")).write_text(text, encoding="utf-8")
-    return tmp_path / UNIT.name
+    return tmp_path / unit.name
 
 
 def _analyze(*arguments: str) -> subprocess.CompletedProcess[str]:
@@ -61,8 +62,8 @@ def _analyze(*arguments: str) -> subprocess.CompletedProcess[str]:
 
 @needs_analyze
 def test_the_unit_is_one_and_its_drop_in_too(tmp_path: Path) -> None:
-    for drop_ins in ((), (DROP_IN,)):
-        done = _analyze("verify", "--man=no", "--recursive-errors=no", str(_unit(tmp_path, *drop_ins)))
+    for unit, drop_ins in ((UNIT, ()), (UNIT, (DROP_IN,)), (VLLM, ())):
+        done = _analyze("verify", "--man=no", "--recursive-errors=no", str(_unit(tmp_path, *drop_ins, unit=unit)))
         assert (done.returncode, done.stderr) == (0, "")
 
 
@@ -75,9 +76,10 @@ def test_verifying_finds_what_is_wrong(tmp_path: Path) -> None:
 
 
 @needs_analyze
-def test_it_leaves_little_open() -> None:
-    done = _analyze("security", "--offline=true", "--threshold=20", str(UNIT))
-    score = re.search(r"Overall exposure level for shrag\.service: ([0-9.]+)", done.stdout)
+@pytest.mark.parametrize("unit", [UNIT, VLLM], ids=lambda path: str(path.stem))
+def test_it_leaves_little_open(unit: Path) -> None:
+    done = _analyze("security", "--offline=true", "--threshold=20", str(unit))
+    score = re.search(r"Overall exposure level for \S+\.service: ([0-9.]+)", done.stdout)
     assert score
     assert float(score.group(1)) <= MOST_EXPOSED
     assert done.returncode == 0
@@ -93,6 +95,27 @@ def test_its_options_are_those_of_the_server() -> None:
         )
         assert used
         assert set(used) <= known
+
+
+def test_the_model_is_served_as_shrag_serve_would_and_connects_to_nothing() -> None:
+    from shrag.models.model_server.command import _VLLM_ENVIRONMENT, COMPACT_JSON_FLAGS, OFFLINE
+
+    text = VLLM.read_text(encoding="utf-8")
+    named = re.findall(r"^Environment=(.*)$", text, re.MULTILINE)
+    assert {f"{name}={value}" for name, value in {**OFFLINE, **_VLLM_ENVIRONMENT}.items()} <= set(
+        " ".join(named).split()
+    )
+    name, value = COMPACT_JSON_FLAGS
+    assert f"{name} '{value}'" in text
+    assert "\nIPAddressDeny=any\nIPAddressAllow=localhost\n" in text
+    job = (ROOT / "deploy" / "shrag.slurm").read_text(encoding="utf-8")
+    assert all(f"{name}={value}" in job for name, value in {**OFFLINE, **_VLLM_ENVIRONMENT}.items())
+    assert f"{name} '{value}'" in job
+
+
+def test_the_job_is_a_script_that_bash_can_read() -> None:
+    done = subprocess.run(["bash", "-n", ROOT / "deploy" / "shrag.slurm"], capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stderr) == (0, "")
 
 
 def test_the_time_it_is_given_to_stop_is_more_than_it_takes() -> None:

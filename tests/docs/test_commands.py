@@ -25,8 +25,9 @@ from tests.support.documented_commands import PAGES, blocks, simple_commands
 SHELL = {"sh", "console"}
 OTHER_LANGUAGES = {"python", "json", "toml", "xml", "yaml", "ini", "nginx", "{toctree}", "{note}", "text", ""}
 PROGRAMS = {
-    "cat", "cd", "chmod", "cp", "curl", "docker", "export", "git", "make", "mkdir", "open-webui", "pip", "podman",
-    "printf", "python", "python3", "sha256sum", "shrag", "shrag-serve", "shred", "systemctl", "tar", "vllm",
+    "apptainer", "cat", "cd", "chmod", "cp", "curl", "docker", "export", "git", "make", "mkdir", "nginx", "open-webui",
+    "pip", "podman", "printf", "python", "python3", "sbatch", "sha256sum", "shrag", "shrag-serve", "shred", "systemctl",
+    "tar", "vllm",
 }  # fmt: skip
 """What documented commands may begin with."""
 

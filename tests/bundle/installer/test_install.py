@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import json
 import os
 import random
@@ -15,13 +16,14 @@ from pathlib import Path
 
 import pytest
 
+from shrag.bundle.create import write_bundle
 from shrag.bundle.difference import write_difference
 from shrag.bundle.errors import BundleError
 from shrag.bundle.installer.install import install_bundle, undo_installation
 from shrag.bundle.installer.main import installer_path, main
 from shrag.bundle.installer.releases import Installation
 from shrag.corpora.errors import CorpusError
-from shrag.corpora.files import FolderBusy, lock_folder
+from shrag.corpora.files import lock_folder
 from shrag.corpora.ingest.add import add_corpus
 from shrag.corpora.store.open_corpus import open_corpus
 from shrag.corpora.store.transfer import export_corpus
@@ -90,6 +92,17 @@ def test_an_update_without_its_base_is_refused_and_leaves_nothing(tmp_path: Path
         write_difference(old, update, tmp_path / "other.tar")
 
 
+def test_an_update_that_names_a_file_outside_is_refused_though_that_file_is_installed(tmp_path: Path) -> None:
+    old, update, folder = tmp_path / "old.tar", tmp_path / "update.tar", tmp_path / "there"
+    manifest = write_small_bundle(old, "1.0", {"weights/tiny/config.json": b"{}"})
+    install_bundle(old, folder, _say_nothing)
+    outside = {**manifest.files, "weights/../../../escaped": manifest.files["weights/tiny/config.json"]}
+    write_bundle(update, dataclasses.replace(manifest, files=outside, base=manifest.identifier), {}, 0)
+    with pytest.raises(CorpusError, match="is outside its folder"):
+        install_bundle(update, folder, _say_nothing)
+    assert not list(tmp_path.rglob("escaped"))
+
+
 def test_data_arrives_and_what_was_added_there_stays(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     shorten_builds(monkeypatch)
     here = tmp_path / "here"
@@ -130,7 +143,7 @@ def test_a_folder_of_other_content_and_one_in_use_are_refused(tmp_path: Path) ->
         command = [sys.executable, str(installer_path(bundle)), "install", "--into", str(folder)]
         busy = subprocess.run(command, capture_output=True, text=True, check=False)
         assert (busy.returncode, "being written by process" in busy.stderr) == (3, True)
-        with pytest.raises(FolderBusy):
+        with pytest.raises(CorpusError, match="being written by process"):
             install_bundle(bundle, folder, _say_nothing)
     (folder / "letters.txt").write_text("mine")
     with pytest.raises(CorpusError, match=r"has other files \(letters.txt\)"):

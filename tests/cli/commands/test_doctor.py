@@ -91,6 +91,14 @@ def test_a_home_and_an_index_without_rights_are_found(home: Path) -> None:
     assert "Permission denied" in findings[1].message
 
 
+def test_no_folder_for_temporary_files_is_found(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(tempfile, "tempdir", None)
+    monkeypatch.setattr(tempfile, "_candidate_tempdir_list", lambda: ["/nowhere"])
+    (finding,) = check_home(Home(home))
+    assert (finding.status, finding.exit_status) == ("failure", 2)
+    assert finding.message.startswith("TMPDIR cannot be written to (No usable temporary directory found")
+
+
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root can act as another user")
 @pytest.mark.parametrize(
     ("folder", "check", "says"),

@@ -1,0 +1,38 @@
+"""The archives of the indexes in a bundle, to be compared with what comes back from where it was carried."""
+
+from __future__ import annotations
+
+from collections import deque
+from pathlib import Path, PurePosixPath
+
+from shrag.bundle.errors import BundleError
+from shrag.bundle.installer.check import read_manifest
+from shrag.corpora.store.archive import open_archive
+from shrag.messages.text import Text
+
+_FOLDER = "indexes"
+
+
+def extract_indexes(bundle: Path, folder: Path) -> list[Path]:
+    """Check a bundle, and write the archives of its indexes into ``folder``; return their paths.
+
+    Raises:
+        BundleError: It carries no index, or is an update that leaves an index out because its base has it.
+        CorpusError: It is damaged.
+    """
+    archives = []
+    with open_archive(bundle, "bundle") as archive:
+        manifest = read_manifest(bundle, archive)
+        for name, chunks in archive.members:
+            path = PurePosixPath(name)
+            if str(path.parent) != _FOLDER:
+                deque(chunks, maxlen=0)  # compares them
+                continue
+            archives.append(folder / path.name)
+            with archives[-1].open("wb") as stream:
+                stream.writelines(chunks)
+    if len(archives) != len(manifest.indexes) or not archives:
+        raise BundleError(
+            Text("{path} does not carry every index of its manifest: give the whole bundle.", path=bundle)
+        )
+    return archives
