@@ -40,9 +40,9 @@ def test_a_card_agrees_with_the_archive_of_its_index(card: RunCard, carried: Pat
 def test_it_agrees_whatever_name_and_number_an_import_gave_the_index(
     card: RunCard, carried: Path, three_generations: Path, tmp_path: Path
 ) -> None:
-    other = tmp_path / "other.tar"
-    export_index(three_generations / "indexes", "demo", other)
-    assert import_index(tmp_path / "indexes", other, "sci").generation == 1
+    before = tmp_path / "before.tar"
+    export_index(three_generations / "indexes", "demo", before)
+    import_index(tmp_path / "indexes", before, "sci")
     assert import_index(tmp_path / "indexes", carried, "sci").generation == 2
     again = tmp_path / "sci.tar"
     export_index(tmp_path / "indexes", "sci", again)
