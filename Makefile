@@ -39,10 +39,10 @@ serve: setup ## serve CORPUS at http://HOST:PORT, indexing it first where it is 
 	@$(BIN)/shrag-serve $(CORPUS) --host $(HOST) --port $(PORT)
 
 test: $(VENV)/.dev $(LUCENE) ## run the tests
-	$(BIN)/python -m pytest --numprocesses=auto --dist=loadfile
+	$(BIN)/python -m pytest --numprocesses=auto --dist=loadfile --no-loadscope-reorder
 
 quick: $(VENV)/.dev $(LUCENE) ## run most tests in under a minute, for use while working: no browser, no process, nothing slow
-	$(BIN)/python -m pytest --numprocesses=auto --dist=loadfile -m "not (browser or data or process or slow or soak or vllm or pyserini or wheel or clients or airgap)"
+	$(BIN)/python -m pytest --numprocesses=auto --dist=loadfile --no-loadscope-reorder -m "not (browser or data or process or slow or soak or vllm or pyserini or wheel or clients or airgap)"
 
 soak: $(VENV)/.dev $(LUCENE) ## run the tests that take minutes: kills, full disks, damage, load (SHRAG_SOAK_MINUTES=5)
 	$(BIN)/python -m pytest -m soak --hypothesis-profile=soak

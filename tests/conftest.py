@@ -32,7 +32,7 @@ from shrag.indexing.storage.generations import generation_folder
 from shrag.serving.engine import Engine, open_engine
 from tests.support.built_once import built_once
 from tests.support.fault_modes import FAULTS, Fault
-from tests.support.published import two_contents
+from tests.support.published import publish_copy, two_contents
 
 if TYPE_CHECKING:
     from shrag.indexing.analysis.morphological_analysis import Kiwi
@@ -140,8 +140,9 @@ def three_generations(demo_home: Path, tmp_path_factory: pytest.TempPathFactory)
 
     def build(home: Path) -> None:
         shutil.copytree(demo_home, home)
-        for _ in range(2):
-            build_index(home / "corpora", home / "indexes", "demo", force=True, options=BuildOptions(keep=3))
+        index = home / "indexes" / "demo"
+        publish_copy(index, generation_folder(index, 1))
+        build_index(home / "corpora", home / "indexes", "demo", force=True, options=BuildOptions(keep=3))
 
     return built_once(tmp_path_factory, "three-generations", build)
 

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from shrag.indexing.storage.manifest import IndexManifest
 
 _KEEP = 2
+_FEW_RECORDS = 5_000
 
 
 class _IndexGroup(DefaultGroup, click.Group):  # type: ignore[misc]  # DefaultGroup has no types
@@ -105,6 +106,7 @@ def build(
     from shrag.indexing.build.incremental import update_index
     from shrag.indexing.build.job import BuildOptions
     from shrag.indexing.glossary.corrections import read_corrections
+    from shrag.indexing.lexical.jvm import expect_short_use
     from shrag.indexing.storage.vector_card import AUTO
 
     if force and update:
@@ -128,6 +130,7 @@ def build(
         add_demonstration(home.corpora)
         echo(Text("added the demonstration corpus to {folder}", folder=home.corpora), err=True)
     total = open_corpus(home.corpora, name)[0].records
+    expect_short_use(is_short=total <= _FEW_RECORDS)
     started = time.monotonic()
     with progress(total) as report:
         options = BuildOptions(workers, max_rejected, keep, report, lambda line: echo(line, err=True))

@@ -11,6 +11,7 @@ import click
 
 from shrag.cli.options.model import configured_model, no_model_option
 from shrag.cli.settings import Home
+from shrag.indexing.lexical.jvm import expect_short_use
 from shrag.indexing.search_engine import EngineName
 from shrag.indexing.storage.checksums import Verify
 from shrag.messages.text import Text, message_of
@@ -131,6 +132,8 @@ class SearchOptions:
     def open_engine(self, home: Home, name: str, question: str | None = None) -> Engine:
         """Open the index ``name`` with the configured language model; ``question`` is the first to be asked."""
         model = configured_model(no_model=self.no_model)
+        if question is not None:
+            expect_short_use()
         return open_engine(
             home.indexes,
             name,

@@ -149,7 +149,9 @@ class DraftReader:
         else:
             there = self._name(earlier.origin)
             self.conflicts += 1
-            self.first_conflict = self.first_conflict or f"{record.docid}, in {there} and in {self._name(origin)}"
+            self.first_conflict = self.first_conflict or Text(
+                "{docid}, in {there} and in {here}", docid=record.docid, there=there, here=self._name(origin)
+            )
             self._reject(source, origin, f"identifier {record.docid} is already in {there}, with other content")
 
     def _write(self, row: StoredRow) -> None:
@@ -160,14 +162,14 @@ class DraftReader:
         source.counts["rejected"] += 1
         self.rejected += 1
         self._write_reject(origin, reason)
-        self.first_reject = self.first_reject or f"{self._name(origin)}: {reason}"
+        self.first_reject = self.first_reject or Text("{place}: {reason}", place=self._name(origin), reason=reason)
 
     def _write_reject(self, origin: Origin, reason: str) -> None:
         reject = Reject(self._sources[origin.source].path, origin.line, origin.offset, reason)
         self._files.rejects.write(msgspec.json.encode(reject._asdict()).decode() + "\n")
 
     def _name(self, origin: Origin) -> str:
-        return f"{self._sources[origin.source].path} line {origin.line}"
+        return Text("{file} line {line}", file=self._sources[origin.source].path, line=origin.line)
 
 
 def printable_path(path: Path) -> str:

@@ -42,6 +42,15 @@ _LUCENE_JAR = _OWN_CLASSES / "lucene" / f"lucene-{LUCENE_VERSION}.jar"
 """Written by ``deploy/wheel_backend.py`` when SHRAG is installed."""
 
 _starting = threading.Lock()
+_start_options: list[str] = []
+
+
+def expect_short_use(*, is_short: bool = True) -> None:
+    """Let the JVM, unless it is running, compile Java code fast rather than well: for a command that ends in seconds.
+
+    The second compiler takes a quarter of the processor time of building an index of a few hundred records.
+    """
+    _start_options[:] = ["-XX:TieredStopAtLevel=1"] if is_short else []
 
 
 @cache
@@ -78,6 +87,7 @@ def start_java() -> None:
             # With -Xrs it would open a socket in /tmp through which others could load code, and write counters there.
             "-XX:+DisableAttachMechanism",
             "-XX:-UsePerfData",
+            *_start_options,
             classpath=[str(lucene_jar()), str(_OWN_CLASSES)],
         )
         # JPype lets the garbage collectors of Python and Java trigger each other, which took a quarter of a search's

@@ -86,7 +86,10 @@ def server_command(settings: LlmSettings, socket: Path) -> list[str]:
 
 
 def server_environment(inherited: Mapping[str, str], cache: Path) -> dict[str, str]:
-    """Return the server's environment: offline; its compile cache is ``cache``, its address the loopback's, unless ``inherited`` sets them."""
+    """Return the server's environment, which is offline.
+
+    Its compile cache is ``cache`` and its address the loopback's, unless ``inherited`` sets them.
+    """
     passed = {name: value for name, value in inherited.items() if name not in _DROPPED_VARIABLES}
     # Else vLLM connects a datagram socket to a public DNS server, though it sends nothing, to learn its own address.
     ours = {"VLLM_CACHE_ROOT": str(cache), "VLLM_HOST_IP": "127.0.0.1"}

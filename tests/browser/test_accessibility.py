@@ -29,8 +29,15 @@ def violations(page: Page, scheme: str = "light") -> list[tuple[str, list[str]]]
     return [(each["id"], [node["html"] for node in each["nodes"]]) for each in violations]
 
 
-@pytest.mark.parametrize("scheme", ["light", "dark"])
-@pytest.mark.parametrize("ui", ["ko", "en"])
+@pytest.mark.parametrize(
+    ("ui", "scheme"),
+    [
+        ("ko", "light"),
+        ("en", "dark"),
+        pytest.param("en", "light", marks=pytest.mark.soak),
+        pytest.param("ko", "dark", marks=pytest.mark.soak),
+    ],
+)
 def test_axe_finds_nothing_in_any_state(reader: Reader, serve: Serve, ui: str, scheme: str) -> None:
     question = QUESTION if ui == "ko" else ENGLISH
     plain, away, writing, growing = serve(), serve(absent_model()), serve(writing_model()), serve(insatiable_model())

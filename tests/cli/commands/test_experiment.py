@@ -187,7 +187,7 @@ def test_killed_at_any_moment_and_resumed_it_gives_the_files_of_one_that_was_not
     command = [*SHRAG, "experiment", "two.toml", "--no-plots"]
     assert run(["experiment", "two.toml", "--no-plots", "--output", "whole"]) == 0
     kills = 0
-    for place in ("demo/or.journal", "demo/and-ands-1.journal", "demo/and-ands-9.journal"):
+    for place in ("demo/or.journal", "demo/and-ands-9.journal"):
         process = subprocess.Popen(
             [*command, "--output", "killed", *(["--resume"] if kills else [])],
             env=environment,
@@ -214,10 +214,10 @@ def _wait_for(path: Path, process: subprocess.Popen[bytes]) -> None:
 @pytest.mark.process
 def test_an_experiment_and_its_report_need_no_network_at_all(tmp_path: Path) -> None:
     commands = """
-        shrag experiment demo --output results
+        shrag experiment demo --output results --sample 6
         shrag report results --output report.html
     """
     said = run_without_network(commands, tmp_path / "home")
-    assert "## demo (78 questions)" in said
+    assert "## demo (6 questions)" in said
     assert sorted(path.name for path in Path("results/plots").iterdir()) == ["plot-1.png", "plot-1.svg"]
     assert "The demonstration" in Path("report.html").read_text(encoding="utf-8")

@@ -28,7 +28,7 @@ from shrag.indexing.maintenance.verify import verify_index
 from shrag.indexing.query import any_of
 from shrag.indexing.storage.generations import current_generation, list_generations
 
-pytestmark = pytest.mark.slow
+pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("short_builds")]
 
 WORDS = ["그래핀", "탄소", "필름을", "차폐", "carbon", "model", "learning", "film", "2차원", "GPS"]
 
@@ -130,7 +130,7 @@ def test_many_updates_rank_and_score_as_building_from_nothing_does(tmp_path: Pat
 
 
 @pytest.fixture(scope="module")
-def built(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def built(tmp_path_factory: pytest.TempPathFactory, short_builds: None) -> Path:
     """Return a home with a small index."""
     home = tmp_path_factory.mktemp("built")
     _add(

@@ -148,7 +148,7 @@ def test_a_killed_server_is_restarted(settings: Callable[..., LlmSettings], tmp_
         assert heard.wait("ready", 2) == ServerState("ready", "", 1)
         assert model.complete(ASK).text == "from the subprocess"
         assert _gone(first)
-        assert str(server.state) == "ready (restarted 1 times)"
+        assert server.state.text == "ready (restarted 1 times)"
     assert [state.phase for state in heard] == ["starting", "ready", "down", "starting", "ready", "stopped"]
 
 

@@ -100,7 +100,7 @@ def test_a_worker_that_was_killed_is_replaced_and_that_is_said() -> None:
         assert process.wait(20) == 0
 
 
-@pytest.mark.parametrize("hangs", ["stopped", "its loop"])
+@pytest.mark.parametrize("hangs", ["stopped", pytest.param("its loop", marks=pytest.mark.soak)])
 def test_a_worker_that_hangs_is_killed_and_replaced_and_that_is_said(hangs: str, tmp_path: Path) -> None:
     mark = tmp_path / "mark"
     named = f"os.path.exists({str(mark)!r}) and open({str(mark)!r}).read() == str(os.getpid())"
