@@ -20,7 +20,6 @@ from shrag.bundle.installer.releases import Installation, Release
 from shrag.corpora.errors import CorpusError
 from shrag.corpora.files import DiskFull, FolderBusy, lock_folder, sync_file
 from shrag.corpora.store.archive import check_room, open_archive
-from shrag.corpora.store.file_checksum import FileChecksum
 from shrag.messages.text import Text, message_of
 
 Report = Callable[[str], None]
@@ -71,11 +70,12 @@ def undo_installation(folder: Path, report: Report) -> Release:
     installation = Installation(folder)
     try:
         with lock_folder(_existing(installation)):
-            undone = installation.undo()
+            undone = installation.undoable()
             for name, generation in undone.generations.items():
                 rolled = _run_shrag(installation, undone.previous, "index", "rollback", name, "--to", str(generation))
                 if rolled.returncode:
                     report(Text("index {name}: {problem}", name=name, problem=_last_line(rolled)))
+            installation.switch(undone.previous)
     except FolderBusy as busy:
         raise CorpusError(message_of(busy)) from None
     return undone
@@ -105,13 +105,14 @@ def _check_folder(installation: Installation) -> None:
 
 def _install(path: Path, manifest: BundleManifest, installation: Installation, report: Report) -> Release:
     before = installation.current()
-    if before is not None and before.identifier == manifest.identifier:
+    works = _works(installation, manifest.identifier)
+    if before is not None and before.identifier == manifest.identifier and works:
         report(Text("{identifier} is installed already.", identifier=manifest.identifier))
         return before
     report(Text("extracting {count} files", count=len(manifest.files)))
     _extract(path, manifest, installation)
     release = installation.release_folder(manifest.identifier)
-    if installation.read(manifest.identifier) is None:
+    if not works:
         report(Text("installing the packages"))
         python = f"{sys.version_info.major}.{sys.version_info.minor}"
         _make_environment(installation, manifest, release / "venv", WHEELS, requirements_file(python))
@@ -120,42 +121,51 @@ def _install(path: Path, manifest: BundleManifest, installation: Installation, r
             _make_environment(installation, manifest, release / "vllm", f"{VLLM}/wheels", f"{VLLM}/requirements.txt")
     _place_files(installation, manifest)
     generations = _import_data(installation, manifest, report)
+    if before is not None and before.identifier == manifest.identifier:
+        return before  # it was repaired
     finished = Release(manifest.identifier, before.identifier if before else "", generations)
     installation.finish(finished, manifest)
     return finished
+
+
+def _works(installation: Installation, identifier: str) -> bool:
+    """Return whether a release is complete, and its command runs: the Python that it was made with may be gone."""
+    if installation.read(identifier) is None or not installation.program(identifier, "shrag").exists():
+        return False
+    return _run_shrag(installation, identifier, "--version").returncode == 0
 
 
 def _extract(path: Path, manifest: BundleManifest, installation: Installation) -> None:
     """Write the files that the store does not have yet; take back what was written if any of them is refused."""
     store = installation.store
     store.folder.mkdir(exist_ok=True)
-    missing = {name: file for name, file in manifest.files.items() if not store.has(file)}
-    needed = sum(_SPACE.get(Path(name).suffix, 1) * file.bytes for name, file in missing.items())
+    names = {file: name for name, file in manifest.files.items() if not store.has(file)}
+    needed = sum(_SPACE.get(Path(name).suffix, 1) * file.bytes for file, name in names.items())
     check_room(path, needed, store.folder)
-    added: list[FileChecksum] = []
+    lacking = set(names)
     try:
         with open_archive(path, "bundle") as archive:
             read_manifest(path, archive)
             for name, chunks in archive.members:
-                if name in missing and not store.path(missing[name]).exists():
-                    store.add(missing[name], chunks)
-                    added.append(missing[name])
+                if (file := manifest.files[name]) in lacking:
+                    store.add(file, chunks)
+                    lacking.remove(file)
         sync_file(store.folder)
-        for name, file in manifest.files.items():
-            if not store.path(file).exists():
-                raise CorpusError(  # noqa: TRY301  (what was added is taken back)
-                    Text(
-                        "{path} updates {base} and leaves out {name}, which is not installed here: install that "
-                        "bundle first, or use a whole one.",
-                        path=path,
-                        base=manifest.base,
-                        name=name,
-                    )
+        if lacking:
+            raise CorpusError(  # noqa: TRY301  (what was added is taken back)
+                Text(
+                    "{path} updates {base} and leaves out {name}, which is not installed here: install that bundle "
+                    "first, or use a whole one.",
+                    path=path,
+                    base=manifest.base,
+                    name=min(names[file] for file in lacking),
                 )
+            )
+        for name, file in manifest.files.items():
             if name.endswith(".whl"):
                 check_wheel(name, store.path(file), file)
     except CorpusError:
-        for file in added:
+        for file in names.keys() - lacking:
             store.path(file).unlink(missing_ok=True)
         raise
 

@@ -76,9 +76,9 @@ class Installation:
         """Return a release, None if it is not there or not complete."""
         try:
             values: dict[str, Any] = json.loads((self.release_folder(identifier) / _RECORD).read_bytes())
-        except FileNotFoundError:
+            return Release(**values)
+        except (FileNotFoundError, ValueError, TypeError):
             return None
-        return Release(**values)
 
     def finish(self, release: Release, manifest: BundleManifest) -> None:
         """Record that a release is complete, and make it the current one."""
@@ -107,8 +107,8 @@ class Installation:
             write_atomically(programs / name, text.encode())
             (programs / name).chmod(0o755)
 
-    def undo(self) -> Release:
-        """Make the release before the current one current again, and return the one that was undone.
+    def undoable(self) -> Release:
+        """Return the current release, which replaced one that is still there.
 
         Raises:
             CorpusError: There is no release before.
@@ -118,7 +118,6 @@ class Installation:
             raise CorpusError(
                 Text("{folder} has no release before the current one: install its bundle instead.", folder=self.folder)
             )
-        self.switch(release.previous)
         return release
 
     def _prune(self, release: Release) -> None:

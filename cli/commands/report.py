@@ -92,7 +92,7 @@ def _check(runs: list[Path], archives: tuple[Path, ...]) -> None:
         card = read_card(run)
         for archive in archives:
             with _index_archives(archive) as found:
-                echo(_first_that_agrees(card, found))
+                echo(_first_that_agrees(card, found, archive))
         if run.is_dir():
             echo(check_result_files(card, run))
 
@@ -113,11 +113,11 @@ def _index_archives(archive: Path) -> Iterator[list[Path]]:
         yield extract_indexes(archive, Path(folder))
 
 
-def _first_that_agrees(card: RunCard, archives: list[Path]) -> Text:
+def _first_that_agrees(card: RunCard, archives: list[Path], given: Path) -> Text:
     """Return what is said of the first archive that the card is of; raise what is said of the last if of none."""
     from shrag.evaluation.reports.card_check import check_card
 
     for archive in archives[:-1]:
         with suppress(ResultsMismatch):
-            return check_card(card, archive)
-    return check_card(card, archives[-1])
+            return check_card(card, archive, given)
+    return check_card(card, archives[-1], given)

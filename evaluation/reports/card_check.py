@@ -23,8 +23,10 @@ from shrag.indexing.storage.manifest import IndexManifest, manifest_digest
 from shrag.messages.text import Text
 
 
-def check_card(card: RunCard, archive: Path) -> Text:
+def check_card(card: RunCard, archive: Path, carried_in: Path | None = None) -> Text:
     """Return the sentence that says which index of the card is the one in ``archive``.
+
+    ``carried_in`` is the file that has the archive in it, such as a bundle, which the sentence then names.
 
     Raises:
         ResultsMismatch: None is; the message names the first difference. Or the card was changed.
@@ -43,7 +45,7 @@ def check_card(card: RunCard, archive: Path) -> Text:
                 "records and the same bytes in each of {files} files.",
                 name=name,
                 archived=archived,
-                archive=archive,
+                archive=carried_in or archive,
                 records=manifest.records,
                 files=len(manifest.files),
             )
@@ -51,7 +53,7 @@ def check_card(card: RunCard, archive: Path) -> Text:
         Text(
             "They do not agree: no index of the run card is the index {archived} in {archive} ({why}).",
             archived=archived,
-            archive=archive,
+            archive=carried_in or archive,
             why=_why(card, archived, manifest),
         )
     )

@@ -86,9 +86,14 @@ def server_command(settings: LlmSettings, socket: Path) -> list[str]:
 
 
 def server_environment(inherited: Mapping[str, str], cache: Path) -> dict[str, str]:
-    """Return the server's environment: offline; vLLM's compile cache is ``cache`` unless ``inherited`` sets it."""
+    """Return the server's environment, which is offline.
+
+    Its compile cache is ``cache`` and its address the loopback's, unless ``inherited`` sets them.
+    """
     passed = {name: value for name, value in inherited.items() if name not in _DROPPED_VARIABLES}
-    return {"VLLM_CACHE_ROOT": str(cache), **passed, **OFFLINE, **_VLLM_ENVIRONMENT}
+    # Else vLLM connects a datagram socket to a public DNS server, though it sends nothing, to learn its own address.
+    ours = {"VLLM_CACHE_ROOT": str(cache), "VLLM_HOST_IP": "127.0.0.1"}
+    return {**ours, **passed, **OFFLINE, **_VLLM_ENVIRONMENT}
 
 
 SERVED_NAME = "llm"

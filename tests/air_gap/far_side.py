@@ -20,6 +20,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 from urllib.request import Request, urlopen
 
 from tests.air_gap.loopback import raise_loopback
@@ -56,18 +57,19 @@ class Answer:
 def main(folder: Path, trace: Path, strace: Sequence[str]) -> None:
     """Start the server, ask, stop it, and print the answers as JSON."""
     raise_loopback()
-    with _served(folder, trace, strace) as address:
-        answers = [_ask(address, "own", QUESTION), _ask(address, "demo", CARRIED_QUESTION)]
+    program = [str(folder / "bin" / "shrag-serve"), "own", "demo", "--port", "0"]
+    with served([*strace, "--output", str(trace), *program], folder / "home") as address:
+        answers = [_asked(address, "own", QUESTION), _asked(address, "demo", CARRIED_QUESTION)]
         if chromium := shutil.which("chromium"):
             answers.append(_ask_in_browser(address, chromium, folder))
     print(json.dumps([dataclasses.asdict(answer) for answer in answers]))
 
 
 @contextmanager
-def _served(folder: Path, trace: Path, strace: Sequence[str]) -> Iterator[str]:
-    program = [str(folder / "bin" / "shrag-serve"), "own", "demo", "--port", "0"]
+def served(command: Sequence[str], folder: Path) -> Iterator[str]:
+    """Start a server that is followed by strace, in ``folder``; give its address, and stop it."""
     with tempfile.TemporaryFile("w+") as log:
-        server = subprocess.Popen([*strace, "--output", str(trace), *program], stderr=log, cwd=folder / "home")
+        server = subprocess.Popen(command, stderr=log, cwd=folder)
         try:
             started = time.monotonic()
             text = ""
@@ -84,13 +86,19 @@ def _served(folder: Path, trace: Path, strace: Sequence[str]) -> Iterator[str]:
             server.wait(60)
 
 
-def _ask(address: str, index: str, question: str) -> Answer:
-    started = time.monotonic()
+def ask(address: str, index: str, question: str) -> dict[str, Any]:
+    """Ask a question; return what the HTTP interface gives: the answer and the search."""
     body = json.dumps({"question": question, "index": index}).encode()
     request = Request(f"{address}/v1/ask", body, {"content-type": "application/json"})
     with urlopen(request, timeout=_PATIENCE) as response:
-        citations = json.load(response)["answer"]["citations"]
-    return Answer("HTTP", citations[0]["docid"], round(time.monotonic() - started, 2))
+        given: dict[str, Any] = json.load(response)
+    return given
+
+
+def _asked(address: str, index: str, question: str) -> Answer:
+    started = time.monotonic()
+    docid = ask(address, index, question)["answer"]["citations"][0]["docid"]
+    return Answer("HTTP", docid, round(time.monotonic() - started, 2))
 
 
 def _ask_in_browser(address: str, chromium: str, folder: Path) -> Answer:

@@ -23,13 +23,12 @@ import pytest
 
 from tests.air_gap.far_side import RECORDS, Answer
 from tests.conftest import DEMO, ROOT
+from tests.support.connections import TRACED, connections, require_namespaces
 
 pytestmark = pytest.mark.airgap
 
 SHRAG = Path(sys.executable).with_name("shrag")
 BARE_PYTHON = Path(sys.base_prefix) / "bin" / f"python{sys.version_info.major}.{sys.version_info.minor}"
-_ADDRESS = re.compile(r'sin6?_port=htons\(\d+\).*?(?:inet_addr\("([^"]+)"\)|inet_pton\(AF_INET6, "([^"]+)")')
-_TRACED = ("strace", "--follow-forks", "--seccomp-bpf", "--quiet=all", "-e", "trace=connect,sendto,sendmsg,sendmmsg")
 
 _ATTEMPTS = """
 import socket
@@ -74,32 +73,16 @@ def far_environment(tmp_path: Path) -> Mapping[str, str]:
     return {"HOME": str(tmp_path / "login"), "PATH": "/usr/local/bin:/usr/bin:/bin", "LANG": "C.UTF-8"}
 
 
-def _require() -> None:
-    unshare = subprocess.run(["unshare", "--net", "true"], capture_output=True, check=False)
-    if unshare.returncode or shutil.which("strace") is None:
-        pytest.skip("network namespaces cannot be made here (unshare --net needs root), or there is no strace")
-
-
 def _mebibytes(path: Path) -> str:
     files = path.rglob("*") if path.is_dir() else [path]
     size = sum(each.lstat().st_blocks * 512 for each in files)
     return f"{size / 2**20:,.1f} MiB"
 
 
-def _connections(folder: Path) -> tuple[int, set[str]]:
-    """Return how many calls were traced in a folder of traces, and their addresses that are not the loopback's."""
-    calls, addresses = 0, set()
-    for trace in folder.glob("*.strace*"):
-        for line in trace.read_text(errors="replace").splitlines():
-            calls += "(" in line
-            addresses |= {next(filter(None, found)) for found in _ADDRESS.findall(line)}
-    return calls, {each for each in addresses if not each.startswith("127.") and each != "::1"}
-
-
 def test_from_a_bundle_to_an_evaluation_without_a_network(
     tmp_path: Path, own_home: Path, far_environment: Mapping[str, str], capsys: pytest.CaptureFixture[str]
 ) -> None:
-    _require()
+    require_namespaces()
     steps, bundle, folder, traces = Steps(), tmp_path / "carry" / "shrag.tar", tmp_path / "opt", tmp_path / "traces"
     traces.mkdir()
     questions = tmp_path / "demo"
@@ -122,7 +105,7 @@ def test_from_a_bundle_to_an_evaluation_without_a_network(
 
     def there(name: str, *command: object) -> str:
         """Run a command on the other side, followed by strace; return what it prints."""
-        traced = [*_TRACED, "--output", str(traces / f"{name}.strace"), *map(str, command)]
+        traced = [*TRACED, "--output", str(traces / f"{name}.strace"), *map(str, command)]
         without_network = ["unshare", "--net", str(BARE_PYTHON), "-I", str(ROOT / "tests/air_gap/loopback.py"), *traced]
         done = subprocess.run(
             without_network, capture_output=True, text=True, check=False, env=far_environment, cwd=tmp_path
@@ -148,7 +131,7 @@ def test_from_a_bundle_to_an_evaluation_without_a_network(
     with steps.step("index") as notes:
         notes.append(there("index", shrag, "index", "own").splitlines()[-1])
     with steps.step("serve") as notes:
-        command = [sys.executable, "-m", "tests.air_gap.far_side", str(folder), str(traces / "serve.strace"), *_TRACED]
+        command = [sys.executable, "-m", "tests.air_gap.far_side", str(folder), str(traces / "serve.strace"), *TRACED]
         served = subprocess.run(
             ["unshare", "--net", *command],
             capture_output=True,
@@ -175,7 +158,7 @@ def test_from_a_bundle_to_an_evaluation_without_a_network(
     assert not re.findall(r"""(?:src|href)=["'](?:https?:)?//""", page)
     assert "They agree: the index demo" in here("report", "--check", bundle, results)
 
-    calls, addresses = _connections(traces)
+    calls, addresses = connections(traces)
     commands = len(list(traces.iterdir()))
     with capsys.disabled():
         print(steps.table())
@@ -184,4 +167,4 @@ def test_from_a_bundle_to_an_evaluation_without_a_network(
     assert addresses == set()
     # What is traced is seen, attempts that fail too: of addresses that nobody has, RFC 5737 and RFC 3849.
     there("control", BARE_PYTHON, "-c", _ATTEMPTS)
-    assert _connections(traces)[1] == {"192.0.2.1", "2001:db8::1", "198.51.100.1"}
+    assert connections(traces)[1] == {"192.0.2.1", "2001:db8::1", "198.51.100.1"}

@@ -80,6 +80,19 @@ def test_a_bundle_is_installed_upgraded_by_an_update_and_undone(tmp_path: Path) 
     assert _version(folder) == "shrag 2.0"
 
 
+def test_an_installation_that_was_damaged_is_repaired_by_its_bundle(tmp_path: Path) -> None:
+    bundle, folder = tmp_path / "a.tar", tmp_path / "there"
+    manifest = write_small_bundle(bundle)
+    release = install_bundle(bundle, folder, _say_nothing)
+    program = folder / "current" / "venv" / "bin" / "shrag"
+    program.unlink()
+    for file in manifest.files.values():
+        (folder / "files" / file.sha256).write_bytes(b"damaged")
+    assert install_bundle(bundle, folder, _say_nothing) == release
+    assert _version(folder) == "shrag 1.0"
+    assert all(Installation(folder).store.has(file) for file in manifest.files.values())
+
+
 def test_an_update_without_its_base_is_refused_and_leaves_nothing(tmp_path: Path) -> None:
     old, new, update, folder = (tmp_path / name for name in ("old.tar", "new.tar", "update.tar", "there"))
     first = write_small_bundle(old, "1.0")

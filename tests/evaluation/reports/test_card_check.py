@@ -33,6 +33,8 @@ def test_a_card_agrees_with_the_archive_of_its_index(card: RunCard, carried: Pat
     said = check_card(card, carried)
     assert said.startswith("They agree: the index demo of the run card is the index demo in ")
     assert "with 235 records and the same bytes in each of " in said
+    bundle = Path("carry.tar")
+    assert "is the index demo in carry.tar, with 235 records" in check_card(card, carried, bundle)
 
 
 def test_it_agrees_whatever_name_and_number_an_import_gave_the_index(

@@ -129,6 +129,7 @@ def test_it_is_started_offline_with_the_flags_of_the_user_last(
         "VLLM_NO_USAGE_STATS": "1",
     }
     assert environment["VLLM_CACHE_ROOT"] == str(tmp_path / "llm" / "cache")
+    assert environment["VLLM_HOST_IP"] == "127.0.0.1"
     assert not {"OPENAI_API_KEY", "PYTHONPATH"} & set(environment)
 
 
