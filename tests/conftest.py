@@ -11,7 +11,7 @@ import threading
 from collections.abc import Generator, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 from hypothesis import settings
@@ -20,7 +20,7 @@ import build_docs
 from shrag.corpora.errors import ConflictingRecords, TooManyRejectedLines
 from shrag.corpora.ingest import add
 from shrag.corpora.ingest.add import add_corpus
-from shrag.corpora.ingest.parser import Parser, ParserLimits
+from shrag.corpora.ingest.parser import Parser, ParseRequest, ParserLimits
 from shrag.corpora.records import Record
 from shrag.indexing.analysis import morphological_analysis
 from shrag.indexing.analysis.korean_english import KoreanEnglishAnalyzer
@@ -96,10 +96,25 @@ def one_kiwi() -> Iterator[None]:
         yield
 
 
+class _SharedParser(Parser):
+    """A parser whose worker is started again where a relative path would lead elsewhere: each test has its folder."""
+
+    _folder: Path | None = None
+
+    def _request(self, path: Path, *rest: Any, **named: Any) -> tuple[ParseRequest, float]:  # noqa: ANN401
+        if not path.is_absolute() and self._folder != Path.cwd():
+            self.stop()
+        return super()._request(path, *rest, **named)
+
+    def _start(self) -> Any:  # noqa: ANN401  (private to its module)
+        self._folder = Path.cwd()
+        return super()._start()
+
+
 @pytest.fixture(scope="session", autouse=True)
 def one_parser() -> Iterator[None]:
     """Let the additions of this process with the default limits share one parser: many tests would mostly start it."""
-    shared, in_use = Parser(ParserLimits()), threading.Lock()
+    shared, in_use = _SharedParser(ParserLimits()), threading.Lock()
 
     @contextmanager
     def lend(limits: ParserLimits) -> Iterator[Parser]:
