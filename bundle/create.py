@@ -34,7 +34,7 @@ from shrag.bundle.wheelhouse import (
 )
 from shrag.corpora.data_folder import CONFIG_FILE
 from shrag.corpora.files import check_name, disk_errors
-from shrag.corpora.store.archive import write_archive
+from shrag.corpora.store.archive import check_new, write_archive
 from shrag.corpora.store.file_checksum import FileChecksum, compute_checksum
 from shrag.corpora.store.transfer import export_corpus
 from shrag.corpora.store.volumes import find_volumes
@@ -100,6 +100,7 @@ def create_bundle(
     """
     if path.suffix != ".tar":
         raise BundleError(Text("{path} does not end in .tar: name the bundle NAME.tar.", path=path))
+    check_new(path)  # before packages are fetched for minutes
     path.parent.mkdir(parents=True, exist_ok=True)
     with disk_errors(path.parent), tempfile.TemporaryDirectory(prefix=f".{path.name}.", dir=path.parent) as work:
         content, parts = _Content(), [LUCENE]

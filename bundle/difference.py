@@ -28,13 +28,15 @@ def write_difference(old: Path, new: Path, path: Path, volume_bytes: int = 0) ->
         Its manifest, whose identifier is that of ``new``.
 
     Raises:
-        BundleError: ``new`` is an update itself.
+        BundleError: ``new`` is an update itself, or the same as ``old``.
         CorpusError: A bundle is damaged, or the file exists.
     """
     base = check_bundle(old)
     manifest = check_bundle(new)
     if manifest.base:
         raise BundleError(Text("{path} is an update itself: give the whole bundle.", path=new))
+    if base.identifier == manifest.identifier:
+        raise BundleError(Text("{old} and {new} are the same: there is nothing to update.", old=old, new=new))
     known = set(base.files.values())
     path.parent.mkdir(parents=True, exist_ok=True)
     with disk_errors(path.parent), tempfile.TemporaryDirectory(prefix=f".{path.name}.", dir=path.parent) as work:

@@ -137,7 +137,8 @@ def _glibc_of(platform: str) -> tuple[int, int] | None:
 
 def _pip(*arguments: str) -> None:
     command = [sys.executable, "-m", "pip", "--disable-pip-version-check", "--quiet", *arguments]
-    environment = {"SOURCE_DATE_EPOCH": _EPOCH, **os.environ}
+    # pip's programs fail in a locale that is named but not installed.
+    environment = {"SOURCE_DATE_EPOCH": _EPOCH, **os.environ, "LC_ALL": "C.UTF-8"}
     done = subprocess.run(command, env=environment, check=False)  # noqa: S603
     if done.returncode:
         raise BundleError(

@@ -7,6 +7,10 @@ replaced, the installation of before is as it was.
 
 from __future__ import annotations
 
+import base64
+import csv
+import dataclasses
+import json
 import os
 import shutil
 import subprocess
@@ -18,17 +22,22 @@ from shrag.bundle.installer.check import check_bundle, check_machine, check_whee
 from shrag.bundle.installer.manifest import VLLM, WHEELS, BundleManifest, requirements_file
 from shrag.bundle.installer.releases import Installation, Release
 from shrag.corpora.errors import CorpusError
-from shrag.corpora.files import DiskFull, FolderBusy, lock_folder, sync_file
+from shrag.corpora.files import DiskFull, FolderBusy, lock_folder, sync_file, write_atomically
 from shrag.corpora.store.archive import check_room, open_archive
+from shrag.corpora.store.file_checksum import compute_checksum
 from shrag.messages.text import Text, message_of
 
 Report = Callable[[str], None]
 
 _CONFIG = "shrag.toml"
-_SPACE = {".whl": 4, ".tar": 2}
-"""So many times its size a file needs: packages are unpacked, data is imported; other files are used where they are."""
+_UNPACKED = 4
+"""An environment has at most so many times the bytes of its wheels."""
 
-_IMPORTED, _REJECTED = 0, 3
+_REJECTED = 3
+"""The exit status of `shrag corpus import` for a corpus of other records."""
+
+_IMPORTS = "imports.json"
+"""In the folder of a release that is not finished: the generation of each index that was current before its import."""
 
 
 def install_bundle(path: Path, folder: Path, report: Report) -> Release:
@@ -105,42 +114,67 @@ def _check_folder(installation: Installation) -> None:
 
 def _install(path: Path, manifest: BundleManifest, installation: Installation, report: Report) -> Release:
     before = installation.current()
-    works = _works(installation, manifest.identifier)
-    if before is not None and before.identifier == manifest.identifier and works:
-        report(Text("{identifier} is installed already.", identifier=manifest.identifier))
-        return before
-    report(Text("extracting {count} files", count=len(manifest.files)))
-    _extract(path, manifest, installation)
     release = installation.release_folder(manifest.identifier)
-    if not works:
-        report(Text("installing the packages"))
-        python = f"{sys.version_info.major}.{sys.version_info.minor}"
-        _make_environment(installation, manifest, release / "venv", WHEELS, requirements_file(python))
-        if manifest.has_vllm:
+    works = _works(installation, manifest.identifier)
+    report(Text("extracting {count} files", count=len(manifest.files)))
+    try:
+        _extract(path, manifest, installation, unpacked=not works)
+        if not works:
+            report(Text("installing the packages"))
+            python = f"{sys.version_info.major}.{sys.version_info.minor}"
+            _make_environment(installation, manifest, release / "venv", WHEELS, requirements_file(python))
+        if not works and manifest.has_vllm:
             report(Text("installing vLLM"))
             _make_environment(installation, manifest, release / "vllm", f"{VLLM}/wheels", f"{VLLM}/requirements.txt")
-    _place_files(installation, manifest)
-    generations = _import_data(installation, manifest, report)
-    if before is not None and before.identifier == manifest.identifier:
-        return before  # it was repaired
-    finished = Release(manifest.identifier, before.identifier if before else "", generations)
+        _place_files(installation, manifest)
+        finished = _import_data(installation, manifest, before, report)
+    except (CorpusError, DiskFull):
+        if installation.read(manifest.identifier) is None:
+            shutil.rmtree(release, ignore_errors=True)
+        raise
     installation.finish(finished, manifest)
+    (release / _IMPORTS).unlink(missing_ok=True)
     return finished
 
 
 def _works(installation: Installation, identifier: str) -> bool:
-    """Return whether a release is complete, and its command runs: the Python that it was made with may be gone."""
+    """Return whether a release is complete and undamaged, and its command runs: its Python may be gone."""
     if installation.read(identifier) is None or not installation.program(identifier, "shrag").exists():
+        return False
+    packages = installation.release_folder(identifier).glob("*/lib/python*/site-packages")
+    if not all(map(_is_whole, packages)):
         return False
     return _run_shrag(installation, identifier, "--version").returncode == 0
 
 
-def _extract(path: Path, manifest: BundleManifest, installation: Installation) -> None:
+def _is_whole(packages: Path) -> bool:
+    """Return whether the files of all packages in a folder have the SHA-256 in their lists (PEP 376's RECORD)."""
+    for record in packages.glob("*.dist-info/RECORD"):
+        with record.open(encoding="utf-8", newline="") as stream:
+            for name, digest, _ in csv.reader(stream):
+                if digest and digest != _record_digest(packages / name):
+                    return False
+    return True
+
+
+def _record_digest(path: Path) -> str:
+    """Return the SHA-256 of a file as a RECORD has it, empty for a file that is missing."""
+    if not path.is_file():
+        return ""
+    data = bytes.fromhex(compute_checksum(path).sha256)
+    return f"sha256={base64.urlsafe_b64encode(data).rstrip(b'=').decode()}"
+
+
+def _extract(path: Path, manifest: BundleManifest, installation: Installation, *, unpacked: bool) -> None:
     """Write the files that the store does not have yet; take back what was written if any of them is refused."""
     store = installation.store
     store.folder.mkdir(exist_ok=True)
     names = {file: name for name, file in manifest.files.items() if not store.has(file)}
-    needed = sum(_SPACE.get(Path(name).suffix, 1) * file.bytes for file, name in names.items())
+    sizes = {
+        suffix: sum(file.bytes for name, file in manifest.files.items() if name.endswith(suffix))
+        for suffix in (".whl", ".tar")
+    }
+    needed = sum(file.bytes for file in names) + sizes[".tar"] + (_UNPACKED * sizes[".whl"] if unpacked else 0)
     check_room(path, needed, store.folder)
     lacking = set(names)
     try:
@@ -205,27 +239,76 @@ def _place_files(installation: Installation, manifest: BundleManifest) -> None:
         shutil.copyfile(installation.store.path(config), home / _CONFIG)
 
 
-def _import_data(installation: Installation, manifest: BundleManifest, report: Report) -> dict[str, int]:
-    """Bring corpora and indexes in; return, of each index that changed, the generation that was current before."""
+def _import_data(
+    installation: Installation, manifest: BundleManifest, before: Release | None, report: Report
+) -> Release:
+    """Bring in the corpora and indexes that are new, or that are still as the last bundle brought them.
+
+    What was changed there since is left as it is: the user's records are not replaced unasked.
+    """
+    known = before.brought if before else {}
+    brought: dict[str, str] = {}
     for name in manifest.corpora:
-        archive = installation.store.path(manifest.files[f"corpora/{name}.tar"])
         report(Text("corpus {name}", name=name))
-        done = _run_shrag(installation, manifest.identifier, "corpus", "import", str(archive))
-        if done.returncode == _REJECTED:  # other records: what a user added here is not replaced
-            report(Text("corpus {name} was left as it is: {problem}", name=name, problem=_last_line(done)))
-        elif done.returncode != _IMPORTED:
-            raise CorpusError(_last_line(done))
-    generations = {}
+        here, key = _corpus_fingerprint(installation, name), f"corpora/{name}"
+        replaced = ["--replace"] if here and here == known.get(key) else []
+        imported = _import(installation, manifest, "corpus", key, replaced, report)
+        brought[key] = _corpus_fingerprint(installation, name) if imported else known.get(key, "")
+    notes = installation.release_folder(manifest.identifier) / _IMPORTS
+    generations: dict[str, int] = json.loads(notes.read_bytes()) if notes.exists() else {}
     for name in manifest.indexes:
-        archive = installation.store.path(manifest.files[f"indexes/{name}.tar"])
         report(Text("index {name}", name=name))
-        before = _current_generation(installation, name)
-        done = _run_shrag(installation, manifest.identifier, "index", "import", str(archive))
-        if done.returncode != _IMPORTED:
-            raise CorpusError(_last_line(done))
-        if before and before != _current_generation(installation, name):
-            generations[name] = before
-    return generations
+        key = f"indexes/{name}"
+        current = generations.setdefault(name, _current_generation(installation, name))
+        write_atomically(notes, json.dumps(generations).encode())
+        if current and str(current) != known.get(key):
+            _say_left(installation, manifest, "index", key, report)
+            brought[key] = known.get(key, "")
+            continue
+        _import(installation, manifest, "index", key, [], report)
+        brought[key] = str(_current_generation(installation, name))
+    changed = {
+        name: number for name, number in generations.items() if number and brought[f"indexes/{name}"] != str(number)
+    }
+    if before is not None and before.identifier == manifest.identifier:  # repaired
+        return dataclasses.replace(before, brought=brought)
+    return Release(manifest.identifier, before.identifier if before else "", changed, brought)
+
+
+def _import(
+    installation: Installation, manifest: BundleManifest, what: str, key: str, options: list[str], report: Report
+) -> bool:
+    """Import a corpus or an index; return False for a corpus of other records, which is left as it is."""
+    archive = str(installation.store.path(manifest.files[f"{key}.tar"]))
+    done = _run_shrag(installation, manifest.identifier, what, "import", archive, *options)
+    if done.returncode == _REJECTED and what == "corpus":
+        _say_left(installation, manifest, what, key, report)
+        return False
+    if done.returncode:
+        raise CorpusError(_last_line(done))
+    return True
+
+
+def _say_left(installation: Installation, manifest: BundleManifest, what: str, key: str, report: Report) -> None:
+    program = installation.folder / "bin" / "shrag"
+    archive = installation.store.path(manifest.files[f"{key}.tar"])
+    replace = " --replace" if what == "corpus" else ""
+    report(
+        Text(
+            "{key} was changed here and stays as it is. To replace it: {command}",
+            key=key,
+            command=f"{program} {what} import {archive}{replace}",
+        )
+    )
+
+
+def _corpus_fingerprint(installation: Installation, name: str) -> str:
+    """Return the fingerprint of a corpus's records, empty where there is none."""
+    try:
+        manifest: dict[str, str] = json.loads((installation.home / "corpora" / name / "manifest.json").read_bytes())
+        return manifest["fingerprint"]
+    except (FileNotFoundError, ValueError, KeyError):
+        return ""
 
 
 def _current_generation(installation: Installation, name: str) -> int:

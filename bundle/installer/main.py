@@ -66,6 +66,8 @@ def verify(bundle: Path, minisign: str, gpg: str, report: Callable[[str], None] 
     for tool, key in keys.items():
         if key:
             check_signature(checksum_list(bundle), tool, key)
+            if report is not None:
+                report(Text("{path}: signed by the key {key}", path=checksum_list(bundle), key=key))
     if any(keys.values()) or checksum_list(bundle).exists():
         check_checksums(bundle, files)
     manifest = check_bundle(bundle)
@@ -96,7 +98,7 @@ def _install(bundle: Path, folder: Path) -> None:
         )
     )
     program = folder.absolute() / "bin" / "shrag"
-    _say(Text("next: {program} doctor, then {program}-serve", program=program))
+    _say(Text("next: {program} doctor, then {program}-serve INDEX", program=program))
 
 
 def _undo(folder: Path) -> int:

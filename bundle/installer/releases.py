@@ -42,19 +42,22 @@ class Release:
     Attributes:
         identifier: Its bundle's, the name of its folder.
         previous: The release that was current before, empty for none.
-        generations: Of each index that it brought the generation that was current before.
+        generations: Of each index that it changed the generation that was current before.
+        brought: Of each corpus and index of its bundle the fingerprint or generation that was current after it: what is
+            another one later was changed there, and is not replaced by the next bundle.
     """
 
     identifier: str
     previous: str
     generations: dict[str, int]
+    brought: dict[str, str]
 
 
 class Installation:
     """The folder of an installation."""
 
     def __init__(self, folder: Path) -> None:
-        self.folder = folder.absolute()
+        self.folder = folder.resolve()
         self.home = self.folder / "home"
         self.store = FileStore(self.folder / "files")
 

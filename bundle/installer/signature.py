@@ -46,6 +46,8 @@ def check_checksums(bundle: Path, files: Iterable[Path]) -> None:
         lines = path.read_text(encoding="utf-8").splitlines()
         listed = {Path(name).name: digest for digest, _, name in (line.partition("  ") for line in lines)}
         for name in dict.fromkeys([*listed, *(file.name for file in files)]):
+            if not path.with_name(name).exists():
+                raise CorpusError(Text("{file} is missing: copy it too.", file=path.with_name(name)))
             if listed.get(name) != compute_checksum(path.with_name(name)).sha256:
                 raise CorpusError(
                     Text("{file} does not have the checksum in {path}: copy it again.", file=name, path=path)

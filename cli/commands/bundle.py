@@ -196,7 +196,7 @@ def install(bundle: Path, into: Path, minisign: str, gpg: str) -> None:
     from shrag.bundle.installer.install import install_bundle
     from shrag.bundle.installer.main import verify as verify_bundle
 
-    verify_bundle(bundle, minisign, gpg)
+    verify_bundle(bundle, minisign, gpg, lambda line: echo(line, err=True))
     release = install_bundle(bundle, into, lambda line: echo(line, err=True))
     echo(Text("installed {identifier} in {folder}", identifier=release.identifier, folder=into.absolute()))
 

@@ -78,9 +78,7 @@ def write_archive(
     Raises:
         CorpusError: The file exists, or a file changes while it is read.
     """
-    for existing in (path, volume_path(path, 1)):
-        if existing.exists():
-            raise CorpusError(Text("{path} exists already: name another file, or delete it first.", path=existing))
+    check_new(path)
     header = ArchiveHeader(kind=kind, name=name, files={each: compute_checksum(file) for each, file in files.items()})
     part = path.with_name(f".{path.name}.part")
     written: Sequence[Path] = [part]
@@ -158,6 +156,13 @@ def extract_archive(path: Path, kind: ArchiveKind, folder: Path) -> ArchiveHeade
             shutil.rmtree(folder, ignore_errors=True)
             raise
     return archive.header
+
+
+def check_new(path: Path) -> None:
+    """Raise :class:`CorpusError` if there is an archive ``path`` already, or its first volume."""
+    for existing in (path, volume_path(path, 1)):
+        if existing.exists():
+            raise CorpusError(Text("{path} exists already: name another file, or delete it first.", path=existing))
 
 
 def is_inside(name: str) -> bool:

@@ -28,7 +28,7 @@ def documentation(built_docs: Path) -> Iterator[None]:
     ("language", "word", "page"),
     [
         ("en", "zyzzyva", ""),
-        ("en", "constraints wheel network", "Install without a network"),
+        ("en", "bundle installer network", "Carrying SHRAG to a machine without a network"),
         ("en", "memory plan", "Memory plan"),
         ("ko", "학술", "SHRAG"),
         ("ko", "문헌", "SHRAG"),

@@ -47,8 +47,8 @@ def _say_nothing(line: str) -> None:
 
 
 def _content(folder: Path) -> Mapping[str, int]:
-    """Return every path under a folder but locks, with its size."""
-    found = (path for path in folder.rglob("*") if not path.is_symlink() and path.name != ".lock")
+    """Return every path under a folder but locks and the last bundle's manifest, with its size."""
+    found = (path for path in folder.rglob("*") if not path.is_symlink() and path.name not in {".lock", "bundle.json"})
     return {str(path.relative_to(folder)): path.stat().st_size for path in found if path.is_file()}
 
 
@@ -69,7 +69,7 @@ def test_a_bundle_is_installed_upgraded_by_an_update_and_undone(tmp_path: Path) 
     assert _version(folder) == "shrag 2.0"
     assert (folder / "home" / "shrag.toml").read_text() == "[search]\nk = 7\n"  # the user's own
     before = _content(folder)
-    assert install_bundle(new, folder, _say_nothing) == release  # is installed already
+    assert install_bundle(new, folder, _say_nothing) == release  # it is there already
     assert _content(folder) == before
 
     assert undo_installation(folder, _say_nothing) == release
@@ -84,8 +84,8 @@ def test_an_installation_that_was_damaged_is_repaired_by_its_bundle(tmp_path: Pa
     bundle, folder = tmp_path / "a.tar", tmp_path / "there"
     manifest = write_small_bundle(bundle)
     release = install_bundle(bundle, folder, _say_nothing)
-    program = folder / "current" / "venv" / "bin" / "shrag"
-    program.unlink()
+    (module,) = (folder / "current" / "venv").rglob("started_shrag.py")
+    module.write_text(module.read_text() + "#")
     for file in manifest.files.values():
         (folder / "files" / file.sha256).write_bytes(b"damaged")
     assert install_bundle(bundle, folder, _say_nothing) == release
@@ -103,6 +103,8 @@ def test_an_update_without_its_base_is_refused_and_leaves_nothing(tmp_path: Path
     assert not folder.exists()
     with pytest.raises(BundleError, match="is an update itself"):
         write_difference(old, update, tmp_path / "other.tar")
+    with pytest.raises(BundleError, match="there is nothing to update"):
+        write_difference(old, old, tmp_path / "other.tar")
 
 
 def test_an_update_that_names_a_file_outside_is_refused_though_that_file_is_installed(tmp_path: Path) -> None:
@@ -116,7 +118,9 @@ def test_an_update_that_names_a_file_outside_is_refused_though_that_file_is_inst
     assert not list(tmp_path.rglob("escaped"))
 
 
-def test_data_arrives_and_what_was_added_there_stays(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_data_arrives_is_upgraded_and_what_was_changed_there_stays(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     shorten_builds(monkeypatch)
     here = tmp_path / "here"
     rows = [
@@ -137,15 +141,26 @@ def test_data_arrives_and_what_was_added_there_stays(tmp_path: Path, monkeypatch
     install_bundle(tmp_path / "old.tar", folder, _say_nothing)
     assert current_generation(home / "indexes" / "lib")[1].records == 5
 
-    said: list[str] = []
-    release = install_bundle(tmp_path / "new.tar", folder, said.append)
-    # The corpus could have records that were added there: it is not replaced unasked.
-    assert [line for line in said if "was left as it is" in line and "--replace" in line]
-    assert open_corpus(home / "corpora", "lib")[0].records == 5
+    # What is as the last bundle brought it is replaced by the next one, and an undone index comes back.
+    release = install_bundle(tmp_path / "new.tar", folder, _say_nothing)
+    assert open_corpus(home / "corpora", "lib")[0].records == 6
     assert current_generation(home / "indexes" / "lib")[1].records == 6
     assert release.generations == {"lib": 1}
     undo_installation(folder, _say_nothing)
     assert current_generation(home / "indexes" / "lib")[1].records == 5
+
+    # What was changed there is not, and how to replace it is said.
+    source.write_text(json.dumps({"docid": "own", "title": "mine", "text": "내가 추가한 문헌이다."}), encoding="utf-8")
+    add_corpus(home / "corpora", "lib", "miracl", [source])
+    build_index(home / "corpora", home / "indexes", "lib")
+    for _ in range(2):
+        said: list[str] = []
+        install_bundle(tmp_path / "new.tar", folder, said.append)
+        left = [line for line in said if "was changed here and stays as it is" in line]
+        assert [line.split()[0] for line in left] == ["corpora/lib", "indexes/lib"]
+        assert left[0].endswith(" --replace")
+        assert open_corpus(home / "corpora", "lib")[0].records == 7
+        assert current_generation(home / "indexes" / "lib")[1].records == 7
 
 
 def test_a_folder_of_other_content_and_one_in_use_are_refused(tmp_path: Path) -> None:
@@ -232,6 +247,6 @@ def test_a_killed_first_installation_is_taken_up_again(tmp_path: Path) -> None:
                 os.killpg(process.pid, signal.SIGKILL)
     assert Installation(folder).current() is None
     done = subprocess.run(command, capture_output=True, text=True, check=True)
-    assert done.stdout.splitlines()[-1] == f"next: {folder}/bin/shrag doctor, then {folder}/bin/shrag-serve"
+    assert done.stdout.splitlines()[-1] == f"next: {folder}/bin/shrag doctor, then {folder}/bin/shrag-serve INDEX"
     assert Installation(folder).current() is not None
     assert {path.name for path in (folder / "files").iterdir()} == {each.sha256 for each in manifest.files.values()}

@@ -96,7 +96,7 @@ def test_results_are_those_of_their_card_until_one_is_changed(
     assert check_result_files(card, copy).startswith(f"The {len(card.files)} files in ")
     with (copy / "demo" / "or.run").open("a") as file:
         file.write("x")
-    with pytest.raises(ResultsMismatch, match=r"\(demo/or\.run is another one\)"):
+    with pytest.raises(ResultsMismatch, match=r"\(demo/or\.run is missing, new or changed\)"):
         check_result_files(card, copy)
-    with pytest.raises(ResultsMismatch, match=r"\(every file is another one\)"):
+    with pytest.raises(ResultsMismatch, match=r"\(every file is missing, new or changed\)"):
         check_result_files(msgspec.structs.replace(card, files={}), tmp_path / "indexes")
