@@ -19,6 +19,7 @@ from shrag.bundle.installer.manifest import (
     BundleManifest,
     encode_manifest,
     requirements_file,
+    running_python,
 )
 from shrag.bundle.installer.signature import write_checksums
 from shrag.bundle.installer_file import make_installer
@@ -30,12 +31,11 @@ from shrag.bundle.wheelhouse import (
     oldest_glibc,
     project_folder,
     requirements_of,
-    running_python,
 )
 from shrag.corpora.data_folder import CONFIG_FILE
 from shrag.corpora.files import check_name, disk_errors
 from shrag.corpora.store.archive import check_new, write_archive
-from shrag.corpora.store.file_checksum import FileChecksum, compute_checksum
+from shrag.corpora.store.file_checksum import compute_checksum
 from shrag.corpora.store.transfer import export_corpus
 from shrag.corpora.store.volumes import find_volumes
 from shrag.indexing.maintenance.transfer import export_index
@@ -46,6 +46,9 @@ PROFILES: Mapping[str, Sequence[str]] = {
     "gpu": ("evaluation", "gpu", "llm", "lsa", "mcp", "models", "plots"),
 }
 """Profile → the extras that it has; ``gpu`` also has an environment of vLLM."""
+
+_Files = dict[str, Path | bytes]
+"""The files of a bundle by their paths in it, each a path or its content."""
 
 _INSTRUCTIONS = ("INSTALL.ko.md", "INSTALL.md")
 _VLLM_REQUIREMENTS = Path("requirements") / "vllm.txt"
@@ -103,21 +106,22 @@ def create_bundle(
     check_new(path)  # before packages are fetched for minutes
     path.parent.mkdir(parents=True, exist_ok=True)
     with disk_errors(path.parent), tempfile.TemporaryDirectory(prefix=f".{path.name}.", dir=path.parent) as work:
-        content, parts = _Content(), [LUCENE]
+        parts: list[Part] = [LUCENE]
+        content: _Files = {}
         pythons = options.pythons or (running_python(),)
         weights = {name: _files(home / "weights" / check_name(name)) for name in options.weights}
         for folder in options.questions:
             name = check_name(folder.absolute().name)
-            content.add({f"questions/{name}/{each}": file for each, file in _files(folder).items()})
+            content.update({f"questions/{name}/{each}": file for each, file in _files(folder).items()})
         _add_data(content, home, options, Path(work), report)
         needed = _add_packages(content, parts, options, pythons, Path(work), report)
         for name, found in weights.items():
             parts.append(describe_weights(name, home / "weights" / name))
-            content.add({f"weights/{name}/{each}": file for each, file in found.items()})
+            content.update({f"weights/{name}/{each}": file for each, file in found.items()})
         if options.config is not None:
-            content.add({CONFIG_FILE: options.config})
-        content.add({name: files("shrag.bundle").joinpath(name).read_bytes() for name in _INSTRUCTIONS})
-        content.add(
+            content.update({CONFIG_FILE: options.config})
+        content.update({name: files("shrag.bundle").joinpath(name).read_bytes() for name in _INSTRUCTIONS})
+        content.update(
             {
                 "LICENCES.tsv": licence_list(parts),
                 "sbom.cdx.json": write_sbom(parts, version("shrag")),
@@ -134,50 +138,37 @@ def create_bundle(
             corpora=options.corpora,
             indexes=options.indexes,
             weights=options.weights,
-            files=content.checksums(),
+            files={name: compute_checksum(file) for name, file in sorted(content.items())},
         )
-        write_bundle(path, manifest, content.files, options.volume_bytes)
+        write_bundle(path, manifest, content, options.volume_bytes)
     return manifest
 
 
 def write_bundle(path: Path, manifest: BundleManifest, content: Mapping[str, Path | bytes], volume_bytes: int) -> None:
     """Write a bundle of these files with its manifest, and beside it the installer and the list of checksums."""
     ordered = {MANIFEST: encode_manifest(manifest), **dict(sorted(content.items()))}
-    write_archive(path, "bundle", manifest.identifier, ordered, volume_bytes)
+    write_archive(path, "bundle", manifest.identifier, ordered, volume_bytes, manifest.files)
     installer = installer_path(path)
     installer.write_bytes(make_installer())
     write_checksums(path, [*find_volumes(path), installer])
 
 
-class _Content:
-    """The files of a bundle by their paths in it."""
-
-    def __init__(self) -> None:
-        self.files: dict[str, Path | bytes] = {}
-
-    def add(self, more: Mapping[str, Path | bytes]) -> None:
-        self.files |= more
-
-    def checksums(self) -> dict[str, FileChecksum]:
-        return {name: compute_checksum(file) for name, file in sorted(self.files.items())}
-
-
-def _add_data(content: _Content, home: Path, options: BundleOptions, work: Path, report: Callable[[str], None]) -> None:
+def _add_data(content: _Files, home: Path, options: BundleOptions, work: Path, report: Callable[[str], None]) -> None:
     """Export corpora and indexes first: what is missing or damaged is said before packages are fetched."""
     for name in options.corpora:
         report(Text("corpus {name}", name=name))
         archive = work / f"corpus-{name}.tar"
         export_corpus(home / "corpora", name, archive)
-        content.add({f"corpora/{name}.tar": archive})
+        content.update({f"corpora/{name}.tar": archive})
     for name in options.indexes:
         report(Text("index {name}", name=name))
         archive = work / f"index-{name}.tar"
         export_index(home / "indexes", name, archive)
-        content.add({f"indexes/{name}.tar": archive})
+        content.update({f"indexes/{name}.tar": archive})
 
 
 def _add_packages(
-    content: _Content,
+    content: _Files,
     parts: list[Part],
     options: BundleOptions,
     pythons: Sequence[str],
@@ -189,15 +180,15 @@ def _add_packages(
     project = options.wheel or build_project_wheel(work)
     wheels = collect_wheels(project, PROFILES[options.profile], pythons, work)
     collected = {wheel.name: wheel for found in wheels.values() for wheel in found}
-    content.add({f"{WHEELS}/{name}": wheel for name, wheel in collected.items()})
-    content.add({requirements_file(python): requirements_of(found) for python, found in wheels.items()})
+    content.update({f"{WHEELS}/{name}": wheel for name, wheel in collected.items()})
+    content.update({requirements_file(python): requirements_of(found) for python, found in wheels.items()})
     needed = list(collected.values())
     pinned = options.vllm or (_pinned_vllm() if options.profile == "gpu" else None)
     if pinned is not None:
         report(Text("collecting vLLM"))
         found = download_pinned(pinned, work / VLLM)
-        content.add({f"{VLLM}/wheels/{wheel.name}": wheel for wheel in found})
-        content.add({f"{VLLM}/requirements.txt": requirements_of(found)})
+        content.update({f"{VLLM}/wheels/{wheel.name}": wheel for wheel in found})
+        content.update({f"{VLLM}/requirements.txt": requirements_of(found)})
         needed += found
     parts += [describe_wheel(wheel) for wheel in needed]
     return oldest_glibc(needed)

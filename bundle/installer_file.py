@@ -12,6 +12,7 @@ MODULES = (
     "shrag.bundle.installer.install",
     "shrag.bundle.installer.main",
     "shrag.bundle.installer.manifest",
+    "shrag.bundle.installer.record",
     "shrag.bundle.installer.releases",
     "shrag.bundle.installer.signature",
     "shrag.corpora.errors",

@@ -17,6 +17,7 @@ from urllib.parse import unquote, urlparse
 from packaging.utils import canonicalize_name, parse_wheel_filename
 
 from shrag.bundle.errors import BundleError
+from shrag.bundle.installer.manifest import running_python
 from shrag.corpora.store.file_checksum import compute_checksum
 from shrag.messages.text import Text
 
@@ -25,11 +26,6 @@ _EPOCH = "315532800"
 
 _GLIBC = "manylinux_"
 _OLD_GLIBC = {"manylinux1": "2.5", "manylinux2010": "2.12", "manylinux2014": "2.17"}
-
-
-def running_python() -> str:
-    """Return the version of the Python that runs, such as ``3.11``."""
-    return f"{sys.version_info.major}.{sys.version_info.minor}"
 
 
 def project_folder() -> Path | None:

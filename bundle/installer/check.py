@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import platform
-import sys
 import zipfile
 from pathlib import Path
 
-from shrag.bundle.installer.manifest import FORMAT, MANIFEST, BundleManifest, decode_manifest
+from shrag.bundle.installer.manifest import FORMAT, MANIFEST, BundleManifest, decode_manifest, running_python
 from shrag.corpora.errors import CorpusError
 from shrag.corpora.store.archive import OpenedArchive, open_archive
 from shrag.corpora.store.file_checksum import FileChecksum
+from shrag.corpora.store.volumes import find_volumes
 from shrag.messages.text import Text
 
 _LARGEST_RATIO = 200
@@ -26,10 +26,21 @@ def check_bundle(path: Path) -> BundleManifest:
     """
     with open_archive(path, "bundle") as archive:
         manifest = read_manifest(path, archive)
-        for _, chunks in archive.members:
-            for _ in chunks:
-                pass  # compares them
+        archive.compare_rest()
     return manifest
+
+
+def describe_bundle(path: Path, manifest: BundleManifest) -> Text:
+    """Return the sentence that says what a bundle is, which :func:`check_bundle` found whole."""
+    size = sum(each.stat().st_size for each in find_volumes(path))
+    return Text(
+        "{path}: SHRAG {version} ({profile}), {count} files, {size:,.1f} MiB, all as when it was made",
+        path=path,
+        version=manifest.version,
+        profile=manifest.profile,
+        count=len(manifest.files),
+        size=size / 2**20,
+    )
 
 
 def read_manifest(path: Path, archive: OpenedArchive) -> BundleManifest:
@@ -77,14 +88,13 @@ def read_manifest(path: Path, archive: OpenedArchive) -> BundleManifest:
 
 def check_machine(path: Path, manifest: BundleManifest) -> None:
     """Raise :class:`CorpusError` unless this Python, processor and C library can run what the bundle holds."""
-    python = f"{sys.version_info.major}.{sys.version_info.minor}"
-    if python not in manifest.pythons:
+    if running_python() not in manifest.pythons:
         raise CorpusError(
             Text(
                 "{path} has packages for Python {known}, and this is {found}: run the installer with one of those.",
                 path=path,
                 known=", ".join(manifest.pythons),
-                found=python,
+                found=running_python(),
             )
         )
     if platform.machine() != manifest.machine:

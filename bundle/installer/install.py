@@ -7,8 +7,6 @@ replaced, the installation of before is as it was.
 
 from __future__ import annotations
 
-import base64
-import csv
 import dataclasses
 import json
 import os
@@ -18,13 +16,13 @@ import sys
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
-from shrag.bundle.installer.check import check_bundle, check_machine, check_wheel, read_manifest
-from shrag.bundle.installer.manifest import VLLM, WHEELS, BundleManifest, requirements_file
+from shrag.bundle.installer.check import check_bundle, check_machine, check_wheel, describe_bundle, read_manifest
+from shrag.bundle.installer.manifest import VLLM, WHEELS, BundleManifest, requirements_file, running_python
+from shrag.bundle.installer.record import recorded_digest, recorded_files
 from shrag.bundle.installer.releases import Installation, Release
 from shrag.corpora.errors import CorpusError
 from shrag.corpora.files import DiskFull, FolderBusy, lock_folder, sync_file, write_atomically
 from shrag.corpora.store.archive import check_room, open_archive
-from shrag.corpora.store.file_checksum import compute_checksum
 from shrag.messages.text import Text, message_of
 
 Report = Callable[[str], None]
@@ -55,6 +53,7 @@ def install_bundle(path: Path, folder: Path, report: Report) -> Release:
     """
     report(Text("verifying {path}", path=path))
     manifest = check_bundle(path)
+    report(describe_bundle(path, manifest))
     check_machine(path, manifest)
     installation = Installation(folder)
     _check_folder(installation)
@@ -121,8 +120,8 @@ def _install(path: Path, manifest: BundleManifest, installation: Installation, r
         _extract(path, manifest, installation, unpacked=not works)
         if not works:
             report(Text("installing the packages"))
-            python = f"{sys.version_info.major}.{sys.version_info.minor}"
-            _make_environment(installation, manifest, release / "venv", WHEELS, requirements_file(python))
+            listed = requirements_file(running_python())
+            _make_environment(installation, manifest, release / "venv", WHEELS, listed)
         if not works and manifest.has_vllm:
             report(Text("installing vLLM"))
             _make_environment(installation, manifest, release / "vllm", f"{VLLM}/wheels", f"{VLLM}/requirements.txt")
@@ -148,21 +147,12 @@ def _works(installation: Installation, identifier: str) -> bool:
 
 
 def _is_whole(packages: Path) -> bool:
-    """Return whether the files of all packages in a folder have the SHA-256 in their lists (PEP 376's RECORD)."""
-    for record in packages.glob("*.dist-info/RECORD"):
-        with record.open(encoding="utf-8", newline="") as stream:
-            for name, digest, _ in csv.reader(stream):
-                if digest and digest != _record_digest(packages / name):
-                    return False
-    return True
-
-
-def _record_digest(path: Path) -> str:
-    """Return the SHA-256 of a file as a RECORD has it, empty for a file that is missing."""
-    if not path.is_file():
-        return ""
-    data = bytes.fromhex(compute_checksum(path).sha256)
-    return f"sha256={base64.urlsafe_b64encode(data).rstrip(b'=').decode()}"
+    """Return whether the files of all packages in a folder have the SHA-256 in their lists."""
+    return all(
+        recorded_digest(packages / name) == digest
+        for record in packages.glob("*.dist-info/RECORD")
+        for name, digest in recorded_files(record.read_text(encoding="utf-8"))
+    )
 
 
 def _extract(path: Path, manifest: BundleManifest, installation: Installation, *, unpacked: bool) -> None:

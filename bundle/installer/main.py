@@ -9,7 +9,7 @@ import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
-from shrag.bundle.installer.check import check_bundle
+from shrag.bundle.installer.check import check_bundle, describe_bundle
 from shrag.bundle.installer.install import install_bundle, undo_installation
 from shrag.bundle.installer.signature import Tool, check_checksums, check_signature, checksum_list
 from shrag.corpora.errors import CorpusError
@@ -41,8 +41,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
         if options.command == "undo":
             return _undo(Path(options.into).expanduser())
         bundle = _bundle(options.bundle, parser)
-        verify(bundle, options.minisign, options.gpg, _say)
-        if options.command == "install":
+        if options.command == "verify":
+            verify(bundle, options.minisign, options.gpg, _say)
+        else:
+            check_list(bundle, options.minisign, options.gpg, _say)
             _install(bundle, Path(options.into).expanduser())
     except (DiskFull, DiskFailed) as error:
         return _fail(error, 5)
@@ -55,8 +57,18 @@ def main(arguments: Sequence[str] | None = None) -> int:
     return 0
 
 
-def verify(bundle: Path, minisign: str, gpg: str, report: Callable[[str], None] | None = None) -> None:
-    """Check a bundle's signature where a key is given, its list of checksums where there is one, and all of its files.
+def verify(bundle: Path, minisign: str, gpg: str, report: Callable[[str], None]) -> None:
+    """Check a bundle's list of checksums as :func:`check_list` does, and all of its files; report what it is.
+
+    Raises:
+        CorpusError: Any of them is not as it should be.
+    """
+    check_list(bundle, minisign, gpg, report)
+    report(describe_bundle(bundle, check_bundle(bundle)))
+
+
+def check_list(bundle: Path, minisign: str, gpg: str, report: Callable[[str], None]) -> None:
+    """Check the signature of a bundle's list of checksums where a key is given, and the list where there is one.
 
     Raises:
         CorpusError: Any of them is not as it should be.
@@ -66,23 +78,9 @@ def verify(bundle: Path, minisign: str, gpg: str, report: Callable[[str], None] 
     for tool, key in keys.items():
         if key:
             check_signature(checksum_list(bundle), tool, key)
-            if report is not None:
-                report(Text("{path}: signed by the key {key}", path=checksum_list(bundle), key=key))
+            report(Text("{path}: signed by the key {key}", path=checksum_list(bundle), key=key))
     if any(keys.values()) or checksum_list(bundle).exists():
         check_checksums(bundle, files)
-    manifest = check_bundle(bundle)
-    if report is not None:
-        size = sum(each.stat().st_size for each in find_volumes(bundle))
-        report(
-            Text(
-                "{path}: SHRAG {version} ({profile}), {count} files, {size:,.1f} MiB, all as when it was made",
-                path=bundle,
-                version=manifest.version,
-                profile=manifest.profile,
-                count=len(manifest.files),
-                size=size / 2**20,
-            )
-        )
 
 
 def _install(bundle: Path, folder: Path) -> None:

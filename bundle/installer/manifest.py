@@ -1,9 +1,10 @@
-"""What a bundle holds, ``bundle.json``: its files with their SHA-256, and for which machine it was made."""
+"""The manifest of a bundle, ``bundle.json``: all files with their SHA-256, and the machine that they are for."""
 
 from __future__ import annotations
 
 import hashlib
 import json
+import sys
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
@@ -62,6 +63,11 @@ class BundleManifest:
         """Return the files under ``folder`` by their paths in it."""
         prefix = f"{folder}/"
         return {name.removeprefix(prefix): file for name, file in self.files.items() if name.startswith(prefix)}
+
+
+def running_python() -> str:
+    """Return the version of the Python that runs, such as ``3.11``."""
+    return f"{sys.version_info.major}.{sys.version_info.minor}"
 
 
 def requirements_file(python: str) -> str:

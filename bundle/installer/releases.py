@@ -18,13 +18,12 @@ from pathlib import Path
 from typing import Any
 
 from shrag.bundle.installer.file_store import FileStore
-from shrag.bundle.installer.manifest import BundleManifest, decode_manifest, encode_manifest
+from shrag.bundle.installer.manifest import MANIFEST, BundleManifest, decode_manifest, encode_manifest
 from shrag.corpora.errors import CorpusError
 from shrag.corpora.files import sync_file, write_atomically
 from shrag.messages.text import Text
 
 _RECORD = "installed.json"
-_MANIFEST = "bundle.json"
 _CURRENT = "current"
 
 _PROGRAM = """\
@@ -67,8 +66,7 @@ class Installation:
 
     def program(self, identifier: str, name: str) -> Path:
         """Return the path of a program of a release, such as ``shrag``."""
-        environment = "vllm" if name == "vllm" else "venv"
-        return self.release_folder(identifier) / environment / "bin" / name
+        return self.release_folder(identifier) / _program(name)
 
     def current(self) -> Release | None:
         """Return the current release, None if there is none."""
@@ -86,7 +84,7 @@ class Installation:
     def finish(self, release: Release, manifest: BundleManifest) -> None:
         """Record that a release is complete, and make it the current one."""
         folder = self.release_folder(release.identifier)
-        write_atomically(folder / _MANIFEST, encode_manifest(manifest))
+        write_atomically(folder / MANIFEST, encode_manifest(manifest))
         write_atomically(folder / _RECORD, json.dumps(asdict(release), indent=1).encode() + b"\n")
         self.switch(release.identifier)
         self._prune(release)
@@ -101,12 +99,10 @@ class Installation:
         programs = self.folder / "bin"
         programs.mkdir(exist_ok=True)
         for name in ("shrag", "shrag-serve", "vllm"):
-            started = self.program(_CURRENT, name).relative_to(self.release_folder(_CURRENT))
-            if not (self.folder / _CURRENT / started).exists():
+            program = self.folder / _CURRENT / _program(name)
+            if not program.exists():
                 continue
-            text = _PROGRAM.format(
-                home=_double_quoted(self.home), program=shlex.quote(str(self.folder / _CURRENT / started))
-            )
+            text = _PROGRAM.format(home=_double_quoted(self.home), program=shlex.quote(str(program)))
             write_atomically(programs / name, text.encode())
             (programs / name).chmod(0o755)
 
@@ -129,10 +125,15 @@ class Installation:
         for folder in (self.folder / "releases").iterdir():
             if folder.name not in kept:
                 shutil.rmtree(folder, ignore_errors=True)
-        manifests = (self.folder / "releases" / name / _MANIFEST for name in kept if name)
+        manifests = (self.folder / "releases" / name / MANIFEST for name in kept if name)
         self.store.prune(
             file for path in manifests if path.exists() for file in decode_manifest(path.read_bytes()).files.values()
         )
+
+
+def _program(name: str) -> Path:
+    """Return the path of a program in the folder of a release; vLLM has an environment of its own."""
+    return Path("vllm" if name == "vllm" else "venv") / "bin" / name
 
 
 def _double_quoted(path: Path) -> str:

@@ -60,6 +60,12 @@ _volume_option = click.option(
 )
 _minisign_option = click.option("--minisign", default="", metavar="KEY", help="A public key of minisign, or its file.")
 _gpg_option = click.option("--gpg", default="", metavar="KEY", help="The fingerprint of a key of GPG.")
+_sign_minisign_option = click.option(
+    "--sign-minisign", default="", metavar="FILE", help="Sign the list of checksums with this secret key."
+)
+_sign_gpg_option = click.option(
+    "--sign-gpg", default="", metavar="KEY", help="Sign the list of checksums with this key of GPG."
+)
 
 
 @click.group()
@@ -114,8 +120,8 @@ def command() -> None:
     help="Add an environment of vLLM: a file of requirements with hashes.",
 )
 @_volume_option
-@click.option("--sign-minisign", default="", metavar="FILE", help="Sign the list of checksums with this secret key.")
-@click.option("--sign-gpg", default="", metavar="KEY", help="Sign the list of checksums with this key of GPG.")
+@_sign_minisign_option
+@_sign_gpg_option
 @click.pass_obj
 def create(
     home: Home,
@@ -194,9 +200,9 @@ def install(bundle: Path, into: Path, minisign: str, gpg: str) -> None:
     Example: shrag bundle install carry/shrag.tar --into ~/shrag
     """
     from shrag.bundle.installer.install import install_bundle
-    from shrag.bundle.installer.main import verify as verify_bundle
+    from shrag.bundle.installer.main import check_list
 
-    verify_bundle(bundle, minisign, gpg, lambda line: echo(line, err=True))
+    check_list(bundle, minisign, gpg, lambda line: echo(line, err=True))
     release = install_bundle(bundle, into, lambda line: echo(line, err=True))
     echo(Text("installed {identifier} in {folder}", identifier=release.identifier, folder=into.absolute()))
 
@@ -206,8 +212,8 @@ def install(bundle: Path, into: Path, minisign: str, gpg: str) -> None:
 @click.argument("new", type=click.Path(path_type=Path))
 @_bundle_argument
 @_volume_option
-@click.option("--sign-minisign", default="", metavar="FILE", help="Sign the list of checksums with this secret key.")
-@click.option("--sign-gpg", default="", metavar="KEY", help="Sign the list of checksums with this key of GPG.")
+@_sign_minisign_option
+@_sign_gpg_option
 def diff(old: Path, new: Path, bundle: Path, volume_bytes: int, sign_minisign: str, sign_gpg: str) -> None:
     """Write a small BUNDLE that turns an installation of OLD into one of NEW.
 

@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-import csv
-import hashlib
 import platform
 import sys
-from base64 import urlsafe_b64encode
 from collections.abc import Iterable, Iterator
 from importlib.metadata import Distribution, PackageNotFoundError, distribution
 from pathlib import Path
@@ -14,6 +11,7 @@ from typing import NamedTuple
 
 from packaging.requirements import Requirement
 
+from shrag.bundle.installer.record import recorded_digest, recorded_files
 from shrag.cli.doctor.finding import INSTALL_AGAIN, DoctorFinding
 from shrag.cli.versions import package_version
 from shrag.indexing.errors import IndexingError
@@ -114,9 +112,11 @@ def check_installed_files(packages: Iterable[Distribution]) -> DoctorFinding:
     """Compare the files of the packages with the checksums that each brought (``RECORD``)."""
     examined, damaged = 0, []
     for package in packages:
-        for name, digest in _recorded_files(package):
+        for name, digest in recorded_files(package.read_text("RECORD") or ""):
+            if name.startswith(".."):  # a program in `bin`: a moved environment has the paths in it changed
+                continue
             examined += 1
-            if _digest(Path(str(package.locate_file(name)))) != digest:
+            if recorded_digest(Path(str(package.locate_file(name)))) != digest:
                 damaged.append(f"{package.name}: {name}")
     if damaged:
         return DoctorFinding(
@@ -147,27 +147,6 @@ def _is_always_needed(requirement: Requirement) -> bool:
 
 def _fits(package: Distribution, requirement: Requirement) -> bool:
     return requirement.specifier.contains(package.version, prereleases=True)
-
-
-def _recorded_files(package: Distribution) -> Iterator[tuple[str, str]]:
-    """Yield the name of each file with a checksum, and its checksum, as ``RECORD`` has them.
-
-    Programs in ``bin`` are left out: a moved environment has the paths in them changed.
-    """
-    for name, checksum, *_ in csv.reader((package.read_text("RECORD") or "").splitlines()):
-        algorithm, _, digest = checksum.partition("=")
-        if algorithm == "sha256" and not name.startswith(".."):
-            yield name, digest
-
-
-def _digest(path: Path) -> str:
-    """Return the file's SHA-256 as ``RECORD`` writes it, empty where it cannot be read."""
-    try:
-        with path.open("rb") as file:
-            digest = hashlib.file_digest(file, "sha256").digest()
-    except OSError:
-        return ""
-    return urlsafe_b64encode(digest).decode().rstrip("=")
 
 
 def _named(names: Iterable[str]) -> str:

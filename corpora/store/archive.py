@@ -18,6 +18,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from pathlib import Path, PurePosixPath
+from types import MappingProxyType
 from typing import Any, BinaryIO, Literal, cast
 
 from shrag.corpora.errors import CorpusError
@@ -62,9 +63,20 @@ class OpenedArchive:
     header: ArchiveHeader
     members: Iterator[tuple[str, Iterator[bytes]]]
 
+    def compare_rest(self) -> None:
+        """Read the files that are left, which compares them."""
+        for _, chunks in self.members:
+            for _ in chunks:
+                pass
+
 
 def write_archive(
-    path: Path, kind: ArchiveKind, name: str, files: Mapping[str, Path | bytes], volume_bytes: int = 0
+    path: Path,
+    kind: ArchiveKind,
+    name: str,
+    files: Mapping[str, Path | bytes],
+    volume_bytes: int = 0,
+    checksums: Mapping[str, FileChecksum] = MappingProxyType({}),
 ) -> ArchiveHeader:
     """Write files, each a path or its content, as the archive ``path``, which must not exist yet.
 
@@ -74,12 +86,14 @@ def write_archive(
         name: The name of what it carries.
         files: The files by their paths in the archive, in the order in which they are written.
         volume_bytes: The largest size of a volume, 0 for an archive in one file.
+        checksums: Those of files that are known already; what is written is compared with them too.
 
     Raises:
         CorpusError: The file exists, or a file changes while it is read.
     """
     check_new(path)
-    header = ArchiveHeader(kind=kind, name=name, files={each: compute_checksum(file) for each, file in files.items()})
+    known = {each: checksums.get(each) or compute_checksum(file) for each, file in files.items()}
+    header = ArchiveHeader(kind=kind, name=name, files=known)
     part = path.with_name(f".{path.name}.part")
     written: Sequence[Path] = [part]
     try:
@@ -106,7 +120,9 @@ def verify_archive(path: Path, kind: ArchiveKind) -> ArchiveHeader:
     Raises:
         CorpusError: The archive cannot be read, is no archive of that kind, or a file is not as the header says.
     """
-    return read_files(path, kind, ())[0]
+    with open_archive(path, kind) as archive:
+        archive.compare_rest()
+    return archive.header
 
 
 def read_header(path: Path, kind: ArchiveKind) -> ArchiveHeader:

@@ -1,4 +1,4 @@
-"""What a bundle records of its wheels: exact requirements, and the C library that they need."""
+"""Wheels of a bundle: the requirements file with their hashes, the glibc they need, and the checkout they are of."""
 
 from __future__ import annotations
 

@@ -16,8 +16,8 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from shrag.bundle.create import write_bundle
-from shrag.bundle.installer.manifest import BundleManifest, requirements_file
-from shrag.bundle.wheelhouse import requirements_of, running_python
+from shrag.bundle.installer.manifest import BundleManifest, requirements_file, running_python
+from shrag.bundle.wheelhouse import requirements_of
 from shrag.corpora.store.file_checksum import compute_checksum
 
 _MODULE = """\
