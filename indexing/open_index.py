@@ -21,6 +21,7 @@ from shrag.indexing.glossary.store import Glossary
 from shrag.indexing.lexical.calibration import FILE as CALIBRATION
 from shrag.indexing.lexical.calibration import ConfidenceCalibration, read_calibration
 from shrag.indexing.lexical.jvm import start_java
+from shrag.indexing.lexical.packed_question import RecordScorer
 from shrag.indexing.lexical.pyserini_searcher import PyseriniSearcher
 from shrag.indexing.lexical.schema import FOLDER
 from shrag.indexing.lexical.searcher import LuceneSearcher
@@ -143,6 +144,7 @@ class OpenIndex:
         dense: Vector search; None if the index was built without an encoder.
         glossary: The bilingual glossary; None for an index that was made without one, in tests.
         calibration: What turns evidence into a confidence; None for an index with too few records to learn it from.
+        scorer: Scores stored records for a question; None where the engine cannot.
     """
 
     name: str
@@ -155,6 +157,7 @@ class OpenIndex:
     dense: VectorIndex | None = None
     glossary: Glossary | None = None
     calibration: ConfidenceCalibration | None = None
+    scorer: RecordScorer | None = None
 
     def filtered(self, searcher: SearchEngine, record_filter: RecordFilter) -> OpenIndex:
         """Return the index of which ``searcher`` and the vectors find the records that pass a filter."""
@@ -270,6 +273,7 @@ def _open_generation(
         dense,
         glossary,
         read_calibration(folder / CALIBRATION),
+        searcher if isinstance(searcher, LuceneSearcher) else None,
     )
 
 
