@@ -202,6 +202,7 @@ def make_manifest(job: BuildJob) -> IndexManifest:
         files=compute_checksums(build.index),
         versions=build.plan.versions,
         vectors=load_vector_card(build.stage),
+        build_seconds=round(job.utilization.seconds, 1) if job.complete else 0.0,
     )
 
 
@@ -272,7 +273,7 @@ def _build(
         check_disk_space(index, need)
         with disk_errors(index):
             build = start_workspace(index, plan, next_generation(index))
-            return _finish(BuildJob(build, source, records, choices, options))
+            return _finish(BuildJob(build, source, records, choices, options, complete=True))
     except DiskFull as error:
         drop_workspaces(index)
         raise disk_full(index, need) from error
