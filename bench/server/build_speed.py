@@ -48,13 +48,15 @@ def compare_speed(folder: Path, count: int) -> None:
     run([*SHRAG, "corpus", "add", "mixed", "--format", "miracl", str(source)])
     baseline, baseline_work, _, _ = run([*BASELINE, "build", str(source), str(folder / "baseline")])
     ours, our_work, memory, output = run([*SHRAG, "index", "mixed"])
+    known, known_work, _, _ = run([*SHRAG, "index", "mixed", "--force"])
     print(f"{count:,} mixed passages, {os.cpu_count()} cores, load {os.getloadavg()[0]:.1f}:")
     print(f"  baseline {count / baseline:8,.0f} passages/s ({baseline:.1f} s, {baseline_work:.1f} processor seconds)")
     print(f"  SHRAG    {count / ours:8,.0f} passages/s ({ours:.1f} s, {our_work:.1f} processor seconds)")
     print(
         f"  {baseline / ours:.1f} times as fast, with {baseline_work / our_work:.1f} times less work; {memory:,.0f} MiB"
     )
-    print(f"  {utilization(output)}\n")
+    print(f"  {utilization(output)}")
+    print(f"  again, with all words known: {known:.1f} s, {known_work:.1f} processor seconds\n")
 
 
 def compare_quality(folder: Path) -> None:
