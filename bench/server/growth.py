@@ -58,7 +58,9 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--home", type=Path, required=True, help="folder of corpora, indexes and figures, kept")
     parser.add_argument("--records", type=int, nargs="+", default=SIZES, help="sizes (%(default)s)")
-    parser.add_argument("--most-changed", type=int, default=100_000, help="largest size to kill (%(default)s)")
+    parser.add_argument(
+        "--most-changed", type=int, default=100_000, help="largest size to kill and update (%(default)s)"
+    )
     parser.add_argument("--plot", type=Path, help="SVG to write")
     chosen = parser.parse_args()
     chosen.home.mkdir(parents=True, exist_ok=True)
@@ -77,7 +79,7 @@ def main() -> None:
         figures[str(records)] |= measured
     path.write_text(json.dumps(figures, indent=1))
     for records in chosen.records:
-        if "update" not in figures[str(records)]:
+        if "update" not in figures[str(records)] and records <= chosen.most_changed:
             figures[str(records)]["update"] = measure_update(chosen.home, records)
             path.write_text(json.dumps(figures, indent=1))
     print(table({size: figures[size] for size in map(str, chosen.records)}))

@@ -24,7 +24,7 @@ from shrag.models.memory_plan.retrieval_memory import DEFAULT_ENCODER, DEFAULT_R
 from shrag.models.model_server.command import memory_flags
 
 if TYPE_CHECKING:
-    from shrag.indexing.maintenance.size_plan import SizePlan
+    from shrag.indexing.build.size_plan import SizePlan
     from shrag.models.memory_plan.retrieval_memory import VectorTable
 
 
@@ -171,7 +171,7 @@ def _plan_records(
     as_json: bool,
 ) -> None:
     """Print the plan of an index of ``records`` records."""
-    from shrag.indexing.maintenance.size_plan import Machine, find_rate, plan_size
+    from shrag.indexing.build.size_plan import Machine, find_rate, plan_size
 
     existing = next(folder for folder in (home.path, *home.path.parents) if folder.is_dir())
     machine = Machine(

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import msgspec
 
-from shrag.indexing.maintenance.size_plan import GIB, BuildRate, Machine, cluster_plan, find_rate, plan_size
+from shrag.indexing.build.size_plan import GIB, BuildRate, Machine, cluster_plan, find_rate, plan_size
 from shrag.indexing.storage.generations import current_generation, publish
 
 README = (Path(__file__).resolve().parents[3] / "deploy/milvus/README.md").read_text(encoding="utf-8")
