@@ -27,12 +27,12 @@ _POSTINGS_BYTES = 1.7  # of a token in Lucene's terms, postings, norms and doc v
 _WORD_BYTES = 160  # of a record in token store and glossary, which are limited
 _MOST_WORD_BYTES = 400 << 20
 _SERVER_BYTES = 2 * GIB  # Java's heap, Python, caches
-_BUILD_BYTES = 2 * GIB  # Java, Python, and the cached words of all workers
+_BUILD_BYTES = 5 * GIB // 2  # Java, Python, and the cached words of all workers
 _WORKER_BYTES = 150 << 20
 _VECTOR_BYTES = 2  # of a dimension, in half precision
 _FAISS_BYTES = 1  # of a dimension
-_SEARCH_MS = 30.0  # p95 with a million records
-_SEARCH_GROWTH = 0.5  # exponent
+_SEARCH_MS = 107.5  # p95 with a million records
+_SEARCH_GROWTH = 0.6  # exponent: 0.35 up to a million records, more is assumed beyond
 _LUCENE_RECORDS = 2**31 - 129
 """Most documents of one Lucene index."""
 
@@ -41,7 +41,7 @@ LONGEST_BUILD_HOURS = 24
 LEAST_BUILT = 50_000
 """Records of the smallest index whose build tells of the machine's speed."""
 
-_REFERENCE_RATE = 560.0
+_REFERENCE_RATE = 426.0
 
 _ROWS_PER_SHARD = 100_000_000
 _MOST_SHARDS = 16  # Milvus' limit unless proxy.maxShardNum is raised
