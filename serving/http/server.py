@@ -29,6 +29,8 @@ from shrag.serving.runtime.background import record_ended_threads
 _GRACE_SECONDS = 9.5
 """Seconds that requests may take once the server is told to stop."""
 
+_CLOSE = (b"connection", b"close")
+
 _LAST_REQUEST_SECONDS = 1.0
 """Seconds after that for which open connections may send one more request, whose response says that they are closed."""
 
@@ -128,13 +130,15 @@ class _Server(uvicorn.Server):
         if self.should_exit:
             self.force_exit = True
         self._service.drain()
+        self.server_state.default_headers.append(_CLOSE)
         super().handle_exit(sig, frame)
 
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
         """See uvicorn."""
         ends = asyncio.get_running_loop().time() + _GRACE_SECONDS
         open_connections = self.server_state.connections
-        self.server_state.default_headers.append((b"connection", b"close"))
+        if _CLOSE not in self.server_state.default_headers:  # which uvicorn makes anew each second until now
+            self.server_state.default_headers.append(_CLOSE)
         # A connection that is closed while a request is on its way to it would cost that request.
         await self._wait_while(lambda: bool(open_connections), ends - _GRACE_SECONDS + _LAST_REQUEST_SECONDS)
         await self._stop_listening(sockets or [])
