@@ -365,7 +365,7 @@ def open_engine(
     indexes: Path,
     name: str,
     first_question: str | None = None,
-    verify: Verify = "full",
+    verify: Verify = "changed",
     *,
     model: LanguageModel | None = None,
     reranker: str = AUTO,
