@@ -24,9 +24,10 @@ from shrag.corpora.files import FolderBusy, check_name, disk_errors, lock_folder
 from shrag.indexing.analyzed_record import AnalyzedRecord, pack_record
 from shrag.indexing.distributed.collection import Between, Collection, Row, VectorDatabase, value_number
 from shrag.indexing.distributed.database import alias_name, collection_name, open_database
+from shrag.indexing.distributed.opening import LOADS, load_folder, vocabulary_path
 from shrag.indexing.distributed.sparse_vectors import document_vector, term_numbers
 from shrag.indexing.distributed.vocabulary import Vocabulary, write_vocabulary
-from shrag.indexing.errors import EngineUnavailable, IndexDamaged, IndexingError, IndexMismatch
+from shrag.indexing.errors import EngineUnavailable, IndexDamaged, IndexingError
 from shrag.indexing.filter_fields import YEAR, record_parts
 from shrag.indexing.lexical.jvm import start_java
 from shrag.indexing.lexical.schema import FOLDER
@@ -38,23 +39,13 @@ from shrag.indexing.storage.vector_card import FOLDER as VECTORS
 from shrag.indexing.vectors.store import Float16Vectors, StoredDocuments, open_vectors
 from shrag.messages.text import Text, message_of
 
-LOADS = "loads"
-"""Name of the folder of loads in an index's folder."""
-
 SHARD_ROWS = 8_192
 _BATCH_ROWS = 512
 
 Report = Callable[[str, int], None]
 
 
-def vocabulary_path(index: Path, generation: int) -> Path:
-    """Return the path of a generation's vocabulary in the index's folder."""
-    return _load_folder(index, generation) / "vocabulary.sqlite"
-
-
-def load_index(
-    indexes: Path, name: str, choice: EngineChoice, report: Report = lambda what, done: None
-) -> tuple[IndexManifest, bool]:
+def load_index(indexes: Path, name: str, choice: EngineChoice, report: Report = lambda what, done: None) -> bool:
     """Load the current generation of an index, unless it is loaded, and make it the published one.
 
     Args:
@@ -64,7 +55,7 @@ def load_index(
         report: Called with the progress.
 
     Returns:
-        The generation's manifest, and whether any record was loaded.
+        Whether any record was loaded.
 
     Raises:
         IndexingError: The index cannot be read, the database lacks records in the end, or does not answer.
@@ -74,45 +65,13 @@ def load_index(
     try:
         with disk_errors(index), lock_folder(index), closing(open_database(choice)) as database:
             collection = collection_name(name, manifest)
-            progress = _Progress(_load_folder(index, manifest.generation) / _progress_name(choice), collection)
+            progress = _Progress(load_folder(index, manifest.generation) / _progress_name(choice), collection)
             loaded = _load(database, folder, manifest, collection, progress, report)
             database.point(alias_name(name), collection)
             _drop_old(database, index, choice)
-            return manifest, loaded
+            return loaded
     except FolderBusy as busy:
         raise IndexingError(message_of(busy)) from None
-
-
-def publish_loaded(indexes: Path, name: str, choice: EngineChoice) -> None:
-    """Make the collection of the current generation the published one, after a rollback.
-
-    Raises:
-        IndexingError: It is not loaded, or the database does not answer.
-    """
-    _, manifest = current_generation(indexes / check_name(name))
-    with closing(open_database(choice)) as database:
-        collection = collection_name(name, manifest)
-        check_loaded(database.open(collection), name, manifest, choice)
-        database.point(alias_name(name), collection)
-
-
-def check_loaded(collection: Collection | None, name: str, manifest: IndexManifest, choice: EngineChoice) -> Collection:
-    """Return the collection of a generation; raise :class:`IndexMismatch` unless it has all of its records."""
-    found = collection.count() if collection is not None else 0
-    if collection is None or found != manifest.records:
-        raise IndexMismatch(
-            Text(
-                "{engine} at {address} has {found:,} of the {records:,} records of generation {generation} of index "
-                "{name}: load them with `shrag index {name}`.",
-                engine=choice.name,
-                address=choice.address,
-                found=found,
-                records=manifest.records,
-                generation=manifest.generation,
-                name=name,
-            )
-        )
-    return collection
 
 
 def copy_documents(
@@ -159,9 +118,9 @@ def _load(
 
         def shard_done(rows: int) -> None:
             progress.append(rows)
-            report("load", rows)
+            report("records loaded", rows)
 
-        report("load", done)
+        report("records loaded", done)
         vectors = open_vectors(folder / VECTORS, card) if card else None
         copy_documents(searcher, vocabulary, collection, vectors, done, shard_done)
     collection.finish()
@@ -225,7 +184,7 @@ def _batch_rows(
 
 def _drop_old(database: VectorDatabase, index: Path, choice: EngineChoice) -> None:
     """Drop the collections of generations that are no longer kept, which this index's folder has loaded there."""
-    kept = {_load_folder(index, number) for number in list_generations(index)}
+    kept = {load_folder(index, number) for number in list_generations(index)}
     for folder in (index / LOADS).iterdir():
         if folder in kept:
             continue
@@ -235,10 +194,6 @@ def _drop_old(database: VectorDatabase, index: Path, choice: EngineChoice) -> No
             progress.unlink()
         if not list(folder.glob("*.jsonl")):
             shutil.rmtree(folder)
-
-
-def _load_folder(index: Path, generation: int) -> Path:
-    return index / LOADS / f"gen-{generation:06d}"
 
 
 def _progress_name(choice: EngineChoice) -> str:
