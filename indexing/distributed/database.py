@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 import hashlib
+from pathlib import Path
 
 from shrag.indexing.distributed.collection import VectorDatabase
 from shrag.indexing.errors import IndexingError
 from shrag.indexing.search_engine import EngineChoice
 from shrag.indexing.storage.manifest import IndexManifest, manifest_digest
 from shrag.messages.text import Text
-
-MOST_TIMEOUT = 600.0
-"""Seconds that a request may take at most."""
 
 
 def open_database(choice: EngineChoice) -> VectorDatabase:
@@ -30,9 +28,21 @@ def open_database(choice: EngineChoice) -> VectorDatabase:
                 engine=choice.name,
             )
         )
+    if choice.name == "qdrant":
+        return _open_qdrant(choice)
     from shrag.indexing.distributed.milvus import MilvusDatabase
 
     return MilvusDatabase(choice.address, choice.key, choice.timeout)
+
+
+def _open_qdrant(choice: EngineChoice) -> VectorDatabase:
+    if "://" in choice.address:
+        from shrag.indexing.distributed.qdrant import QdrantDatabase
+
+        return QdrantDatabase(choice.address, choice.key, choice.timeout)
+    from shrag.indexing.distributed.qdrant_edge import EdgeDatabase
+
+    return EdgeDatabase(Path(choice.address))
 
 
 def collection_name(index: str, manifest: IndexManifest) -> str:

@@ -65,8 +65,7 @@ class MilvusDatabase:
         self._milvus = pymilvus
         self.address = address
         self.timeout = timeout
-        self.is_lite = "://" not in address
-        if self.is_lite:
+        if "://" not in address:
             Path(address).parent.mkdir(parents=True, exist_ok=True)
         self.client: Any = self.call(lambda: pymilvus.MilvusClient(uri=address, token=key, timeout=timeout))
 
@@ -144,12 +143,19 @@ class MilvusDatabase:
         if dimension:
             schema.add_field("dense", kind.FLOAT_VECTOR, dim=dimension)
             indexes.add_index("dense", index_type="HNSW", metric_type="IP", params={"M": 32, "efConstruction": 360})
-        # Milvus Lite cannot index arrays.
-        for field in ("docid_number", "year", *(() if self.is_lite else ("keys", "terms"))):
+        for field in ("docid_number", "year"):
             indexes.add_index(field, index_type="INVERTED")
-        self.client.create_collection(
-            name, schema=schema, index_params=indexes, consistency_level="Bounded", timeout=self.timeout
-        )
+        self.client.create_collection(name, schema=schema, consistency_level="Bounded", timeout=self.timeout)
+        self.client.create_index(name, indexes, timeout=self.timeout)
+        for field in ("keys", "terms"):
+            arrays = self.client.prepare_index_params()
+            arrays.add_index(field, index_type="INVERTED")
+            try:
+                self.client.create_index(name, arrays, timeout=self.timeout)
+            except self._milvus.MilvusException as error:
+                if "does not support" not in str(error):  # as Milvus Lite says
+                    raise
+        self.client.load_collection(name, timeout=self.timeout)
 
 
 class MilvusCollection:

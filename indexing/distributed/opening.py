@@ -66,14 +66,14 @@ def open_distributed(
         opened.callback(database.close)
         collection = check_loaded(database, index.name, manifest, choice)
         if is_published and database.target(alias_name(index.name)) != collection_name(index.name, manifest):
-            raise _not_loaded(choice, index.name, manifest, Text("has not published"))
+            raise _not_loaded(choice, index.name, manifest, Text("another one is published"))
         path = vocabulary_path(index, manifest.generation)
         if not path.is_file():
-            raise _not_loaded(choice, index.name, manifest, Text("lacks the vocabulary file of"))
+            raise _not_loaded(choice, index.name, manifest, Text("its vocabulary file is missing"))
         vocabulary = Vocabulary(path)
         opened.callback(vocabulary.close)
         if vocabulary.header.source != manifest_digest(manifest):
-            raise _not_loaded(choice, index.name, manifest, Text("has the vocabulary file of something else than"))
+            raise _not_loaded(choice, index.name, manifest, Text("its vocabulary file is of another one"))
         opened.pop_all()
         return DistributedSearcher(database, collection, vocabulary)
 
@@ -82,22 +82,22 @@ def check_loaded(database: VectorDatabase, index: str, manifest: IndexManifest, 
     """Return the collection of a generation; raise :class:`IndexMismatch` unless it has all of its records."""
     collection = database.open(collection_name(index, manifest))
     if collection is None:
-        raise _not_loaded(choice, index, manifest, Text("does not have"))
+        raise _not_loaded(choice, index, manifest, Text("it is not there"))
     found = collection.count()
     if found != manifest.records:
-        what = Text("has {found:,} of the {records:,} records of", found=found, records=manifest.records)
-        raise _not_loaded(choice, index, manifest, what)
+        reason = Text("it has {found:,} of its {records:,} records", found=found, records=manifest.records)
+        raise _not_loaded(choice, index, manifest, reason)
     return collection
 
 
-def _not_loaded(choice: EngineChoice, index: str, manifest: IndexManifest, what: str) -> IndexMismatch:
+def _not_loaded(choice: EngineChoice, index: str, manifest: IndexManifest, reason: str) -> IndexMismatch:
     return IndexMismatch(
         Text(
-            "The engine {engine} at {address} {what} generation {generation} of index {name}: load it with "
+            "{engine} at {address} cannot serve generation {generation} of index {name} ({reason}): load it with "
             "`shrag index {name}`.",
             engine=choice.name,
             address=choice.address,
-            what=what,
+            reason=reason,
             generation=manifest.generation,
             name=index,
         )

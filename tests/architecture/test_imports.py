@@ -33,6 +33,8 @@ ONE_FILE = {
     "jnius_config": "indexing/lexical/pyserini_searcher.py",
     "pyserini": "indexing/lexical/pyserini_searcher.py",
     "pymilvus": "indexing/distributed/milvus.py",
+    "qdrant_client": "indexing/distributed/qdrant.py",
+    "qdrant_edge": "indexing/distributed/qdrant_edge.py",
     "kiwipiepy": "indexing/analysis/morphological_analysis.py",
     "Stemmer": "indexing/analysis/latin.py",
     "pyarrow": "corpora/store/parquet.py",

@@ -29,6 +29,8 @@ from shrag.indexing.bm25 import Bm25
 from shrag.indexing.distributed.collection import VectorDatabase
 from shrag.indexing.distributed.load import copy_documents
 from shrag.indexing.distributed.milvus import MilvusDatabase
+from shrag.indexing.distributed.qdrant import MEMORY, QdrantDatabase
+from shrag.indexing.distributed.qdrant_edge import EdgeDatabase
 from shrag.indexing.distributed.searcher import DistributedSearcher
 from shrag.indexing.distributed.vocabulary import Vocabulary, write_vocabulary
 from shrag.indexing.lexical.pyserini_searcher import PyseriniSearcher
@@ -166,8 +168,15 @@ def _pyserini(records: Sequence[AnalyzedRecord], parameters: Bm25, folder: Path)
 
 
 def _milvus(records: Sequence[AnalyzedRecord], parameters: Bm25, folder: Path) -> DistributedSearcher:
-    """Return Milvus Lite's collection of the Lucene index; the next one takes the file's place."""
     return _distributed(records, parameters, folder, MilvusDatabase(str(folder.parent / "lite.db")))
+
+
+def _qdrant_edge(records: Sequence[AnalyzedRecord], parameters: Bm25, folder: Path) -> DistributedSearcher:
+    return _distributed(records, parameters, folder, EdgeDatabase(folder.parent / "edge"))
+
+
+def _qdrant_client(records: Sequence[AnalyzedRecord], parameters: Bm25, folder: Path) -> DistributedSearcher:
+    return _distributed(records, parameters, folder, QdrantDatabase(MEMORY))
 
 
 def _distributed(
@@ -190,8 +199,11 @@ ENGINES: dict[str, Maker] = {
     "lucene": _lucene,
     "memory": lambda records, parameters, _: MemoryEngine(records, parameters),
     "milvus": _milvus,
+    "qdrant": _qdrant_client,
+    "qdrant-edge": _qdrant_edge,
     "pyserini": _pyserini,
 }
+QDRANT_CLIENT = pytest.param("qdrant", marks=pytest.mark.soak)  # its own search in Python takes half a minute
 PYSERINI = pytest.param("pyserini", marks=pytest.mark.pyserini)
 
 
@@ -214,7 +226,7 @@ def documents(tmp_path_factory: pytest.TempPathFactory, analyzer: KoreanEnglishA
     return found
 
 
-@pytest.fixture(scope="module", params=["lucene", "memory", "milvus", PYSERINI])
+@pytest.fixture(scope="module", params=["lucene", "memory", "milvus", QDRANT_CLIENT, "qdrant-edge", PYSERINI])
 def make(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Maker:
     """Return what makes each engine, in a folder of its own."""
     maker = ENGINES[request.param]
@@ -235,7 +247,7 @@ def _small(docid: str, title: Sequence[str], text: Sequence[str]) -> AnalyzedRec
 WORDS = "abcdef"
 
 
-@pytest.fixture(scope="module", params=["lucene", "milvus", PYSERINI])
+@pytest.fixture(scope="module", params=["lucene", "milvus", QDRANT_CLIENT, "qdrant-edge", PYSERINI])
 def both(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> tuple[SearchEngine, MemoryEngine]:
     """Return an engine and the memory engine over the same 80 records of few words, many alike, some empty."""
     chance = random.Random(5)
@@ -422,7 +434,7 @@ JOURNALS = ("Journal of A", "journal of a", "학술지 나", "")
 AUTHORS = ("김민수", "Kim, Minsu", "KIM, MINSU", "Lee", "Ñandú")
 
 
-@pytest.fixture(scope="module", params=["lucene", "milvus", PYSERINI])
+@pytest.fixture(scope="module", params=["lucene", "milvus", QDRANT_CLIENT, "qdrant-edge", PYSERINI])
 def catalogued(
     request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
 ) -> tuple[SearchEngine, MemoryEngine]:
