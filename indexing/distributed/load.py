@@ -45,7 +45,13 @@ _BATCH_ROWS = 512
 Report = Callable[[str, int], None]
 
 
-def load_index(indexes: Path, name: str, choice: EngineChoice, report: Report = lambda what, done: None) -> bool:
+def load_index(
+    indexes: Path,
+    name: str,
+    choice: EngineChoice,
+    report: Report = lambda what, done: None,
+    shard_rows: int = SHARD_ROWS,
+) -> bool:
     """Load the current generation of an index, unless it is loaded, and make it the published one.
 
     Args:
@@ -53,6 +59,7 @@ def load_index(indexes: Path, name: str, choice: EngineChoice, report: Report = 
         name: The index.
         choice: The database.
         report: Called with the progress.
+        shard_rows: Records after which progress is noted.
 
     Returns:
         Whether any record was loaded.
@@ -66,7 +73,7 @@ def load_index(indexes: Path, name: str, choice: EngineChoice, report: Report = 
         with disk_errors(index), lock_folder(index), closing(open_database(choice)) as database:
             collection = collection_name(name, manifest)
             progress = _Progress(load_folder(index, manifest.generation) / _progress_name(choice), collection)
-            loaded = _load(database, folder, manifest, collection, progress, report)
+            loaded = _load(database, folder, manifest, collection, progress, report, shard_rows)
             database.point(alias_name(name), collection)
             _drop_old(database, index, choice)
             return loaded
@@ -101,6 +108,7 @@ def _load(
     name: str,
     progress: _Progress,
     report: Report,
+    shard_rows: int,
 ) -> bool:
     done = progress.read()
     there = database.open(name)
@@ -122,7 +130,7 @@ def _load(
 
         report("records loaded", done)
         vectors = open_vectors(folder / VECTORS, card) if card else None
-        copy_documents(searcher, vocabulary, collection, vectors, done, shard_done)
+        copy_documents(searcher, vocabulary, collection, vectors, done, shard_done, shard_rows)
     collection.finish()
     found = collection.count()
     if found != manifest.records:

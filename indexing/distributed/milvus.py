@@ -39,6 +39,7 @@ _MOST_TERMS = 4_096  # of an ARRAY field
 _PART_CHARACTERS = 16_000  # a VARCHAR has at most 65,535 bytes, a character at most 4
 _MOST_PARTS = 256
 _MOST_ROWS_BYTES = 4 << 20
+_NOT_LOADED = 101
 
 
 class MilvusDatabase:
@@ -56,6 +57,7 @@ class MilvusDatabase:
 
     def __init__(self, address: str, key: str = "", timeout: float = 10.0) -> None:
         try:
+            import grpc
             import pymilvus
         except ImportError as error:
             raise DependencyMissing(
@@ -63,6 +65,8 @@ class MilvusDatabase:
             ) from error
         logging.getLogger("pymilvus").setLevel(logging.CRITICAL)  # what it logs is raised too
         self._milvus = pymilvus
+        # What ran out of time is raised as it comes from the wire.
+        self.errors: tuple[type[Exception], ...] = (pymilvus.MilvusException, grpc.RpcError, OSError, ValueError)
         self.address = address
         self.timeout = timeout
         if "://" not in address:
@@ -73,13 +77,13 @@ class MilvusDatabase:
         """Return what a function returns; pymilvus's errors are raised as ours."""
         try:
             return function()
-        except (self._milvus.MilvusException, OSError, ValueError) as error:
+        except self.errors as error:
             raise EngineUnavailable(
                 Text(
                     "Milvus at {address} does not answer as it should ({error}): see that it runs and can be reached, "
                     "or use the engine lucene.",
                     address=self.address,
-                    error=str(getattr(error, "message", "") or error)[:300],
+                    error=_describe(error),
                 )
             ) from error
 
@@ -220,35 +224,48 @@ class MilvusCollection:
     def _search(
         self, field: str, data: list[Any], k: int, condition: Condition, parameters: dict[str, Any]
     ) -> list[Scored]:
-        client, timeout = self._database.client, self._database.timeout
-        found = self._database.call(
-            lambda: client.search(
-                self._name,
-                data=data,
-                anns_field=field,
-                limit=k,
-                filter=_expression(condition),
-                output_fields=["number"],
-                search_params={"metric_type": "IP", "params": parameters},
-                timeout=timeout,
-            )
+        found = self._ask(
+            "search",
+            data=data,
+            anns_field=field,
+            limit=k,
+            filter=_expression(condition),
+            output_fields=["number"],
+            search_params={"metric_type": "IP", "params": parameters},
         )
         return [[(int(hit["number"]), float(hit["distance"])) for hit in hits] for hits in found]
 
     def _query(self, expression: str, fields: Sequence[str], limit: int | None, **more: Any) -> list[dict[str, Any]]:  # noqa: ANN401
-        client, timeout = self._database.client, self._database.timeout
-        return list(
-            self._database.call(
-                lambda: client.query(
-                    self._name,
-                    filter=expression,
-                    output_fields=list(fields),
-                    timeout=timeout,
-                    **({"limit": limit} if limit else {}),
-                    **more,
-                )
-            )
-        )
+        limited = {"limit": limit} if limit else {}
+        return list(self._ask("query", filter=expression, output_fields=list(fields), **limited, **more))
+
+    def _ask(self, method: str, **arguments: Any) -> Any:  # noqa: ANN401 - what pymilvus takes and returns
+        database = self._database
+
+        def ask() -> Any:  # noqa: ANN401
+            return getattr(database.client, method)(self._name, timeout=database.timeout, **arguments)
+
+        def ask_loaded() -> Any:  # noqa: ANN401
+            try:
+                return ask()
+            except database.errors as error:
+                if not _is_released(error):
+                    raise
+            # A server that was started again may have to be told to keep the collection in memory.
+            database.client.load_collection(self._name, timeout=database.timeout)
+            return ask()
+
+        return database.call(ask_loaded)
+
+
+def _describe(error: Exception) -> str:
+    details = getattr(error, "details", None)
+    found = getattr(error, "message", "") or (details() if callable(details) else "") or error
+    return " ".join(str(found).split())[:300]
+
+
+def _is_released(error: Exception) -> bool:
+    return getattr(error, "code", None) == _NOT_LOADED or "load()" in str(error) or "not loaded" in str(error)
 
 
 def _fields(row: Row) -> dict[str, Any]:

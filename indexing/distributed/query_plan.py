@@ -24,7 +24,7 @@ _Known = Mapping[str, KnownTerm]
 
 
 @dataclass(frozen=True, slots=True)
-class QueryPlan:
+class BoundedQuery:
     """A query as it is asked.
 
     Attributes:
@@ -39,13 +39,13 @@ class QueryPlan:
     condition: Condition
 
 
-def plan_query(query: Query, known: _Known, header: VocabularyHeader) -> QueryPlan | None:
+def plan_query(query: Query, known: _Known, header: VocabularyHeader) -> BoundedQuery | None:
     """Return how the query is asked, None where no document can match it."""
     matching = matching_condition(query, known)
     if matching is None:
         return None
     weights = _bound(query, known, header)
-    return QueryPlan(query, sparse_vector(weights), matching if _has_conditions(query) else EVERYTHING)
+    return BoundedQuery(query, sparse_vector(weights), matching if _has_conditions(query) else EVERYTHING)
 
 
 def terms_of(query: Query) -> Iterator[str]:

@@ -31,7 +31,13 @@ from shrag.indexing.distributed.collection import (
     VectorDatabase,
     value_number,
 )
-from shrag.indexing.distributed.query_plan import QueryPlan, exact_scores, known_terms, matching_condition, plan_query
+from shrag.indexing.distributed.query_plan import (
+    BoundedQuery,
+    exact_scores,
+    known_terms,
+    matching_condition,
+    plan_query,
+)
 from shrag.indexing.distributed.vocabulary import KnownTerm, Vocabulary
 from shrag.indexing.errors import IndexDamaged, IndexingError
 from shrag.indexing.lexical.searcher import RecordCache
@@ -225,7 +231,7 @@ class DistributedSearcher:
         found = self._cosines(question_vector, [number for number in numbers if number is not None])
         return [0.0 if number is None else found.get(number, 0.0) for number in numbers]
 
-    def _search(self, plans: Mapping[int, QueryPlan], depth: int, filtered: Condition) -> dict[int, Scored]:
+    def _search(self, plans: Mapping[int, BoundedQuery], depth: int, filtered: Condition) -> dict[int, Scored]:
         """Search for all plans that have the same condition in one request."""
         groups: dict[Condition, list[int]] = {}
         for place, plan in plans.items():
@@ -237,7 +243,7 @@ class DistributedSearcher:
         return found
 
     def _rank(
-        self, plan: QueryPlan, scored: Scored, k: int, depth: int, known: Mapping[str, KnownTerm]
+        self, plan: BoundedQuery, scored: Scored, k: int, depth: int, known: Mapping[str, KnownTerm]
     ) -> tuple[list[Hit], bool]:
         """Return the best ``k`` of the candidates, and whether no other document can be among them."""
         there = [self._load_candidates([number])[number] for number, _ in scored]

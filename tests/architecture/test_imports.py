@@ -32,6 +32,7 @@ ONE_FILE = {
     "jnius": "indexing/lexical/pyserini_searcher.py",
     "jnius_config": "indexing/lexical/pyserini_searcher.py",
     "pyserini": "indexing/lexical/pyserini_searcher.py",
+    "grpc": "indexing/distributed/milvus.py",
     "pymilvus": "indexing/distributed/milvus.py",
     "qdrant_client": "indexing/distributed/qdrant.py",
     "qdrant_edge": "indexing/distributed/qdrant_edge.py",
