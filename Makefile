@@ -119,9 +119,9 @@ bench-gpu: ## measure encoding, re-ranking and vector search on a GPU, which it 
 	else echo "This needs an environment with torch: \`make setup-gpu\`."; exit 1; fi
 
 # Classes are kept beside their source, so that nobody who only uses them needs a compiler.
-java: $(VENV)/.lean $(LUCENE) ## compile indexing/lexical/java, with a JDK 21 or newer (JAVAC=javac)
+java: $(VENV)/.lean $(LUCENE) ## compile indexing/lexical/java, with a JDK 17 or newer (JAVAC=javac)
 	rm -f indexing/lexical/java/shrag/*.class
-	$(or $(JAVAC),javac) --release 21 -Xlint:all -Werror -g:none -classpath "$$($(BIN)/python -c 'from shrag.indexing.lexical.jvm import lucene_jar; print(lucene_jar())')" indexing/lexical/java/shrag/*.java
+	$(or $(JAVAC),javac) --release 17 -Xlint:all -Werror -g:none -classpath "$$($(BIN)/python -c 'from shrag.indexing.lexical.jvm import lucene_jar; print(lucene_jar())')" indexing/lexical/java/shrag/*.java
 	cd indexing/lexical/java/shrag && sha256sum *.java *.class > ../compiled.sha256
 
 clean: ## remove what can be made again, but no corpus and no index

@@ -1,4 +1,4 @@
-"""Open a published index. Its checksums are verified before it is opened, or in the background."""
+"""Open a published index. What changed of its files is verified before it is opened, the rest in the background."""
 
 from __future__ import annotations
 
@@ -23,6 +23,7 @@ from shrag.indexing.glossary.store import Glossary
 from shrag.indexing.lexical.calibration import FILE as CALIBRATION
 from shrag.indexing.lexical.calibration import ConfidenceCalibration, read_calibration
 from shrag.indexing.lexical.jvm import start_java
+from shrag.indexing.lexical.packed_question import RecordScorer
 from shrag.indexing.lexical.pyserini_searcher import PyseriniSearcher
 from shrag.indexing.lexical.schema import FOLDER
 from shrag.indexing.lexical.searcher import LuceneSearcher
@@ -30,6 +31,7 @@ from shrag.indexing.record_filter import RecordFilter
 from shrag.indexing.search_engine import LUCENE, EngineChoice, SearchEngine
 from shrag.indexing.storage.checksums import Verify
 from shrag.indexing.storage.generations import (
+    check_changed_files,
     check_files,
     current_generation,
     generation_folder,
@@ -43,6 +45,8 @@ from shrag.indexing.vectors.vector_index import VectorIndex
 from shrag.messages.text import Text
 
 _RETRY_SECONDS = 1.0
+# A command that answers one question ends before, and no server needs it at once: the first answers come first.
+_READING_DELAY = 10.0
 
 ChecksumState = Literal["verified", "checking", "damaged"]
 """Result of the verification of checksums so far."""
@@ -55,8 +59,8 @@ class ChecksumVerifier:
     while its files were read.
     """
 
-    def __init__(self, folder: Path, manifest: IndexManifest, verify: Verify) -> None:
-        """Verify all contents now (``full``), or names and sizes now and contents in a thread (``quick``).
+    def __init__(self, folder: Path, manifest: IndexManifest, verify: Verify | None) -> None:
+        """Verify now what ``verify`` says (None: nothing, the caller has), and the rest in a thread.
 
         Raises:
             IndexDamaged: Damage was found now; :meth:`raise_if_damaged` reports what is found later.
@@ -66,11 +70,14 @@ class ChecksumVerifier:
         self._problem: Exception | None = None
         self._closed = threading.Event()
         self._thread: threading.Thread | None = None
-        check_files(folder, manifest, contents=verify == "full")
-        if verify == "quick":
-            self.state = "checking"
-            self._thread = threading.Thread(target=self._check, args=(folder, manifest), name="checksums", daemon=True)
-            self._thread.start()
+        if verify == "changed":
+            if check_changed_files(folder, manifest):
+                self._start(folder, manifest, _READING_DELAY)
+        elif verify is not None:
+            check_files(folder, manifest, contents=verify == "full")
+            if verify == "quick":
+                self.state = "checking"
+                self._start(folder, manifest, 0.0)
 
     def raise_if_damaged(self) -> None:
         """Raise :class:`IndexDamaged` if damage was found."""
@@ -92,7 +99,14 @@ class ChecksumVerifier:
         """Ignore damage found after this call, when the generation may have been removed."""
         self._closed.set()
 
-    def _check(self, folder: Path, manifest: IndexManifest) -> None:
+    def _start(self, folder: Path, manifest: IndexManifest, delay: float) -> None:
+        check = (folder, manifest, delay)
+        self._thread = threading.Thread(target=self._check, args=check, name="checksums", daemon=True)
+        self._thread.start()
+
+    def _check(self, folder: Path, manifest: IndexManifest, delay: float) -> None:
+        if self._closed.wait(delay):
+            return
         try:
             while not self._checked(folder, manifest) and not self._closed.wait(_RETRY_SECONDS):
                 pass
@@ -134,6 +148,7 @@ class OpenIndex:
         dense: Vector search; None if the index was built without an encoder.
         glossary: The bilingual glossary; None for an index that was made without one, in tests.
         calibration: What turns evidence into a confidence; None for an index with too few records to learn it from.
+        scorer: Scores stored records for a question; None where the engine cannot.
     """
 
     name: str
@@ -146,6 +161,7 @@ class OpenIndex:
     dense: VectorIndex | None = None
     glossary: Glossary | None = None
     calibration: ConfidenceCalibration | None = None
+    scorer: RecordScorer | None = None
 
     def filtered(self, searcher: SearchEngine, record_filter: RecordFilter) -> OpenIndex:
         """Return the index of which ``searcher`` and the vectors find the records that pass a filter."""
@@ -175,7 +191,7 @@ def open_index(
     indexes: Path,
     name: str,
     first_question: str | None = None,
-    verify: Verify = "full",
+    verify: Verify = "changed",
     generation: int | None = None,
     engine: EngineChoice = LUCENE,
 ) -> OpenIndex:
@@ -186,7 +202,7 @@ def open_index(
         name: The index.
         first_question: None for a server: Kiwi, the Korean tokenizer, is loaded in the background. A text is analyzed
             in the background, which loads Kiwi only if the token store lacks one of its words.
-        verify: ``full`` to verify the checksums before the index is opened, ``quick`` to do it in the background.
+        verify: Whose checksums are verified before the index is opened; the others are in the background.
         generation: The generation, None for the current one.
         engine: The engine of lexical search; a process uses one of those that run Lucene.
 
@@ -211,8 +227,11 @@ def open_index(
                 raise
 
 
-def open_generation(folder: Path, manifest: IndexManifest, verify: Verify = "full") -> OpenIndex:
-    """Open the given generation, current or not, without loading Kiwi; raises as :func:`open_index`."""
+def open_generation(folder: Path, manifest: IndexManifest, verify: Verify | None = "changed") -> OpenIndex:
+    """Open the given generation, current or not, without loading Kiwi; raises as :func:`open_index`.
+
+    With None for ``verify`` its files are not verified: the caller has done it.
+    """
     return _open_generation(folder.parent.name, folder, manifest, "", verify)
 
 
@@ -221,7 +240,7 @@ def _open_generation(
     folder: Path,
     manifest: IndexManifest,
     first_question: str | None,
-    verify: Verify,
+    verify: Verify | None,
     engine: EngineChoice = LUCENE,
     *,
     is_published: bool = False,
@@ -250,6 +269,7 @@ def _open_generation(
         dense,
         glossary,
         read_calibration(folder / CALIBRATION),
+        searcher if isinstance(searcher, LuceneSearcher) else None,
     )
 
 
@@ -295,7 +315,7 @@ def open_glossary(indexes: Path, name: str) -> tuple[Glossary, Analyzer]:
     Raises as :func:`open_index`.
     """
     folder, manifest = current_generation(indexes / check_name(name))
-    check_files(folder, manifest)
+    check_changed_files(folder, manifest)
     analyzer = KoreanEnglishAnalyzer(TokenStore(folder / TOKEN_STORE), load_dictionary(folder))
     check_analyzer(name, manifest, analyzer.fingerprint)
     return Glossary(folder / GLOSSARY), analyzer

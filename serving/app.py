@@ -111,7 +111,8 @@ def create_app(
     @asynccontextmanager
     async def lifespan(_: Starlette) -> AsyncIterator[None]:
         circuit = service.circuit
-        watching = asyncio.create_task(watch_model(circuit)) if circuit is not None else None
+        # A pool of endpoints checks them itself.
+        watching = asyncio.create_task(watch_model(circuit)) if isinstance(circuit, CircuitBreaker) else None
         yield
         if watching is not None:
             watching.cancel()

@@ -21,6 +21,7 @@ from shrag.indexing.storage.manifest import manifest_digest
 from shrag.indexing.storage.vector_card import weights_folder
 from shrag.messages.text import Text
 from shrag.models.chat.circuit_breaker import CircuitBreaker
+from shrag.models.chat.endpoint_pool import EndpointPool
 from shrag.models.language_model import LanguageModel
 from shrag.models.reranker import Reranker
 from shrag.prompts.prompt import prompts_fingerprint
@@ -248,7 +249,9 @@ class Engine:
         if self.cache is None:
             return EventRun(SingleFlight(begin, cancel))
         model = self.resources.model
-        name = model.known_name if isinstance(model, CircuitBreaker) else model.name if model is not None else ""
+        name = ""
+        if model is not None:
+            name = model.known_name if isinstance(model, CircuitBreaker | EndpointPool) else model.name
         if model is not None and not name:
             return self._run_named(self.cache, request, model, begin, cancel)
         return self._run_cached(self.cache, request, name, begin, cancel)
@@ -362,7 +365,7 @@ def open_engine(
     indexes: Path,
     name: str,
     first_question: str | None = None,
-    verify: Verify = "full",
+    verify: Verify = "changed",
     *,
     model: LanguageModel | None = None,
     reranker: str = AUTO,

@@ -13,6 +13,7 @@ from shrag.corpora.files import check_name
 from shrag.indexing.search_engine import LUCENE, EngineChoice
 from shrag.indexing.storage.checksums import Verify
 from shrag.models.chat.circuit_breaker import CircuitBreaker
+from shrag.models.chat.endpoint_pool import EndpointPool
 from shrag.models.language_model import LanguageModel
 from shrag.serving.answer_cache import AnswerCache
 from shrag.serving.app import create_app
@@ -79,7 +80,7 @@ def serve(
     access = access or access_for_host(host)
     limit_malloc_arenas()
     with listen(host, port, shared=shared) as listener:
-        guarded = CircuitBreaker(model) if model is not None else None
+        guarded = model if model is None or isinstance(model, EndpointPool) else CircuitBreaker(model)
 
         def open_checked(name: str, checked: Verify, generation: int | None) -> Engine:
             return open_engine(

@@ -128,7 +128,7 @@ def open(
     index: str,
     home: str | os.PathLike[str] | None = None,
     *,
-    verify: Verify = "full",
+    verify: Verify = "changed",
     model: LanguageModel | None = None,
     reranker: str = "auto",
     min_score: float | None = None,
@@ -146,7 +146,8 @@ def open(
     Words are searched by the ``engine``: ``milvus`` or ``qdrant`` at ``engine_address``, which want to be shown
     ``engine_key`` or nothing, where the index was loaded (:func:`index`); ``pyserini`` for a comparison with Pyserini.
 
-    Every byte of it is checked first; with ``verify="quick"`` while questions are answered already.
+    Files of it that changed since they were last verified are read through first, the others while questions are
+    answered already; with ``verify="full"`` all are first, with ``"quick"`` none.
 
     Raises :class:`shrag.indexing.errors.IndexingError`, whose message says what to do.
     """

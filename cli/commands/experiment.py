@@ -196,7 +196,7 @@ def _language_models(experiment: Experiment, *, no_model: bool) -> LanguageModel
     named = {
         each.name: _named_settings(settings, each)
         for each in experiment.models
-        if each.url or (each.model and settings.url)
+        if each.url or (each.model and settings.urls)
     }
     choices = {name: choice for name, each in named.items() if (choice := _model(each)) is not None}
     return LanguageModels(_model(settings), choices)
@@ -228,7 +228,7 @@ def _named_settings(settings: LlmSettings, source: LanguageModelSource) -> LlmSe
 
 def _model(settings: LlmSettings) -> ModelChoice | None:
     """Return the configured language model, to be opened with any seed; None where none is configured."""
-    if not settings.url:
+    if not settings.urls:
         return None
     from collections.abc import Iterator
     from contextlib import closing, contextmanager

@@ -7,10 +7,10 @@ from contextlib import closing
 from urllib.parse import urlsplit
 
 from shrag.cli.doctor.finding import DoctorFinding
-from shrag.messages.text import Text
+from shrag.messages.text import Text, joined
 from shrag.models.chat.endpoint import parse_address
 from shrag.models.chat.settings import LlmSettings
-from shrag.models.errors import ModelError
+from shrag.models.errors import ModelError, ModelUnavailable
 from shrag.serving.http.access import is_loopback
 
 _PROXIES = ("http_proxy", "https_proxy", "all_proxy")
@@ -22,7 +22,9 @@ def check_language_model(settings: LlmSettings) -> DoctorFinding:
     """Query the configured endpoint, or check that ``shrag-serve`` can start a model server."""
     what = Text("Language model")
     try:
-        if settings.url:
+        if len(settings.urls) > 1:
+            return _check_endpoints(settings, what)
+        if settings.urls:
             return DoctorFinding(what, "ok", _answering(settings))
         if settings.command:
             from shrag.models.model_server.command import check_server_program, served_name
@@ -55,6 +57,27 @@ def check_connections(settings: LlmSettings, environment: Mapping[str, str]) -> 
         yield DoctorFinding(what, "ok", Text("nothing that is configured"))
 
 
+def _check_endpoints(settings: LlmSettings, what: Text) -> DoctorFinding:
+    """Query each configured endpoint; raises :class:`ModelError` where none can be used."""
+    from shrag.cli.options.model import open_endpoint_pool
+
+    with closing(open_endpoint_pool(settings)) as pool:
+        name, statuses = pool.name, pool.statuses
+    problems = [each.problem for each in statuses if each.problem]
+    if len(problems) == len(statuses):
+        raise ModelUnavailable(problems[0])
+    says = Text(
+        "{model} at {working} of {count} endpoints",
+        model=name,
+        working=len(statuses) - len(problems),
+        count=len(statuses),
+    )
+    if not problems:
+        return DoctorFinding(what, "ok", says)
+    says = Text("{endpoints}. {problems}", endpoints=says, problems=joined(problems, " "))
+    return DoctorFinding(what, "warning", says, repair=Text("start the other servers, or take them out of [llm] url"))
+
+
 def _answering(settings: LlmSettings) -> str:
     from shrag.models.chat.client import OpenAIModel
 
@@ -69,7 +92,7 @@ def _answering(settings: LlmSettings) -> str:
 
 def _addresses(settings: LlmSettings) -> Iterator[tuple[Text, Text]]:
     """Yield the addresses of the settings that are not this machine's: the endpoint's, and those in flags."""
-    given = [("[llm] url", settings.url)] if settings.url and not parse_address(settings.url).socket else []
+    given = [("[llm] url", url) for url in settings.urls if not parse_address(url).socket]
     given += [("[llm] flags", word.partition("=")[2] or word) for word in settings.extra_flags if "://" in word]
     for where, url in given:
         host = urlsplit(url).hostname or ""

@@ -22,6 +22,7 @@ from shrag.models.errors import GpuMissing
 
 if TYPE_CHECKING:
     from shrag.models.chat.client import OpenAIModel
+    from shrag.models.chat.endpoint_pool import EndpointPool
     from shrag.models.language_model import LanguageModel
     from shrag.models.memory_plan.plan import MemoryPart, MemoryPlan
     from shrag.models.model_server.server import ServerState
@@ -74,16 +75,26 @@ def read_llm_settings(table: Mapping[str, Any], environment: Mapping[str, str]) 
         raise click.UsageError(Text("The settings of the language model are invalid: {error}.", error=error)) from None
 
 
-def open_language_model(settings: LlmSettings) -> OpenAIModel | None:
+def open_language_model(settings: LlmSettings) -> OpenAIModel | EndpointPool | None:
     """Return a client of the model at ``settings.url``, which the caller closes; None without a URL.
 
-    No request is sent yet. A model that ``shrag-serve`` starts by ``command`` is not available to other commands.
+    With several addresses it is a client of all of them. No request is sent yet. A model that ``shrag-serve`` starts by
+    ``command`` is not available to other commands.
     """
-    if not settings.url:
+    if not settings.urls:
         return None
     from shrag.models.chat.client import OpenAIModel
 
-    return OpenAIModel(settings)
+    return OpenAIModel(settings) if len(settings.urls) == 1 else open_endpoint_pool(settings)
+
+
+def open_endpoint_pool(settings: LlmSettings) -> EndpointPool:
+    """Return a client of all addresses of ``settings.url``, which the caller closes; no request is sent yet."""
+    from shrag.models.chat.client import OpenAIModel
+    from shrag.models.chat.endpoint_pool import EndpointPool
+
+    # A request that fails is tried at another address at once, rather than again at the same one after a pause.
+    return EndpointPool([OpenAIModel(msgspec.structs.replace(settings, url=url, retries=0)) for url in settings.urls])
 
 
 no_model_option = click.option("--no-model", is_flag=True, help="Do not use the configured language model.")

@@ -59,9 +59,10 @@ keyword_order_option = click.option(
 verify_option = click.option(
     "--verify",
     type=click.Choice(get_args(Verify)),
-    default="full",
+    default="changed",
     show_default=True,
-    help="full: check every byte of the index first; quick: check names and sizes, and the bytes while answering.",
+    help="What to check before the first answer: names and sizes, and every byte of the files that changed since they "
+    "were last checked, of all (full) or none (quick). The rest is read while answering.",
 )
 
 set_option = click.option(

@@ -66,7 +66,7 @@ from shrag.indexing.storage.generations import (
     remove_folder,
     set_current,
 )
-from shrag.indexing.storage.manifest import FORMAT_VERSION, IndexManifest
+from shrag.indexing.storage.manifest import FORMAT_VERSION, IndexManifest, manifest_digest
 from shrag.indexing.storage.vector_card import (
     AUTO,
     LSA,
@@ -76,6 +76,7 @@ from shrag.indexing.storage.vector_card import (
     weights_folder,
 )
 from shrag.indexing.storage.vector_card import FOLDER as VECTORS
+from shrag.indexing.storage.verified_files import file_states, remember_verified
 from shrag.indexing.vectors.faiss_index import has_faiss
 from shrag.messages.text import Text, message_of
 from shrag.models.encoders.lsa import check_lsa_packages
@@ -174,9 +175,11 @@ def publish_build(job: BuildJob, steps: Sequence[BuildStep], before: int | None)
     with job.utilization.measure("checksums"):
         job.options.report("checksums", build.plan.records)
         check_build(job)
+        states = file_states(build.index, (path.removeprefix("index/") for path in written))
         manifest = make_manifest(job)
         check_files_written(build.index, written, manifest.files)
     publish(index, build.index, manifest)
+    remember_verified(index, manifest_digest(manifest), states)
     prune_generations(index, manifest.generation, before, job.options.keep)
     return manifest
 

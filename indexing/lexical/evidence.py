@@ -8,9 +8,10 @@ from collections.abc import Set as AbstractSet
 from typing import NamedTuple
 
 from shrag.indexing.analysis.analyzer import KEYWORD_KINDS
-from shrag.indexing.analyzed_record import AnalyzedRecord, to_passage
+from shrag.indexing.analyzed_record import AnalyzedRecord
 from shrag.indexing.bm25 import Bm25
 from shrag.indexing.glossary.query_translation import AnalyzedQuestion, has_word, least_distinctive_idf
+from shrag.indexing.lexical.packed_question import RecordScorer
 from shrag.indexing.lexical.reranker import QuestionReranker
 
 DEPTH = 10
@@ -51,17 +52,20 @@ NO_EVIDENCE = Evidence(-math.inf, 0, 0.0, 0.0, 0.0)
 
 
 def rank_by_words(
-    question: AnalyzedQuestion, parameters: Bm25, records: Sequence[AnalyzedRecord]
+    question: AnalyzedQuestion,
+    parameters: Bm25,
+    records: Sequence[AnalyzedRecord],
+    scorer: RecordScorer | None = None,
 ) -> list[ScoredByWords]:
     """Return the records with the lexical re-ranker's scores, best first, ties by docid.
+
+    ``scorer``, where given, scores them; they are then those of its index, unchanged.
 
     Pairs of words do not count. The questions that the confidence is learnt from are made of titles and share more
     of them with a record than a person's question does: with them 7 % instead of 4 % of the answerable ScienceON
     questions are refused.
     """
-    scores = QuestionReranker(question, parameters, pair_weight=0.0).score(
-        question.text, [to_passage(record) for record in records]
-    )
+    scores = QuestionReranker(question, parameters, pair_weight=0.0, scorer=scorer).score_records(records)
     ranked = map(ScoredByWords, scores, records)
     return sorted(ranked, key=lambda each: (-each.score, each.record.record.docid))
 

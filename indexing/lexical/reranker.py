@@ -7,11 +7,18 @@ from collections.abc import Iterable, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 from itertools import chain, pairwise, product
-from typing import NamedTuple
 
 from shrag.indexing.analysis.analyzer import Analyzer
+from shrag.indexing.analyzed_record import AnalyzedRecord, to_passage
 from shrag.indexing.bm25 import Bm25, FieldScores, idf
 from shrag.indexing.glossary.query_translation import AnalyzedQuestion, BilingualLexicon, analyze_question
+from shrag.indexing.lexical.packed_question import (
+    QuestionWeights,
+    RecordScorer,
+    SegmentTerms,
+    TermCounts,
+    pack_question,
+)
 from shrag.indexing.search_engine import SearchEngine
 from shrag.models.reranker import Passage
 
@@ -86,11 +93,15 @@ class LexicalReranker:
 
 @dataclass(frozen=True, slots=True)
 class QuestionReranker:
-    """Implements :class:`~shrag.models.reranker.Reranker` for one analyzed question."""
+    """Implements :class:`~shrag.models.reranker.Reranker` for one analyzed question.
+
+    With a ``scorer``, :meth:`score_records` has the records scored where their terms are stored.
+    """
 
     question: AnalyzedQuestion
     parameters: Bm25
     pair_weight: float = PAIR_WEIGHT
+    scorer: RecordScorer | None = None
     name = LexicalReranker.name
     is_model = LexicalReranker.is_model
 
@@ -98,80 +109,100 @@ class QuestionReranker:
         """See :class:`~shrag.models.reranker.Reranker`; raises ``ValueError`` for another question."""
         if question != self.question.text:
             raise ValueError(f"This re-ranker is for the question {self.question.text!r}, got {question!r}.")
-        scorer = _Scorer(self.question, self.parameters, self.pair_weight)
+        scorer = _PassageScorer(weigh_question(self.question, self.parameters, self.pair_weight))
         return [scorer.score(passage) for passage in passages]
 
+    def score_records(self, records: Sequence[AnalyzedRecord]) -> list[float]:
+        """Return the scores of records of the index, the same to the last bit as those of their passages."""
+        if self.scorer is None:
+            return self.score(self.question.text, [to_passage(record) for record in records])
+        packed = pack_question(weigh_question(self.question, self.parameters, self.pair_weight))
+        return self.scorer.score_records(packed, [each.record.docid for each in records])
 
-class _Scorer:
-    """One question's segments, their translations and what each weighs.
+
+def weigh_question(question: AnalyzedQuestion, parameters: Bm25, pair_weight: float = PAIR_WEIGHT) -> QuestionWeights:
+    """Return what counts of a question, and how much."""
+    contents, title = question.statistics.contents, question.statistics.title
+    terms = [
+        (
+            Counter(token.term for token in segment.tokens),
+            tuple((tuple(Counter(each.terms).items()), each.weight) for each in translations),
+        )
+        for segment, translations in zip(question.segments, question.translations, strict=True)
+        if segment.is_content
+    ]
+    segments = [SegmentTerms(tuple(own.items()), translations) for own, translations in terms]
+    # In a sentence each of the question's terms counts once, for the segment that has it first.
+    counted: set[str] = set()
+    in_sentence = []
+    for own, translations in terms:
+        if first := tuple((term, 1) for term in own if term not in counted):
+            counted.update(own)
+            in_sentence.append(SegmentTerms(first, translations))
+    highest = [max(question.idf[term] for term in own) for own, _ in terms]
+    of_length = min(1.0, SENTENCE_WORDS / max(1, len(terms)))
+    return QuestionWeights(
+        parameters=parameters,
+        contents_length=contents.average_length,
+        title_length=title.average_length,
+        in_contents=question.idf,
+        in_title={term: idf(title.document_frequencies[term], title.documents) for term in question.idf},
+        segments=segments,
+        first=in_sentence,
+        sentence_weight=SENTENCE_WEIGHT * of_length,
+        longest_sentence=LONGEST_SENTENCE,
+        pairs=_pairs(segments),
+        position_weights=[min(pair) for pair in pairwise(highest)],
+        pair_weight=pair_weight * of_length,
+    )
+
+
+class _PassageScorer:
+    """Scores passages for one question.
 
     A passage holds few of a question's terms. They are picked out of it once, and only the segments of the question
     that have one of them are added up: the others add nothing.
     """
 
-    def __init__(self, question: AnalyzedQuestion, parameters: Bm25, pair_weight: float) -> None:
-        contents = question.statistics.contents
-        terms = [
-            (
-                Counter(token.term for token in segment.tokens),
-                tuple((tuple(Counter(each.terms).items()), each.weight) for each in translations),
-            )
-            for segment, translations in zip(question.segments, question.translations, strict=True)
-            if segment.is_content
-        ]
-        self._segments = [_SegmentTerms(tuple(own.items()), translations) for own, translations in terms]
-        # In a sentence each of the question's terms counts once, for the segment that has it first.
-        counted: set[str] = set()
-        self._first = []
-        for own, translations in terms:
-            if first := tuple((term, 1) for term in own if term not in counted):
-                counted.update(own)
-                self._first.append(_SegmentTerms(first, translations))
-        self._query = frozenset(contents.document_frequencies)
-        title = question.statistics.title
-        in_title = {term: idf(title.document_frequencies[term], title.documents) for term in self._query}
-        self._in_contents = FieldScores(question.idf, contents.average_length, parameters)
-        self._in_title = FieldScores(in_title, title.average_length, parameters)
-        self._idf = question.idf
-        of_length = min(1.0, SENTENCE_WORDS / max(1, len(terms)))
-        self._sentence_weight = SENTENCE_WEIGHT * of_length
-        self._title_boost = parameters.title_boost
-        self._having = _having(self._segments)
-        self._having_first = _having(self._first)
+    def __init__(self, weights: QuestionWeights) -> None:
+        self._weights = weights
+        self._in_contents = FieldScores(weights.in_contents, weights.contents_length, weights.parameters)
+        self._in_title = FieldScores(weights.in_title, weights.title_length, weights.parameters)
+        self._having = _having(weights.segments)
+        self._having_first = _having(weights.first)
         self._sentences: dict[frozenset[str], float] = {}
-        self._pair_weight = pair_weight * of_length
-        self._pairs = _pairs(self._segments, [max(question.idf[term] for term in own) for own, _ in terms])
 
     def score(self, passage: Passage) -> float:
         """Return the score of a passage."""
-        in_query = self._query.__contains__
+        weights, idfs = self._weights, self._weights.in_contents
+        in_query = idfs.__contains__
         title = list(filter(in_query, passage.title_terms))
         sentences = [list(filter(in_query, terms)) for terms in passage.sentence_terms]
         length = len(passage.title_terms) + sum(map(len, passage.sentence_terms))
         scores = self._in_contents.of(Counter(chain(title, *sentences)), length)
         for term, score in self._in_title.of(Counter(title), len(passage.title_terms)).items():
-            scores[term] += self._title_boost * score
-        total = _sum_segments(self._segments, self._having, scores)
+            scores[term] += weights.parameters.title_boost * score
+        total = _sum_segments(weights.segments, self._having, scores)
         in_title = frozenset(title)
         # Most sentences hold few of the question's terms, and many hold the same.
         held = {in_title}
         for terms, found in zip(passage.sentence_terms, sentences, strict=True):
             if len(terms) > LONGEST_SENTENCE and len(found) > 1:
-                held.update(map(in_title.union, _pieces(terms, self._query)))
+                held.update(map(in_title.union, _pieces(terms, idfs.keys())))
             elif found:
                 held.add(in_title.union(found))
-        total += self._sentence_weight * max(map(self._weigh, held))
-        if self._pair_weight:
+        total += weights.sentence_weight * max(map(self._weigh, held))
+        if weights.pair_weight:
             texts = [passage.title_terms, *passage.sentence_terms]
-            total += self._pair_weight * self._weigh_pairs(texts, [title, *sentences])
+            total += weights.pair_weight * self._weigh_pairs(texts, [title, *sentences])
         return total
 
     def _weigh(self, terms: frozenset[str]) -> float:
         """Return the idf of the question's segments that a sentence of these terms holds."""
         known = self._sentences.get(terms)
         if known is None:
-            held = {term: self._idf[term] for term in terms}
-            known = self._sentences[terms] = _sum_segments(self._first, self._having_first, held)
+            held = {term: self._weights.in_contents[term] for term in terms}
+            known = self._sentences[terms] = _sum_segments(self._weights.first, self._having_first, held)
         return known
 
     def _weigh_pairs(self, texts: Sequence[Sequence[str]], found: Sequence[Sequence[str]]) -> float:
@@ -179,30 +210,21 @@ class _Scorer:
 
         ``found`` are those terms of each text that are the question's.
         """
-        held: dict[int, float] = {}
+        pairs = self._weights.pairs
+        held: set[int] = set()
         for terms, among in zip(texts, found, strict=True):
             if len(among) < 2:
                 continue
             # Terms that follow each other in the text do so among the question's too, and of these there are few.
-            near = self._pairs.keys() & chain(pairwise(among), zip(among, among[2:], strict=False))
+            near = pairs.keys() & chain(pairwise(among), zip(among, among[2:], strict=False))
             if near:
                 for pair in near.intersection(pairwise(terms)):
-                    held |= self._pairs[pair]
+                    held.update(pairs[pair])
                 # A compound stands after the first of its parts: 딥, 딥러닝, 러닝.
                 for pair in near.intersection(zip(terms, terms[2:], strict=False)):
                     if any(term.startswith("".join(pair)) for term in terms):
-                        held |= self._pairs[pair]
-        return sum([held[position] for position in sorted(held)])
-
-
-_TermCounts = tuple[tuple[str, int], ...]
-
-
-class _SegmentTerms(NamedTuple):
-    """A segment's terms with how often it has each, and its translations' with their weights."""
-
-    own: _TermCounts
-    translations: tuple[tuple[_TermCounts, float], ...]
+                        held.update(pairs[pair])
+        return sum([self._weights.position_weights[position] for position in sorted(held)])
 
 
 def _pieces(terms: Sequence[str], query: AbstractSet[str]) -> Iterable[AbstractSet[str]]:
@@ -222,7 +244,7 @@ def _pieces(terms: Sequence[str], query: AbstractSet[str]) -> Iterable[AbstractS
     return pieces.values()
 
 
-def _having(segments: Sequence[_SegmentTerms]) -> dict[str, tuple[int, ...]]:
+def _having(segments: Sequence[SegmentTerms]) -> dict[str, tuple[int, ...]]:
     """Return, for each term, the positions of the segments that have it or are translated by it."""
     positions: dict[str, dict[int, None]] = {}
     for position, segment in enumerate(segments):
@@ -231,27 +253,25 @@ def _having(segments: Sequence[_SegmentTerms]) -> dict[str, tuple[int, ...]]:
     return {term: tuple(found) for term, found in positions.items()}
 
 
-def _pairs(segments: Sequence[_SegmentTerms], idf: Sequence[float]) -> dict[tuple[str, str], dict[int, float]]:
-    """Return the pairs of terms of consecutive segments, in either language.
-
-    Each has the positions of the first segments, and there the lesser idf of the two.
-    """
+def _pairs(segments: Sequence[SegmentTerms]) -> dict[tuple[str, str], list[int]]:
+    """Return the pairs of terms of consecutive segments, in either language, with the positions of the first ones."""
     phrases = [
         {tuple([term for term, _ in terms]) for terms in (each.own, *(terms for terms, _ in each.translations))}
         for each in segments
     ]
-    pairs: dict[tuple[str, str], dict[int, float]] = {}
+    pairs: dict[tuple[str, str], list[int]] = {}
     for position, (first, second) in enumerate(pairwise(phrases)):
-        weight = min(idf[position], idf[position + 1])
         for one, other in product(first, second):
             # Both may be translated by one phrase.
             for pair in pairwise(one) if one == other else product(one, other):
-                pairs.setdefault(pair, {})[position] = weight
+                positions = pairs.setdefault(pair, [])
+                if position not in positions[-1:]:
+                    positions.append(position)
     return pairs
 
 
 def _sum_segments(
-    segments: Sequence[_SegmentTerms], having: Mapping[str, tuple[int, ...]], scores: Mapping[str, float]
+    segments: Sequence[SegmentTerms], having: Mapping[str, tuple[int, ...]], scores: Mapping[str, float]
 ) -> float:
     """Add up the segments, each by the scores of its own terms or of its best translation, whichever are higher."""
     total = 0.0
@@ -265,7 +285,7 @@ def _sum_segments(
     return total
 
 
-def _sum(scores: Mapping[str, float], terms: _TermCounts) -> float:
+def _sum(scores: Mapping[str, float], terms: TermCounts) -> float:
     total = 0.0
     for term, count in terms:
         if term in scores:

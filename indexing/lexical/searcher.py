@@ -13,6 +13,7 @@ would take six times the memory, in objects that every garbage collection has to
 from __future__ import annotations
 
 import threading
+from array import array
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from itertools import accumulate, islice, pairwise
@@ -36,6 +37,7 @@ from shrag.indexing.lexical.jvm import (
     lucene_class,
     project_class,
 )
+from shrag.indexing.lexical.packed_question import PackedQuestion
 from shrag.indexing.lexical.schema import CONTENTS, DOCID, RAW, TITLE, similarity
 from shrag.indexing.query import And, Boost, DisjunctionMax, Not, Or, Query, Term
 from shrag.indexing.record_filter import EVERY_RECORD, FACET_VALUES, NO_FACETS, FacetCounts, RecordFilter
@@ -180,6 +182,17 @@ class LuceneSearcher:
         """See :class:`~shrag.indexing.analyzed_record.RecordStore`."""
         with self._java_errors():
             return self._read([self._number(docid) for docid in docids])
+
+    def score_records(self, question: PackedQuestion, docids: Sequence[str]) -> list[float]:
+        """See :class:`~shrag.indexing.lexical.packed_question.RecordScorer`."""
+        if not question.terms or not docids:
+            return [0.0] * len(docids)
+        with self._java_errors():
+            numbers = list(map(self._number, docids))
+            if None in numbers:
+                raise ValueError(f"{docids[numbers.index(None)]!r} is not in the index")
+            scores = self._java.score(SEPARATOR.join(question.terms), question.integers, question.numbers, numbers)
+            return array("d", bytes(memoryview(scores))).tolist()
 
     def sample(self, most: int) -> list[AnalyzedRecord]:
         """See :class:`~shrag.indexing.analyzed_record.RecordStore`."""

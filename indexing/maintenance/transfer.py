@@ -79,6 +79,7 @@ def import_index(indexes: Path, path: Path, name: str = "") -> IndexManifest:
                 if (here := _current_manifest(index)) is not None and here.files == manifest.files:
                     return here
                 manifest = msgspec.structs.replace(manifest, generation=next_generation(index))
+                check_files(draft, manifest)  # from the disk, so that the first question does not wait for it
                 before = current_number(index)
                 publish(index, draft, manifest)
             finally:

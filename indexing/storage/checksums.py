@@ -5,7 +5,7 @@ from __future__ import annotations
 import errno
 import hashlib
 import sqlite3
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Set
 from pathlib import Path
 from typing import Literal, NamedTuple
 
@@ -16,9 +16,10 @@ MANIFEST_FILE = "MANIFEST.json"
 MANIFEST_CHECKSUM_FILE = "MANIFEST.sha256"
 """File with the manifest's SHA-256, in the format of ``sha256sum``."""
 
-Verify = Literal["full", "quick"]
-"""``full``: read every byte before the index is used. ``quick``: compare names and sizes before, and read the bytes in
-the background, for large indexes."""
+Verify = Literal["changed", "full", "quick"]
+"""What is compared before an index is used: names and sizes of all files, and the bytes of those that changed since
+they were last verified (``changed``), of all (``full``) or of none (``quick``). Others are read in the background.
+"""
 
 
 class FileDamage(NamedTuple):
@@ -33,13 +34,16 @@ def compute_checksums(folder: Path) -> dict[str, FileChecksum]:
     return {name: compute_checksum(folder / name) for name in _files(folder)}
 
 
-def find_damage(folder: Path, checksums: Mapping[str, FileChecksum], *, contents: bool = True) -> Iterator[FileDamage]:
-    """Yield the differences from the checksums; without ``contents`` only names and sizes are compared.
+def find_damage(
+    folder: Path, checksums: Mapping[str, FileChecksum], *, contents: bool | Set[str] = True
+) -> Iterator[FileDamage]:
+    """Yield the differences from the checksums: of names, sizes, and the ``contents`` of all, no or the named files.
 
     An additional file is a difference too: Lucene would open any newer ``segments_N``.
     """
     for name in sorted({*_files(folder), *checksums}):
-        message = file_damage(folder / name, checksums.get(name), contents=contents)
+        read = contents if isinstance(contents, bool) else name in contents
+        message = file_damage(folder / name, checksums.get(name), contents=read)
         if message:
             yield FileDamage(name, message)
 

@@ -4,6 +4,7 @@ indexes/NAME/CURRENT            "gen-000007 SHA-256-of-its-manifest", replaced b
 indexes/NAME/gen-000007/        published, never written again
 indexes/NAME/build-000008/      workspace of a build
 indexes/NAME/old-gen-000005/    a folder being removed
+indexes/NAME/.verified          when each file was last verified, by its inode and times
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ from __future__ import annotations
 import hashlib
 import re
 import shutil
+from collections.abc import Set
 from contextlib import suppress
 from pathlib import Path
 
@@ -18,7 +20,8 @@ from shrag.corpora.files import sync_file, write_atomically
 from shrag.corpora.near_names import did_you_mean
 from shrag.indexing.errors import IndexDamaged, IndexMissing
 from shrag.indexing.storage.checksums import MANIFEST_CHECKSUM_FILE, MANIFEST_FILE, file_damage, find_damage
-from shrag.indexing.storage.manifest import IndexManifest, decode_manifest, encode_manifest
+from shrag.indexing.storage.manifest import IndexManifest, decode_manifest, encode_manifest, manifest_digest
+from shrag.indexing.storage.verified_files import file_states, read_verified, remember_verified
 from shrag.messages.text import Text
 
 CURRENT_FILE = "CURRENT"
@@ -157,7 +160,35 @@ def read_generation(index: Path, number: int) -> IndexManifest:
 
 
 def check_files(folder: Path, manifest: IndexManifest, *, contents: bool = True) -> None:
-    """Verify all files; raises :class:`IndexDamaged` for the first that differs."""
+    """Verify all files; raises :class:`IndexDamaged` for the first that differs.
+
+    Where their contents were read, that is remembered for :func:`check_changed_files`.
+    """
+    states = file_states(folder, manifest.files)
+    _check(folder, manifest, contents)
+    if contents:
+        remember_verified(folder.parent, manifest_digest(manifest), states)
+
+
+def check_changed_files(folder: Path, manifest: IndexManifest) -> bool:
+    """Verify all files, without reading those that did not change since they were last verified.
+
+    Returns:
+        Whether there were such files.
+
+    Raises:
+        IndexDamaged: A file differs.
+    """
+    digest, states = manifest_digest(manifest), file_states(folder, manifest.files)
+    verified = read_verified(folder.parent, digest)
+    unchanged = {name for name, state in states.items() if verified.get(name) == state}
+    _check(folder, manifest, manifest.files.keys() - unchanged)
+    if len(unchanged) < len(states):
+        remember_verified(folder.parent, digest, states)
+    return bool(unchanged)
+
+
+def _check(folder: Path, manifest: IndexManifest, contents: bool | Set[str]) -> None:
     for damage in find_damage(folder, manifest.files, contents=contents):
         raise IndexDamaged(f"{damage.message}: {recovery_hint(folder.parent)}.")
 

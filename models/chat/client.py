@@ -13,7 +13,7 @@ from typing import Any, TypeVar
 import msgspec
 
 from shrag.messages.text import Text
-from shrag.models.chat.endpoint import EndpointHealth, Timeouts, parse_address
+from shrag.models.chat.endpoint import Address, EndpointHealth, Timeouts, parse_address
 from shrag.models.chat.endpoint_probe import RETRY_STATUSES, error_for_status, probe, to_one_line, vllm_version
 from shrag.models.chat.http_client import HTTP_ERRORS, EndpointClient, failure_reason, shut_down
 from shrag.models.chat.reasoning import strip_reasoning
@@ -44,16 +44,17 @@ _Wire = TypeVar("_Wire")
 
 
 class OpenAIModel:
-    """Implements :class:`~shrag.models.language_model.LanguageModel` at ``settings.url``.
+    """Implements :class:`~shrag.models.language_model.LanguageModel` at ``settings.url``, one address.
 
     Decoding is greedy with a fixed seed. A request is retried, with exponential backoff, where the connection failed
     or the endpoint answered 429, 502 or 503, and only before its first text. ``close`` ends the connections. The
-    constructor raises ``ValueError`` for an invalid address.
+    constructor raises ``ValueError`` for an invalid address, and for several.
     """
 
     def __init__(self, settings: LlmSettings) -> None:
         self._settings = settings
-        self._address = parse_address(settings.url)
+        (url,) = settings.urls
+        self._address = parse_address(url)
         timeouts = Timeouts(settings.connect_timeout, settings.read_timeout, settings.timeout)
         self._client = EndpointClient(self._address, timeouts, settings.api_key)
         # Arguments that the library would read from the environment are all given; EndpointClient sets the headers.
@@ -85,6 +86,11 @@ class OpenAIModel:
             except ModelError:
                 return f"the model at {self._address.given}"
         return self._model
+
+    @property
+    def address(self) -> Address:
+        """The endpoint's address."""
+        return self._address
 
     def health(self, seconds: float = 5.0) -> EndpointHealth:
         """Probe the endpoint; raises as :func:`~shrag.models.chat.endpoint_probe.probe` does."""
@@ -150,9 +156,12 @@ class OpenAIModel:
         if isinstance(error, ModelError):
             return error
         if isinstance(error, openai.APIStatusError):
-            return error_for_status(where, self._model, error.status_code, _error_message(error))
+            model_error = error_for_status(where, self._model, error.status_code, _error_message(error))
+            if error.status_code == 404:
+                self._forget()
+            return model_error
         if isinstance(error, (openai.APIConnectionError, *HTTP_ERRORS)):
-            self._is_vllm = None  # another program may answer there next
+            self._forget()
             return ModelUnavailable(
                 Text(
                     "{where} does not answer ({failure_reason}).",
@@ -181,15 +190,19 @@ class OpenAIModel:
         raise AssertionError("the last attempt returns or raises")
 
     def _request(self, messages: Sequence[Message], max_tokens: int) -> dict[str, Any]:
-        if not self._model:
-            self._model = probe(self._client).model
+        self._model = model = self._model or probe(self._client).model
         return {
-            "model": self._model,
+            "model": model,
             "messages": [message._asdict() for message in messages],
             "max_tokens": min(max_tokens, self._settings.max_tokens),
             "temperature": 0,
             "seed": self._settings.seed,
         }
+
+    def _forget(self) -> None:
+        """Ask again what is served at the address: another program, or another model, may answer there next."""
+        self._is_vllm = None
+        self._model = self._settings.model
 
     def _extra_body(self) -> dict[str, Any] | None:
         """Return vLLM's extra fields where the endpoint is vLLM: other servers reject them."""

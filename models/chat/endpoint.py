@@ -23,6 +23,11 @@ class Address(NamedTuple):
         """The URL below which ``/chat/completions`` is."""
         return self.root + self.prefix
 
+    @property
+    def host(self) -> str:
+        """Host and port, or ``unix:`` and the socket's path."""
+        return f"unix:{self.socket}" if self.socket else urlsplit(self.root).netloc
+
 
 class Timeouts(NamedTuple):
     """Seconds to connect, for the next bytes, and for a response in total."""

@@ -21,7 +21,8 @@ class LlmSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_on
     ``msgspec.ValidationError``.
 
     Attributes:
-        url: Address of a running endpoint: ``http://HOST:PORT/v1``, ``https://…`` or ``unix:/PATH``.
+        url: Address of a running endpoint: ``http://HOST:PORT/v1``, ``https://…`` or ``unix:/PATH``; several that serve
+            the same model as a list, or in one line with commas between them.
         model: Name of the model; empty for the only one the endpoint serves.
         command: Command that starts a model server: a list, or one line that is split as a shell does.
         weights: Folder of the weights that the started server loads.
@@ -32,11 +33,11 @@ class LlmSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_on
         keyword_timeout: Seconds for a complete keyword response, which searches wait for.
         timeout: Seconds for any complete response.
         start_timeout: Seconds until a started server must be ready.
-        retries: Repetitions of a failed request, 0 to 10.
+        retries: Repetitions of a failed request, 0 to 10; with several addresses it is tried at another one instead.
         max_tokens: Upper limit of the tokens of one response.
     """
 
-    url: str = ""
+    url: list[str] | str = ""
     model: str = ""
     api_key: str = ""
     command: list[str] | str = msgspec.field(default_factory=list)
@@ -57,8 +58,10 @@ class LlmSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_on
     def __post_init__(self) -> None:
         if self.url and self.command:
             raise ValueError("url and command are alternatives: give only one of them")
-        if self.url:
-            parse_address(self.url)
+        for url in self.urls:
+            parse_address(url)
+        if len(set(self.urls)) < len(self.urls):
+            raise ValueError("url has an address twice: give each once")
         self._check_budget()
         if self.command and not self.weights:
             raise ValueError("command starts a model server, which needs weights: add weights = FOLDER")
@@ -91,8 +94,14 @@ class LlmSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_on
     @property
     def fingerprint(self) -> str:
         """SHA-256 of the settings that determine an answer's text: all but key, log and times."""
-        determines = (self.url, self.model, self.arguments, self.weights, self.extra_flags, self.max_tokens, self.seed)
+        determines = (self.urls, self.model, self.arguments, self.weights, self.extra_flags, self.max_tokens, self.seed)
         return hashlib.sha256(msgspec.json.encode(determines)).hexdigest()
+
+    @property
+    def urls(self) -> tuple[str, ...]:
+        """The addresses."""
+        given = self.url.split(",") if isinstance(self.url, str) else self.url
+        return tuple(url.strip() for url in given if url.strip())
 
     @property
     def arguments(self) -> tuple[str, ...]:

@@ -17,6 +17,7 @@ from shrag.serving.api.schemas import (
     IndexHealth,
     IndexList,
     Liveness,
+    ModelEndpoint,
     QuestionRequest,
     SearchQuery,
     SearchResponse,
@@ -124,6 +125,10 @@ async def ready(request: Request) -> Health:
         language_model=name,
         background_problem=BACKGROUND.problem,
         indexes=indexes,
+        endpoints=tuple(
+            ModelEndpoint(each.host, not each.problem, each.problem, each.in_flight, each.failures)
+            for each in service.endpoints
+        ),
     )
 
 

@@ -275,11 +275,27 @@ class IndexHealth:
 
 
 @dataclass(frozen=True, slots=True)
+class ModelEndpoint:
+    """One of several endpoints of the language model: its host and port, and whether it gets requests.
+
+    ``problem`` says why it gets none, empty where it does. ``in_flight`` are this process's requests that it works on,
+    ``failures`` those that failed there since the start.
+    """
+
+    host: str
+    up: bool
+    problem: str
+    in_flight: int
+    failures: int
+
+
+@dataclass(frozen=True, slots=True)
 class Health:
     """Whether questions are answered, and over what.
 
     ``index``, ``index_generation``, ``index_problem``, ``records`` and ``files`` are those of the first index;
-    ``indexes`` has the same of each. Ready is a server that can answer from one of them.
+    ``indexes`` has the same of each. Ready is a server that can answer from one of them. ``endpoints`` are those of the
+    language model where several are configured.
 
     ``files`` is ``checking`` while an index that was opened quickly is read through, and ``verified`` from then on.
     Where ``generator_status`` is ``degraded``, ``generator_failure`` says why; searches and extractive answers go on.
@@ -298,3 +314,4 @@ class Health:
     language_model: str | None
     background_problem: str
     indexes: tuple[IndexHealth, ...] = ()
+    endpoints: tuple[ModelEndpoint, ...] = ()

@@ -13,6 +13,7 @@ from starlette.requests import Request as HttpRequest
 from shrag.corpora.records import Record
 from shrag.messages.text import Text
 from shrag.models.chat.circuit_breaker import CircuitBreaker
+from shrag.models.chat.endpoint_pool import EndpointPool, EndpointStatus
 from shrag.serving.answer_cache import CachedAnswer
 from shrag.serving.api.encoding import encode_ask, encode_cached_ask, encode_cached_search, encode_search
 from shrag.serving.api.schemas import AskRequest, GeneratorStatus, IndexEntry, QuestionRequest
@@ -66,9 +67,14 @@ class Service(AdmissionControl):
         return self._sources[name]
 
     @property
-    def circuit(self) -> CircuitBreaker | None:
-        """The circuit breaker before the language model, where there is one."""
-        return self.model if isinstance(self.model, CircuitBreaker) else None
+    def circuit(self) -> CircuitBreaker | EndpointPool | None:
+        """What keeps requests from a language model that fails, where there is such a thing."""
+        return self.model if isinstance(self.model, CircuitBreaker | EndpointPool) else None
+
+    @property
+    def endpoints(self) -> tuple[EndpointStatus, ...]:
+        """The endpoints of the language model where it has several, else none."""
+        return self.model.statuses if isinstance(self.model, EndpointPool) else ()
 
     @property
     def generator_status(self) -> GeneratorStatus:
@@ -120,7 +126,6 @@ class Service(AdmissionControl):
         index: str = "",
     ) -> EventFeed[_Event]:
         """Return what ``show`` makes of an answer, likewise; a cached one waits for its turn too, to be rendered."""
-        self.refuse_when_draining()
         lease = self.source(index).use()
         add_log_fields(generation=lease.generation)
         run = lease.run(request)
@@ -152,7 +157,7 @@ class Service(AdmissionControl):
             UnknownIndex: The body names an index that is not served.
             QuestionError: The question is not valid.
             SettingRejected: A setting is unknown, or has no such value.
-            ShuttingDown: The server is stopping. Else raises as :meth:`Engine.run` does.
+            ShuttingDown: The index is closed. Else raises as :meth:`Engine.run` does.
         """
         source = self.source(body.index)
         add_log_fields(strategy=body.strategy, index=source.name)
@@ -165,7 +170,6 @@ class Service(AdmissionControl):
             record_filter=body.filter.record_filter(), facets=body.facets,
             history=[Turn(turn.question, turn.answer) for turn in body.history],
         )  # fmt: skip
-        self.refuse_when_draining()
         lease = source.use()
         add_log_fields(generation=lease.generation)
         return lease, request, lease.run(request)
@@ -192,7 +196,7 @@ class Service(AdmissionControl):
         self.metrics.status({source.name: source.status for source in self.sources})
         if self.cache is not None:
             self.metrics.cache(self.cache.counters)
-        self.metrics.model(self.generator_status == "ready")
+        self.metrics.model(self.generator_status == "ready", self.endpoints)
         return super().scrape()
 
     async def close(self) -> None:

@@ -29,7 +29,7 @@ def assess_confidence(
     best = best_papers(ScoredByWords(each.score, each.record) for each in scored if each.record.record.complete)
     records = [each.record for each in best]
     value = index.calibration.confidence(
-        measure_evidence(question, rank_by_words(question, index.manifest.bm25, records))
+        measure_evidence(question, rank_by_words(question, index.manifest.bm25, records, index.scorer))
     )
     return Confidence(value, _level(value), uncovered_words(question, records), THRESHOLD)
 

@@ -118,16 +118,20 @@ class ScoredRecord(NamedTuple):
     candidate_rank: int
 
 
-def bind_question(reranker: Reranker, question: AnalyzedQuestion) -> Reranker:
+def bind_question(reranker: Reranker, question: AnalyzedQuestion, index: OpenIndex) -> Reranker:
     """Return the re-ranker for one question: a lexical one uses its analysis, others read its text themselves."""
     if isinstance(reranker, LexicalReranker) and reranker.lexicon is question.lexicon:
-        return QuestionReranker(question, reranker.parameters)
+        return QuestionReranker(question, reranker.parameters, scorer=index.scorer)
     return reranker
 
 
 def rerank(text: str, candidates: Sequence[ScoredRecord], reranker: Reranker) -> list[ScoredRecord]:
     """Return candidates with the re-ranker's scores for ``text``, best first, ties by docid; without those of −∞."""
-    scores = reranker.score(text, [to_passage(each.record) for each in candidates])
+    records = [each.record for each in candidates]
+    if isinstance(reranker, QuestionReranker):
+        scores = reranker.score_records(records)
+    else:
+        scores = reranker.score(text, list(map(to_passage, records)))
     shown = [
         ScoredRecord(each.record, score, each.candidate_rank)
         for each, score in zip(candidates, scores, strict=True)

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, generate_latest
 from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, Metric
 from prometheus_client.registry import Collector
 
+from shrag.models.chat.endpoint_pool import EndpointStatus
 from shrag.serving.answer_cache import CacheCounters
 from shrag.serving.events import Answer, Event, Fallback, Timings
 from shrag.serving.runtime.background import BACKGROUND
@@ -53,6 +54,7 @@ class Metrics:
         )
         self._statuses: Mapping[str, SourceStatus] = {}
         self._cache: CacheCounters | None = None
+        self._endpoints: Sequence[EndpointStatus] = ()
         registry.register(_Counted(self._counted))
         self._model = Gauge(
             "shrag_llm_up", "1 where the language model answers, 0 where it fails or there is none.", registry=registry
@@ -99,9 +101,10 @@ class Metrics:
         """Set the counters of the answer cache."""
         self._cache = counters
 
-    def model(self, up: bool) -> None:
-        """Set whether the language model answers."""
+    def model(self, up: bool, endpoints: Sequence[EndpointStatus] = ()) -> None:
+        """Set whether the language model answers, and what is known of its endpoints where it has several."""
         self._model.set(up)
+        self._endpoints = endpoints
 
     def text(self) -> bytes:
         """Return all metrics in Prometheus' text format."""
@@ -124,7 +127,7 @@ class Metrics:
             swaps.add_metric((name,), status.swaps)
             closing.add_metric((name,), len(status.closing))
             refused.add_metric((name,), bool(status.problem))
-        yield from (swaps, closing, refused)
+        yield from (swaps, closing, refused, *self._of_endpoints())
         if cache is None:
             return
         questions = CounterMetricFamily(
@@ -138,6 +141,24 @@ class Metrics:
         yield CounterMetricFamily("shrag_cache_evictions", "Cached answers evicted.", cache.evicted)
         yield GaugeMetricFamily("shrag_cache_answers", "Answers cached.", cache.answers)
         yield GaugeMetricFamily("shrag_cache_bytes", "Memory of cached answers.", cache.bytes)
+
+    def _of_endpoints(self) -> Iterator[Metric]:
+        if not self._endpoints:
+            return
+        label = ("endpoint", "host")
+        up = GaugeMetricFamily("shrag_llm_endpoint_up", "1 where an endpoint of the model gets requests.", labels=label)
+        running = GaugeMetricFamily(
+            "shrag_llm_endpoint_requests_running", "Requests that an endpoint works on.", labels=label
+        )
+        failures = CounterMetricFamily(
+            "shrag_llm_endpoint_failures", "Requests that failed at an endpoint.", labels=label
+        )
+        for position, each in enumerate(self._endpoints, 1):
+            labels = (str(position), each.host)
+            up.add_metric(labels, not each.problem)
+            running.add_metric(labels, each.in_flight)
+            failures.add_metric(labels, each.failures)
+        yield from (up, running, failures)
 
 
 class _Counted(Collector):

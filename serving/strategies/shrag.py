@@ -127,7 +127,7 @@ def retrieve(
         hits, records = search_candidates(plan.queries, index, _hits_per_query(chosen, depth), nearest)
     yield hits
     with timer.stage("ranking"):
-        reranker = bind_question(resources.reranker, question) if settings.rerank else NoReranker()
+        reranker = bind_question(resources.reranker, question, index) if settings.rerank else NoReranker()
         if settings.rerank and index.dense is not None and cosine_weight != 0:
             reranker = _with_cosines(reranker, question, index, index.dense, vector, hits.candidates, cosine_weight)
         unranked = [ScoredRecord(record, 0.0, rank) for rank, record in enumerate(records, 1)]

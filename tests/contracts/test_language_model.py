@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from shrag.models.chat.client import OpenAIModel
+from shrag.models.chat.endpoint_pool import EndpointPool
 from shrag.models.chat.settings import LlmSettings
 from shrag.models.errors import ModelUnavailable
 from shrag.models.language_model import LanguageModel, Message
@@ -33,6 +34,18 @@ def _openai(folder: Path) -> Iterator[LanguageModel]:
 
 
 @contextmanager
+def _pool(folder: Path) -> Iterator[LanguageModel]:
+    del folder
+    endpoint = Endpoint(answers("from the subprocess"))
+    with (
+        serving(endpoint) as first,
+        serving(endpoint) as second,
+        closing(EndpointPool([OpenAIModel(LlmSettings(url=url)) for url in (first, second)])) as model,
+    ):
+        yield model
+
+
+@contextmanager
 def _served(folder: Path) -> Iterator[LanguageModel]:
     (folder / "m").mkdir()
     (folder / "m" / "config.json").write_text("{}")
@@ -43,7 +56,7 @@ def _served(folder: Path) -> Iterator[LanguageModel]:
             yield model
 
 
-@pytest.fixture(params=[_openai, pytest.param(_served, marks=pytest.mark.process)])
+@pytest.fixture(params=[_openai, _pool, pytest.param(_served, marks=pytest.mark.process)])
 def model(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[LanguageModel]:
     """Return each model, over an endpoint that says ``from the subprocess``."""
     with request.param(tmp_path) as opened:

@@ -133,9 +133,9 @@ class UnixServer(Server):
 
 
 @contextmanager
-def serving(endpoint: Endpoint, path: Path | None = None) -> Iterator[str]:
-    """Serve on a free port, or on the socket ``path``; give the address."""
-    server = Server(("127.0.0.1", 0), Handler) if path is None else UnixServer(cast("Any", str(path)), Handler)
+def serving(endpoint: Endpoint, path: Path | None = None, port: int = 0) -> Iterator[str]:
+    """Serve on ``port``, 0 for a free one, or on the socket ``path``; give the address."""
+    server = Server(("127.0.0.1", port), Handler) if path is None else UnixServer(cast("Any", str(path)), Handler)
     server.endpoint = endpoint
     thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.02}, daemon=True)
     thread.start()

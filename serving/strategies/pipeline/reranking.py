@@ -73,7 +73,7 @@ class RankedList:
         """Keep the ``most`` records that score highest for ``text``."""
         reranker = self._resources.reranker
         if text == self._question.text:
-            reranker = bind_question(reranker, self._question)
+            reranker = bind_question(reranker, self._question, self._resources.index)
         self._records = rerank(text, self._records, reranker)[:most]
         self._scored_for, self._ordered_by, self._by_reranker = text, reranker.name, True
 

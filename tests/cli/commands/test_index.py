@@ -119,4 +119,4 @@ def test_verification_reaches_the_engine(monkeypatch: pytest.MonkeyPatch) -> Non
     for asking in ("search", "ask"):
         assert run([asking, "demo", "salt marsh"]) == 4
         assert run([asking, "demo", "salt marsh", "--verify", "quick"]) == 4
-    assert seen == ["full", "quick"] * 2
+    assert seen == ["changed", "quick"] * 2

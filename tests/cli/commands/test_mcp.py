@@ -87,7 +87,7 @@ def test_limits_and_verification_reach_the_server(demo_home: Path, monkeypatch: 
     assert run(["mcp", "demo"]) == 0
     own = ["--verify", "quick", "--asks", "3", "--queued-asks", "5", "--deadline", "7"]
     assert run(["mcp", "demo", *own]) == 0
-    assert given == [(ServerLimits(), "full"), (ServerLimits(asks=3, queued_asks=5, deadline=7.0), "quick")]
+    assert given == [(ServerLimits(), "changed"), (ServerLimits(asks=3, queued_asks=5, deadline=7.0), "quick")]
 
 
 def test_each_mistake_is_a_tool_error_and_the_next_call_is_answered(demo_home: Path) -> None:

@@ -59,7 +59,7 @@ def test_answers_of_other_settings_are_other_answers(served: dict[str, Any], mon
 
 def test_limits_and_verification_reach_the_server(served: dict[str, Any]) -> None:
     assert run(["serve", "demo"]) == 0
-    assert (served["verify"], served["limits"]) == ("full", ServerLimits())
+    assert (served["verify"], served["limits"]) == ("changed", ServerLimits())
     own = ["--verify", "quick", "--asks", "3", "--queued-asks", "5", "--deadline", "7"]
     assert run(["serve", "demo", *own]) == 0
     assert (served["verify"], served["limits"]) == ("quick", ServerLimits(asks=3, queued_asks=5, deadline=7.0))

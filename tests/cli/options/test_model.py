@@ -87,6 +87,21 @@ def test_the_doctor_tells_the_models_name_and_context(tmp_path: Path, capsys: py
     assert finding["message"] == f"qwen at {url} answers, with a context of 2,048 tokens, vLLM 0.32.0"
 
 
+def test_the_doctor_counts_the_endpoints_that_answer(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    with serving(Endpoint(answers("x"))) as first, serving(Endpoint(answers("x"))) as second:
+        (tmp_path / "shrag.toml").write_text(f'[llm]\nurl = ["{first}", "{second}"]\n')
+        status, finding = _doctor(capsys)
+        assert (status, finding["status"], finding["message"]) == (0, "ok", "m at 2 of 2 endpoints")
+        (tmp_path / "shrag.toml").write_text(f'[llm]\nurl = "{first},http://127.0.0.1:9/v1"\n')
+        status, finding = _doctor(capsys)
+        assert (status, finding["status"]) == (0, "warning")
+        assert finding["message"].startswith("m at 1 of 2 endpoints. http://127.0.0.1:9/v1 does not answer")
+    (tmp_path / "shrag.toml").write_text('[llm]\nurl = ["http://127.0.0.1:9/v1", "unix:/nowhere/llm.sock"]\n')
+    status, finding = _doctor(capsys)
+    assert (status, finding["status"]) == (6, "failure")
+    assert "http://127.0.0.1:9/v1 does not answer" in finding["message"]
+
+
 @pytest.mark.parametrize(
     ("table", "words"),
     [

@@ -104,7 +104,9 @@ def test_what_a_build_left_of_a_write_that_failed_is_not_part_of_the_index(
     manifest, _ = build_index(corpora, indexes, "grown")
     assert ".MANIFEST.json.new" not in manifest.files
     assert verify_index(indexes, "grown").problems == ()
-    assert sorted(path.name for path in (indexes / "grown").iterdir()) == [".lock", "CURRENT", "gen-000001"]
+    assert sorted(path.name for path in (indexes / "grown").iterdir()) == [
+        ".lock", ".verified", "CURRENT", "gen-000001",
+    ]  # fmt: skip
     (indexes / "grown" / "old-gen-000009").mkdir()
     assert not build_index(corpora, indexes, "grown")[1]
     assert not (indexes / "grown" / "old-gen-000009").exists()

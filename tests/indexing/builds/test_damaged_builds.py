@@ -148,6 +148,7 @@ def test_a_half_built_index_that_cannot_be_resumed_is_built_from_the_start(
     _resume(home, [])
     assert [path.name for path in sorted((home / "indexes" / NAME).iterdir())] == [
         ".lock",
+        ".verified",
         "CURRENT",
         "gen-000001",
         "gen-000002",

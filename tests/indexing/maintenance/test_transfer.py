@@ -53,7 +53,7 @@ def test_each_import_is_the_next_generation_and_two_are_kept(
     assert list_generations(there / "other") == [2, 3]
     assert verify_index(there, "other").problems == ()
     assert sorted(path.name for path in (there / "other").iterdir()) == [
-        ".lock", "CURRENT", "gen-000002", "gen-000003",
+        ".lock", ".verified", "CURRENT", "gen-000002", "gen-000003",
     ]  # fmt: skip
 
 
@@ -61,7 +61,9 @@ def test_what_is_current_already_is_not_published_again_unless_it_is_damaged(car
     there = tmp_path / "indexes"
     first = import_index(there, carried)
     assert import_index(there, carried) == first
-    assert sorted(path.name for path in (there / "demo").iterdir()) == [".lock", "CURRENT", "gen-000001"]
+    assert sorted(path.name for path in (there / "demo").iterdir()) == [
+        ".lock", ".verified", "CURRENT", "gen-000001",
+    ]  # fmt: skip
     file = there / "demo" / "gen-000001" / min(first.files)
     file.write_bytes(file.read_bytes() + b"x")
     assert import_index(there, carried).generation == 2
@@ -125,7 +127,9 @@ def test_an_import_that_is_killed_leaves_the_old_index_and_the_next_one_succeeds
         assert current_generation(there / "demo")[1].generation == 1
     monkeypatch.setattr(transfer, "_current_manifest", lambda index: None)
     assert import_index(there, carried).generation == 2
-    assert sorted(path.name for path in (there / "demo").iterdir()) == [".lock", "CURRENT", "gen-000001", "gen-000002"]
+    assert sorted(path.name for path in (there / "demo").iterdir()) == [
+        ".lock", ".verified", "CURRENT", "gen-000001", "gen-000002",
+    ]  # fmt: skip
 
 
 @pytest.mark.process

@@ -98,7 +98,7 @@ def test_two_generations_are_kept_and_no_more(small_home: Path) -> None:
     for _ in range(3):
         build_index(small_home / "corpora", small_home / "indexes", "demo", force=True)
     names = sorted(path.name for path in (small_home / "indexes" / "demo").iterdir())
-    assert names == [".lock", "CURRENT", "gen-000003", "gen-000004"]
+    assert names == [".lock", ".verified", "CURRENT", "gen-000003", "gen-000004"]
 
 
 @pytest.mark.slow

@@ -49,7 +49,7 @@ def test_the_key_is_not_shown() -> None:
 
 
 def test_the_fingerprint_changes_with_what_determines_an_answer_and_with_nothing_else() -> None:
-    settings = LlmSettings(url="http://127.0.0.1:8000/v1", model="m")
+    settings = LlmSettings(url=["http://127.0.0.1:8000/v1"], model="m")
     same = LlmSettings(url="http://127.0.0.1:8000/v1", model="m", api_key="k", timeout=9.0, retries=0, log="a.log")
     others = [
         LlmSettings(url="http://127.0.0.1:8001/v1", model="m"),
@@ -62,3 +62,13 @@ def test_the_fingerprint_changes_with_what_determines_an_answer_and_with_nothing
     ]
     assert same.fingerprint == settings.fingerprint
     assert len({each.fingerprint for each in [settings, *others]}) == 8
+
+
+def test_several_addresses_are_a_list_or_one_line_with_commas_and_each_is_checked() -> None:
+    urls = ("http://10.0.0.1:8000/v1", "unix:/run/llm.sock")
+    assert LlmSettings(url=list(urls)).urls == LlmSettings(url=f"{urls[0]}, {urls[1]},").urls == urls
+    assert LlmSettings().urls == LlmSettings(url=[]).urls == ()
+    with pytest.raises(ValueError, match="'localhost' is no address"):
+        LlmSettings(url=f"{urls[0]},localhost")
+    with pytest.raises(ValueError, match="an address twice"):
+        LlmSettings(url=[urls[0], urls[0]])

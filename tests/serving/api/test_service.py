@@ -8,12 +8,16 @@ import threading
 import time
 from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing
 from typing import Any
 
 import pytest
 from starlette.testclient import TestClient
 
 from shrag.models.chat.circuit_breaker import CircuitBreaker
+from shrag.models.chat.client import OpenAIModel
+from shrag.models.chat.endpoint_pool import EndpointPool
+from shrag.models.chat.settings import LlmSettings
 from shrag.models.errors import ModelUnavailable
 from shrag.models.language_model import Completion, LanguageModel, Message
 from shrag.serving.answer_cache import AnswerCache
@@ -26,6 +30,7 @@ from shrag.serving.http.problems import to_problem
 from shrag.serving.request import parse_request
 from shrag.serving.runtime.admission import Deadline, ServerLimits
 from shrag.serving.runtime.leases import FixedEngine
+from tests.support.fake_endpoint import Endpoint, answers, serving
 from tests.support.live import KeptEngine, Live, live_app, wait_until
 from tests.support.scripted_models import ScriptedModel, listed
 
@@ -181,12 +186,14 @@ def test_clients_that_leave_at_any_time_leave_no_engine_in_use(demo: Engine) -> 
         assert not source._serving.in_use
 
 
-def test_a_server_that_stops_refuses_kept_answers_too(demo: Engine) -> None:
+def test_a_server_that_stops_is_not_ready_and_answers_until_its_time_is_up(demo: Engine) -> None:
     app = create_app(_source(demo))
     client = TestClient(app, base_url="http://127.0.0.1")
-    client.post("/v1/search", json={"question": QUESTION})
     app.state.service.drain()
-    refused = client.post("/v1/search", json={"question": QUESTION})
+    assert [client.get(path).status_code for path in ("/health/ready", "/health/live")] == [503, 200]
+    assert client.post("/v1/search", json={"question": QUESTION}).status_code == 200
+    app.state.service.end()
+    refused = client.post("/v1/search", json={"question": OTHER})
     assert (refused.status_code, refused.json()["code"]) == (503, "shutting_down")
 
 
@@ -214,6 +221,26 @@ def test_who_writes_the_answers_is_the_model_unless_there_is_none_or_it_is_given
     assert [service.generator_status for service in services] == ["extractive", "ready", "ready"]
     circuit.record_failure(ModelUnavailable("away."), "streamed", final=True)
     assert [service.generator_status for service in services] == ["extractive", "ready", "degraded"]
+
+
+def test_health_and_metrics_say_the_state_of_each_endpoint(demo: Engine) -> None:
+    with serving(Endpoint(answers("x"))) as url:
+        members = [OpenAIModel(LlmSettings(url=each, api_key="very-secret")) for each in (url, "http://127.0.0.1:9/v1")]
+        with closing(EndpointPool(members)) as pool:
+            client = _client(demo, pool)
+            assert client.get("/health").json()["endpoints"] == [
+                {"host": url.split("/")[2], "up": True, "problem": "", "in_flight": 0, "failures": 0},
+                {"host": "127.0.0.1:9", "up": True, "problem": "", "in_flight": 0, "failures": 0},
+            ]
+            assert pool.name == "m"
+            health, metrics = client.get("/health").json(), client.get("/metrics").text
+    assert (health["generator_status"], health["language_model"]) == ("ready", "m")
+    assert [each["up"] for each in health["endpoints"]] == [True, False]
+    assert health["endpoints"][1]["problem"].startswith("http://127.0.0.1:9/v1 does not answer")
+    assert f'shrag_llm_endpoint_up{{endpoint="1",host="{url.split("/")[2]}"}} 1.0' in metrics
+    assert 'shrag_llm_endpoint_up{endpoint="2",host="127.0.0.1:9"} 0.0' in metrics
+    assert 'shrag_llm_endpoint_failures_total{endpoint="2",host="127.0.0.1:9"} 0.0' in metrics
+    assert "very-secret" not in metrics + str(health)
 
 
 def test_what_cannot_be_shown_of_a_question_keeps_no_engine_in_use(demo: Engine) -> None:

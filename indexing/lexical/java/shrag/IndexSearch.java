@@ -7,6 +7,7 @@ import java.nio.charset.StandardCharsets;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.Iterator;
+import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
@@ -40,6 +41,7 @@ import org.apache.lucene.search.TopScoreDocCollector;
  */
 public final class IndexSearch {
   private static final int KEPT_TERMS = 10_000;
+  private static final long KEPT_CHARACTERS = 16L << 20;
 
   private final IndexSearcher searcher;
   private final String contents;
@@ -51,6 +53,8 @@ public final class IndexSearch {
   private final List<LeafReaderContext> leaves;
   private final FacetCounter facets;
   private final ConcurrentHashMap<String, KnownTerm> known = new ConcurrentHashMap<>();
+  private final LinkedHashMap<Integer, char[]> keptContents = new LinkedHashMap<>(16, 0.75f, true);
+  private long keptCharacters;
 
   /** A term as the dictionary has it: what matches and scores it, and how many documents have it, by field. */
   private record KnownTerm(Query[] queries, int inContents, int inTitle) {}
@@ -181,6 +185,51 @@ public final class IndexSearch {
       out.put(each);
     }
     return out.array();
+  }
+
+  /**
+   * Returns the score of the documents at these places for a question, a double each (shrag.indexing.lexical.reranker).
+   */
+  public byte[] score(String terms, byte[] integers, byte[] numbers, int[] places) throws IOException {
+    QuestionScorer scorer = new QuestionScorer(terms, integers, numbers);
+    ByteBuffer out = ByteBuffer.allocate(8 * places.length).order(ByteOrder.nativeOrder());
+    for (char[] each : contents(places)) {
+      out.putDouble(scorer.score(each));
+    }
+    return out.array();
+  }
+
+  /** Returns the stored contents of documents; those read last are kept. */
+  private char[][] contents(int[] places) throws IOException {
+    char[][] found = new char[places.length][];
+    synchronized (keptContents) {
+      for (int each = 0; each < places.length; each++) {
+        found[each] = keptContents.get(places[each]);
+      }
+    }
+    StoredFields fields = null;
+    for (int each = 0; each < places.length; each++) {
+      if (found[each] == null) {
+        fields = fields == null ? searcher.storedFields() : fields;
+        found[each] = fields.document(places[each], Set.of(contents)).get(contents).toCharArray();
+        keep(places[each], found[each]);
+      }
+    }
+    return found;
+  }
+
+  private void keep(int place, char[] text) {
+    synchronized (keptContents) {
+      if (text.length > KEPT_CHARACTERS / 10 || keptContents.put(place, text) != null) {
+        return;
+      }
+      keptCharacters += text.length;
+      Iterator<char[]> oldest = keptContents.values().iterator();
+      while (keptCharacters > KEPT_CHARACTERS) {
+        keptCharacters -= oldest.next().length;
+        oldest.remove();
+      }
+    }
   }
 
   private ScoreDoc[] best(Query query, int k) throws IOException {

@@ -1,0 +1,315 @@
+"""Several endpoints that serve the same model: health checks, least-loaded choice, and a second try at another one."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterator, Mapping, Sequence
+from typing import NamedTuple, Protocol
+
+from shrag.messages.text import Text
+from shrag.models.chat.circuit_breaker import CircuitBreaker, CircuitState
+from shrag.models.chat.endpoint import Address, EndpointHealth
+from shrag.models.errors import ModelRefused, ModelUnavailable
+from shrag.models.language_model import Completion, CompletionStream, LanguageModel, Message
+
+_MOST_TRIES = 2
+"""Endpoints that a request is sent to, one after the other, before its first text."""
+
+
+class PoolTimes(NamedTuple):
+    """Seconds between two checks; after an endpoint's last answer without a check; for an answer to a check."""
+
+    check: float = 2.0
+    trust: float = 30.0
+    answer: float = 5.0
+
+
+class PoolMember(LanguageModel, Protocol):
+    """A language model at one address."""
+
+    @property
+    def address(self) -> Address:
+        """Where it is."""
+
+    def health(self, seconds: float = 5.0) -> EndpointHealth:
+        """Probe it; raises as :func:`~shrag.models.chat.endpoint_probe.probe` does."""
+
+    def close(self) -> None:
+        """Close its connections."""
+
+
+class EndpointStatus(NamedTuple):
+    """What is known of an endpoint.
+
+    ``host`` is its host and port, or its socket; ``problem`` says why it gets no requests, empty where it does.
+    ``in_flight`` are this process's requests that it works on, ``failures`` those that failed there since the start.
+    """
+
+    host: str
+    in_flight: int
+    failures: int
+    problem: str
+
+
+class EndpointPool:
+    """Implements :class:`~shrag.models.language_model.LanguageModel` over several endpoints of one model.
+
+    A request goes to the endpoint with the fewest requests of this process, in turn where several have as few. Where it
+    fails before its first text, it is sent once more, to another endpoint. An endpoint with a
+    :class:`~shrag.models.chat.circuit_breaker.CircuitBreaker` that is open, or that serves another model than the first
+    one that works, gets no requests until a check finds it well. Checks begin with the first request, which waits for
+    the first of each endpoint, and end with :meth:`close`.
+    """
+
+    def __init__(self, members: Sequence[PoolMember], times: PoolTimes | None = None) -> None:
+        self._endpoints = [_Endpoint(member) for member in members]
+        self._times = times or PoolTimes()
+        self._lock = threading.Lock()
+        self._turn = 0
+        self._starting = threading.Lock()
+        self._is_started = False
+        self._closed = threading.Event()
+
+    @property
+    def name(self) -> str:
+        """See :class:`~shrag.models.language_model.LanguageModel`; holds the addresses while no endpoint works."""
+        self._start()
+        addresses = ", ".join(each.member.address.given for each in self._endpoints)
+        return self.known_name or f"the model at {addresses}"
+
+    @property
+    def known_name(self) -> str:
+        """The name by the last checks; empty before the first. Never sends a request."""
+        return next((each.served for each in self._endpoints if each.served and each.circuit.state == "closed"), "")
+
+    @property
+    def state(self) -> CircuitState:
+        """Open where every endpoint has a problem."""
+        return "open" if all(map(self._problem, self._endpoints)) else "closed"
+
+    @property
+    def last_failure(self) -> str:
+        """The problem of the first endpoint that has one; empty where none has."""
+        return next(filter(None, map(self._problem, self._endpoints)), "")
+
+    @property
+    def statuses(self) -> tuple[EndpointStatus, ...]:
+        """What is known of each endpoint, in the order of the settings."""
+        return tuple(
+            EndpointStatus(each.member.address.host, each.in_flight, each.failures, self._problem(each))
+            for each in self._endpoints
+        )
+
+    def complete(
+        self, messages: Sequence[Message], schema: Mapping[str, object] | None = None, *, max_tokens: int = 1024
+    ) -> Completion:
+        """See :class:`~shrag.models.language_model.LanguageModel`."""
+        tried: list[_Endpoint] = []
+        while True:
+            endpoint = self.acquire(tried)
+            try:
+                return endpoint.circuit.complete(messages, schema, max_tokens=max_tokens)
+            except ModelUnavailable:
+                if not self.may_retry(tried):
+                    raise
+            except ModelRefused:
+                endpoint.needs_check = True  # perhaps it serves another model now
+                raise
+            finally:
+                self.release(endpoint)
+
+    def stream(self, messages: Sequence[Message], *, max_tokens: int = 1024) -> CompletionStream:
+        """See :class:`~shrag.models.language_model.LanguageModel`."""
+        return _PoolStream(self, messages, max_tokens)
+
+    def close(self) -> None:
+        """End the checks and close the connections."""
+        self._closed.set()
+        for each in self._endpoints:
+            each.member.close()
+
+    def acquire(self, tried: list[_Endpoint]) -> _Endpoint:
+        """Return the least loaded endpoint that is not in ``tried``, and add it there; :meth:`release` it afterwards.
+
+        Raises :class:`ModelUnavailable`, or :class:`ModelRefused` where all are refused, if there is none.
+        """
+        self._start()
+        with self._lock:
+            free = self._others(tried)
+            if not free:
+                raise self._none_works()
+            count = len(self._endpoints)
+            position = min(free, key=lambda at: (self._endpoints[at].in_flight, (at - self._turn) % count))
+            self._turn = position + 1
+            endpoint = self._endpoints[position]
+            endpoint.in_flight += 1
+        tried.append(endpoint)
+        return endpoint
+
+    def release(self, endpoint: _Endpoint) -> None:
+        """Count a request of ``endpoint`` less."""
+        with self._lock:
+            endpoint.in_flight -= 1
+
+    def may_retry(self, tried: list[_Endpoint]) -> bool:
+        """Count a failure of the endpoint tried last; return whether to try another one, which there is."""
+        with self._lock:
+            tried[-1].failures += 1
+            return len(tried) < _MOST_TRIES and bool(self._others(tried))
+
+    def _others(self, tried: list[_Endpoint]) -> list[int]:
+        """Return the positions of the endpoints that work and were not tried."""
+        return [at for at, each in enumerate(self._endpoints) if each not in tried and not self._problem(each)]
+
+    def _none_works(self) -> ModelUnavailable | ModelRefused:
+        away = [each for each in self._endpoints if each.circuit.state == "open"]
+        if away or not self.last_failure:
+            why = away[0].circuit.last_failure if away else Text("Every endpoint of the language model failed.")
+            return ModelUnavailable(Text("{last_failure} It is used again once it answers a check.", last_failure=why))
+        return ModelRefused(self.last_failure)
+
+    def _problem(self, endpoint: _Endpoint) -> str:
+        """Return why the endpoint gets no requests; empty where it does."""
+        if endpoint.circuit.state == "open":
+            return endpoint.circuit.last_failure
+        expected = self.known_name
+        if endpoint.refusal or endpoint.served in {"", expected}:
+            return endpoint.refusal
+        return Text(
+            "{where} serves {model} and not {expected}, as the others: all addresses of [llm] url must serve the "
+            "same model.",
+            where=endpoint.member.address.given,
+            model=endpoint.served,
+            expected=expected,
+        )
+
+    def _start(self) -> None:
+        """Start the checks, a thread for each endpoint, and wait for the first of each."""
+        with self._starting:
+            if self._is_started:
+                return
+            for each in self._endpoints:
+                threading.Thread(target=self._watch, args=(each,), name="endpoint check", daemon=True).start()
+            for each in self._endpoints:
+                each.is_checked.wait(2 * self._times.answer)
+            self._is_started = True
+
+    def _watch(self, endpoint: _Endpoint) -> None:
+        endpoint.ask_model(self._times.answer)
+        endpoint.is_checked.set()
+        while not self._closed.wait(self._times.check):
+            is_silent = endpoint.circuit.state == "open" or endpoint.circuit.seconds_since_answer >= self._times.trust
+            if (is_silent or endpoint.needs_check or self._problem(endpoint)) and (
+                endpoint.ask_model(self._times.answer) and is_silent
+            ):
+                endpoint.circuit.check(self._times.answer)
+
+
+class _Endpoint:
+    """One address, its circuit breaker, and what the last check said.
+
+    ``served`` is the model's name, empty where it is not known; ``refusal`` why a request would be refused.
+    """
+
+    def __init__(self, member: PoolMember) -> None:
+        self.member = member
+        self.circuit = CircuitBreaker(member)
+        self.in_flight = 0
+        self.failures = 0
+        self.served = ""
+        self.refusal = ""
+        self.needs_check = False
+        self.is_checked = threading.Event()
+
+    def ask_model(self, seconds: float) -> bool:
+        """Ask the endpoint which model it serves; return whether it serves one."""
+        self.needs_check = False
+        try:
+            self.served, self.refusal = self.member.health(seconds).model, ""
+        except ModelRefused as refusal:
+            self.served, self.refusal = "", str(refusal)
+        except Exception as error:  # of any kind: it is checked again
+            away = (
+                error if isinstance(error, ModelUnavailable) else ModelUnavailable(f"{type(error).__name__}: {error}")
+            )
+            self.circuit.record_failure(away, "streamed", final=True)
+            return False
+        return not self.refusal
+
+
+class _PoolStream:
+    """Implements :class:`~shrag.models.language_model.CompletionStream`; one thread reads, any thread may close."""
+
+    def __init__(self, pool: EndpointPool, messages: Sequence[Message], max_tokens: int) -> None:
+        self._pool = pool
+        self._messages = messages
+        self._max_tokens = max_tokens
+        self._tried: list[_Endpoint] = []
+        self._lock = threading.Lock()
+        self._closed = False
+        self._endpoint: _Endpoint | None = None
+        self._stream = self._open()
+        self._pieces = self._read()
+
+    def __iter__(self) -> Iterator[str]:
+        return self._pieces
+
+    @property
+    def completion(self) -> Completion:
+        return self._stream.completion
+
+    def close(self) -> None:
+        with self._lock:
+            self._closed = True
+            stream = self._stream
+        stream.close()
+        self._release()
+
+    def _open(self) -> CompletionStream:
+        while True:
+            endpoint = self._pool.acquire(self._tried)
+            try:
+                stream = endpoint.circuit.stream(self._messages, max_tokens=self._max_tokens)
+            except BaseException as error:
+                self._pool.release(endpoint)
+                endpoint.needs_check = isinstance(error, ModelRefused)
+                if isinstance(error, ModelUnavailable) and self._pool.may_retry(self._tried):
+                    continue
+                raise
+            with self._lock:
+                self._endpoint = endpoint
+            return stream
+
+    def _read(self) -> Iterator[str]:
+        has_text = False
+        try:
+            while True:
+                try:
+                    for piece in self._stream:
+                        has_text = True
+                        yield piece
+                except ModelUnavailable:
+                    if not self._pool.may_retry(self._tried) or has_text:
+                        raise
+                else:
+                    return
+                self._send_again()
+        finally:
+            self._release()
+
+    def _send_again(self) -> None:
+        """Send the request to another endpoint; close it at once where this stream was closed meanwhile."""
+        self._stream.close()
+        self._release()
+        stream = self._open()
+        with self._lock:
+            self._stream = stream
+            closed = self._closed
+        if closed:
+            self.close()
+
+    def _release(self) -> None:
+        with self._lock:
+            endpoint, self._endpoint = self._endpoint, None
+        if endpoint is not None:
+            self._pool.release(endpoint)
