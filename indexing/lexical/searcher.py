@@ -227,6 +227,14 @@ class LuceneSearcher:
             found = self._docids(numbers)
         return [found[number] for number in numbers]
 
+    def terms(self) -> Iterator[str]:
+        """Yield every term of the contents, in the order of their UTF-8 bytes; each of the titles is one of them."""
+        with self._java_errors():
+            terms = self._terms_of(self._reader, CONTENTS)
+            left = terms.iterator() if terms is not None else None
+            while left is not None and (term := left.next()) is not None:
+                yield str(term.utf8ToString())
+
     def distinct_docids(self) -> int:
         """Return the number of different docids, of an index merged to one segment."""
         with self._java_errors():
