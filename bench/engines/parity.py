@@ -107,8 +107,8 @@ def _compare_words(ours: Engine, theirs: Engine, questions: Sequence[str]) -> No
         same += [hit.docid for hit in wanted] == [hit.docid for hit in found]
         difference = max([difference, *(abs(a.score - b.score) for a, b in zip(wanted, found, strict=True))])
     print(
-        f"  words: top-{K} overlap {np.mean(overlaps):.5f} over {len(overlaps):,} questions, least {min(overlaps):.2f}, "
-        f"same order {same:,}, largest difference of scores {difference:.1e}; {_show(times)}",
+        f"  words: top-{K} overlap {np.mean(overlaps):.5f} over {len(overlaps):,} questions, least "
+        f"{min(overlaps):.2f}, same order {same:,}, largest difference of scores {difference:.1e}; {_show(times)}",
         flush=True,
     )
 
