@@ -35,6 +35,9 @@ from shrag.models.encoder import Vectors
 
 _T = TypeVar("_T")
 
+DENSE_INDEX: dict[str, Any] = {"index_type": "HNSW", "metric_type": "IP", "params": {"M": 32, "efConstruction": 360}}
+"""The index of vectors."""
+
 _MOST_TERMS = 4_096  # of an ARRAY field
 _PART_CHARACTERS = 16_000  # a VARCHAR has at most 65,535 bytes, a character at most 4
 _MOST_PARTS = 256
@@ -146,7 +149,7 @@ class MilvusDatabase:
         indexes.add_index("sparse", index_type="SPARSE_INVERTED_INDEX", metric_type="IP")
         if dimension:
             schema.add_field("dense", kind.FLOAT_VECTOR, dim=dimension)
-            indexes.add_index("dense", index_type="HNSW", metric_type="IP", params={"M": 32, "efConstruction": 360})
+            indexes.add_index("dense", **DENSE_INDEX)
         for field in ("docid_number", "year"):
             indexes.add_index(field, index_type="INVERTED")
         self.client.create_collection(name, schema=schema, consistency_level="Bounded", timeout=self.timeout)
