@@ -28,6 +28,7 @@ from shrag.evaluation.errors import EvaluationError, PlotLibraryMissing, Results
 from shrag.indexing.errors import (
     DependencyMissing,
     DictionaryRejected,
+    EngineUnavailable,
     GlossaryRejected,
     IndexDamaged,
     IndexingError,
@@ -71,7 +72,7 @@ EXIT_STATUS: tuple[tuple[int, tuple[type[Exception], ...]], ...] = (
     (2, (ConfigurationRejected,)),
     (5, (DiskFull, DiskFailed, BudgetTooSmall, OutOfMemory)),
     (4, (StrategyUnavailable, ResultsMismatch, IndexMissing, IndexDamaged, IndexMismatch)),
-    (6, (PlotLibraryMissing, DependencyMissing, BundleDependencyMissing)),
+    (6, (PlotLibraryMissing, DependencyMissing, EngineUnavailable, BundleDependencyMissing)),
     (3, (CorpusError, BundleError, EvaluationError, ServingError, UnknownArchitecture, WeightsRejected, ModelRefused)),
     (3, (TooManyRejectedRecords, DictionaryRejected, GlossaryRejected)),
     (6, (ModelError,)),

@@ -15,6 +15,7 @@ _NAMES = (
     Text("lines read"),
     Text("records compared"),
     Text("records indexed"),
+    Text("records loaded"),
     Text("records read back"),
     Text("running CheckIndex"),
     Text("stored records copied"),

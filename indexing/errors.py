@@ -31,6 +31,10 @@ class DependencyMissing(IndexingError):
     """A dependency (the Java runtime, the Lucene jar, Kiwi, FAISS) is not installed."""
 
 
+class EngineUnavailable(IndexingError):
+    """The vector database of a distributed engine is away, slow, or refuses; the message names its address."""
+
+
 class TooManyRejectedRecords(IndexingError):
     """More records cannot be analyzed than allowed; nothing was published."""
 

@@ -38,6 +38,11 @@ from shrag.messages.text import Text, in_language, joined
     show_default=True,
     help="With --workers, kill one that is not ready after so long.",
 )
+@click.option(
+    "--share-port",
+    is_flag=True,
+    help="Let other shrag-serve processes of this user listen on the port too: each can be restarted without a gap.",
+)
 @click.option("--log-questions", is_flag=True, help="Write the text of questions to the log.")
 @server_general_options
 @click.pass_context
@@ -48,6 +53,7 @@ def command(
     port: int,
     workers: int,
     start_seconds: float,
+    share_port: bool,
     log_questions: bool,
     options: ServerOptions,
 ) -> int:
@@ -74,7 +80,7 @@ def command(
     served = names or ("demo",)
     # Created before the workers, so that a browser that signs in at one is signed in at all.
     access = access_for_host(host, read_api_key(options.api_key_file), options.names_allowed)
-    llm = llm_settings()
+    llm, engine = llm_settings(), options.choose_engine()
     if workers > 1 and llm.command:
         raise click.UsageError(
             Text(
@@ -110,6 +116,7 @@ def command(
                 access=access,
                 ready=ready,
                 verify=options.verify,
+                engine=engine,
                 model=model,
                 cache=cache,
                 limits=ServerLimits(
@@ -123,7 +130,7 @@ def command(
                 reranker=options.reranker,
                 min_score=options.min_score,
                 min_confidence=options.min_confidence,
-                shared=workers > 1,
+                shared=share_port or workers > 1,
                 send_heartbeat=send_heartbeat,
             )
 
@@ -133,7 +140,7 @@ def command(
     if workers == 1:
         work(port, print_message)
         return 0
-    with reserve(host, port) as reserved:
+    with reserve(host, port, shared=share_port) as reserved:
         return run_workers(
             workers, partial(work, reserved.getsockname()[1]), print_message, longest_start=start_seconds
         )

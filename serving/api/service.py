@@ -126,7 +126,6 @@ class Service(AdmissionControl):
         index: str = "",
     ) -> EventFeed[_Event]:
         """Return what ``show`` makes of an answer, likewise; a cached one waits for its turn too, to be rendered."""
-        self.refuse_when_draining()
         lease = self.source(index).use()
         add_log_fields(generation=lease.generation)
         run = lease.run(request)
@@ -158,7 +157,7 @@ class Service(AdmissionControl):
             UnknownIndex: The body names an index that is not served.
             QuestionError: The question is not valid.
             SettingRejected: A setting is unknown, or has no such value.
-            ShuttingDown: The server is stopping. Else raises as :meth:`Engine.run` does.
+            ShuttingDown: The index is closed. Else raises as :meth:`Engine.run` does.
         """
         source = self.source(body.index)
         add_log_fields(strategy=body.strategy, index=source.name)
@@ -171,7 +170,6 @@ class Service(AdmissionControl):
             record_filter=body.filter.record_filter(), facets=body.facets,
             history=[Turn(turn.question, turn.answer) for turn in body.history],
         )  # fmt: skip
-        self.refuse_when_draining()
         lease = source.use()
         add_log_fields(generation=lease.generation)
         return lease, request, lease.run(request)

@@ -34,13 +34,18 @@ _NAME = re.compile(r"[a-z0-9]([a-z0-9._-]{0,251}[a-z0-9])?")
 class Access:
     """The host names that are served, and the key that requests need, None for no key.
 
-    ``sessions`` are those of browsers that signed in with the key; ``failed_keys`` limits guesses.
+    ``sessions`` are those of browsers that signed in with the key, and hold at every server with the same key;
+    ``failed_keys`` limits guesses.
     """
 
     hosts: tuple[str, ...] = LOOPBACK
     key: ApiKey | None = None
-    sessions: Sessions = field(default_factory=Sessions, compare=False)
+    sessions: Sessions = field(init=False, compare=False)
     failed_keys: FailedKeys = field(default_factory=FailedKeys, compare=False)
+
+    def __post_init__(self) -> None:
+        secret = b"" if self.key is None else self.key.session_secret
+        object.__setattr__(self, "sessions", Sessions(secret=secret))
 
 
 def access_for_host(host: str, key: ApiKey | None = None, names: Iterable[str] = ()) -> Access:

@@ -60,6 +60,11 @@ class ApiKey:
         """Return whether ``given`` is the key, in constant time."""
         return hmac.compare_digest(hashlib.sha256(given.encode("utf-8", "surrogateescape")).digest(), self._digest)
 
+    @property
+    def session_secret(self) -> bytes:
+        """The secret of sessions, the same for every process with this key: sign-ins hold at all of them."""
+        return hmac.digest(self._digest, b"shrag session", "sha256")
+
 
 def new_key() -> str:
     """Return a new key: 32 random bytes as 43 URL-safe characters."""

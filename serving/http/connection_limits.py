@@ -147,6 +147,11 @@ class Deadlines(asyncio.Protocol):
         if not self.transport.is_closing():
             super().send_400_response(msg)  # type: ignore[misc]
 
+    def shutdown(self) -> None:
+        """See uvicorn; a connection on which a request is just coming in goes on, and is closed behind its response."""
+        if not self._half_here or self._answering():
+            super().shutdown()  # type: ignore[misc]
+
     def pause_writing(self) -> None:
         """See :class:`asyncio.Protocol`."""
         super().pause_writing()

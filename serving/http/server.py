@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import asyncio
+import ctypes
 import gc
 import logging
 import signal
 import socket
+import struct
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -25,7 +27,26 @@ from shrag.serving.runtime.admission import AdmissionControl
 from shrag.serving.runtime.background import record_ended_threads
 
 _GRACE_SECONDS = 9.5
-"""Seconds that running requests may take once the server is told to stop."""
+"""Seconds that requests may take once the server is told to stop."""
+
+_CLOSE = (b"connection", b"close")
+
+_LAST_REQUEST_SECONDS = 1.0
+"""Seconds after that for which open connections may send one more request, whose response says that they are closed."""
+
+_HANDSHAKE_SECONDS = 0.1
+"""Seconds in which connections that a client has begun to open are accepted before the address is closed."""
+
+_ATTACH_FILTER = 26
+"""SO_ATTACH_FILTER of socket(7), which Python has no name for."""
+
+_DROP_SYN = (
+    (0x30, 0, 0, 13),  # load the byte of TCP's flags
+    (0x45, 0, 1, 2),  # if SYN is set, the next instruction, else the one after it
+    (0x06, 0, 0, 0),  # drop the packet
+    (0x06, 0, 0, 0x7FFFFFFF),  # pass it
+)
+"""A filter of the packets for a listening socket, as instructions of the classic BPF: no new connection begins."""
 
 _SWITCH_SECONDS = 0.001
 """Seconds after which a thread that computes lets others on (the interpreter's default: 0.005). A search gives the
@@ -88,8 +109,9 @@ class _Connection(Deadlines, HttpToolsProtocol):
 class _Server(uvicorn.Server):
     """uvicorn's server with a graceful shutdown.
 
-    After the first signal the address stays open, so that readiness checks get "not ready"; running requests may end
-    within the grace, the others get an error. A second signal ends the server at once.
+    At the first signal readiness ends. What comes within the next second is answered still, with ``Connection: close``;
+    then the address and all idle connections are closed. What runs then may end within the grace, and gets an error
+    behind it. A second signal ends the server at once.
     """
 
     def __init__(self, config: uvicorn.Config, service: AdmissionControl, send_heartbeat: Callable[[], None]) -> None:
@@ -108,16 +130,44 @@ class _Server(uvicorn.Server):
         if self.should_exit:
             self.force_exit = True
         self._service.drain()
+        self.server_state.default_headers.append(_CLOSE)
         super().handle_exit(sig, frame)
 
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
         """See uvicorn."""
-        loop = asyncio.get_running_loop()
-        until = loop.time() + _GRACE_SECONDS
-        while self._service.in_flight and not self.force_exit and loop.time() < until:
-            await asyncio.sleep(0.05)
+        ends = asyncio.get_running_loop().time() + _GRACE_SECONDS
+        open_connections = self.server_state.connections
+        if _CLOSE not in self.server_state.default_headers:  # which uvicorn makes anew each second until now
+            self.server_state.default_headers.append(_CLOSE)
+        # A connection that is closed while a request is on its way to it would cost that request.
+        await self._wait_while(lambda: bool(open_connections), ends - _GRACE_SECONDS + _LAST_REQUEST_SECONDS)
+        await self._stop_listening(sockets or [])
+        for connection in list(open_connections):
+            connection.shutdown()
+        await self._wait_while(lambda: bool(self._service.in_flight or open_connections), ends)
         self._service.end()
         await super().shutdown(sockets)
+
+    async def _wait_while(self, goes_on: Callable[[], bool], until: float) -> None:
+        """Wait while ``goes_on``, at most until that time of the loop, and not after a second signal."""
+        loop = asyncio.get_running_loop()
+        while goes_on() and not self.force_exit and loop.time() < until:
+            await asyncio.sleep(0.02)
+
+    async def _stop_listening(self, sockets: list[socket.socket]) -> None:
+        """Close the address without losing a connection.
+
+        The kernel resets connections that are not accepted yet when their socket is closed. So it first lets no new one
+        begin: its client asks again after a second, and is then answered by another process on the port, or refused.
+        """
+        refused = [refuse_connections(each) for each in sockets]
+        if any(refused):
+            await asyncio.sleep(_HANDSHAKE_SECONDS)
+        for server in self.servers:
+            server.close()
+        for each in sockets:
+            each.close()
+        await asyncio.sleep(0)  # the event loop closes them in its next round
 
 
 @contextmanager
@@ -137,14 +187,27 @@ def _logging(stream: TextIO) -> Iterator[None]:
         lines.close()
 
 
-def reserve(host: str, port: int) -> socket.socket:
+def refuse_connections(listener: socket.socket) -> bool:
+    """Let no new connection begin at ``listener``, whose open ones go on; return False where the system cannot."""
+    program = ctypes.create_string_buffer(b"".join(struct.pack("HBBI", *each) for each in _DROP_SYN))
+    try:
+        listener.setsockopt(
+            socket.SOL_SOCKET, _ATTACH_FILTER, struct.pack("HL", len(_DROP_SYN), ctypes.addressof(program))
+        )
+    except OSError:  # not Linux, or closed already
+        return False
+    return True
+
+
+def reserve(host: str, port: int, *, shared: bool = False) -> socket.socket:
     """Return a socket that reserves an address for workers, which listen on it themselves; port 0 takes any free one.
 
-    Raises :class:`AddressTaken`.
+    Raises :class:`AddressTaken`, unless ``shared`` where another server shares the port too.
     """
-    # A shared bind would succeed beside another server's workers: bind exclusively first.
-    with listen(host, port) as free:
-        port = free.getsockname()[1]
+    if not shared:
+        # A shared bind would succeed beside another server's workers: bind exclusively first.
+        with listen(host, port) as free:
+            port = free.getsockname()[1]
     return listen(host, port, shared=True)
 
 

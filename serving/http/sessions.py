@@ -12,15 +12,15 @@ from starlette.requests import cookie_parser
 
 COOKIE = "shrag_session"
 SECONDS = 12 * 3600
-"""How long a session lasts; all end with the process."""
+"""How long a session lasts."""
 
 
 class Sessions:
-    """Creates and verifies cookies, signed with a random secret of this process. ``clock``: seconds since 1970."""
+    """Creates and verifies cookies, signed with ``secret``, by default a random one. ``clock``: seconds since 1970."""
 
-    def __init__(self, clock: Callable[[], float] = time.time) -> None:
+    def __init__(self, clock: Callable[[], float] = time.time, secret: bytes = b"") -> None:
         self._clock = clock
-        self._secret = secrets.token_bytes(32)
+        self._secret = secret or secrets.token_bytes(32)
 
     def begin(self, *, secure: bool) -> str:
         """Return a new cookie as the value of ``Set-Cookie``; a ``secure`` one is sent back over TLS only."""

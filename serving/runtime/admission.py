@@ -275,11 +275,11 @@ class AdmissionControl:
         return sum(queue.busy + queue.queued for queue in (self.searches, self.asks))
 
     def drain(self) -> None:
-        """Refuse new requests from now on; running ones go on. May be called by any thread and signal handler."""
+        """Be ready no longer, but answer what still comes. May be called by any thread and signal handler."""
         self.draining = True
 
     def end(self) -> None:
-        """Give up all running requests: each gets an error."""
+        """Give up all running requests, and what still comes: each gets an error."""
         self.ended = True
 
     def refuse_when_draining(self) -> None:
@@ -303,12 +303,9 @@ class AdmissionControl:
         """Return what ``work`` returns, run in its turn for as long as a request may take.
 
         Raises:
-            ShuttingDown: The server is stopping. Else raises as :meth:`AdmissionQueue.run` does.
+            ServiceUnavailable: As :meth:`AdmissionQueue.run` raises it.
         """
         try:
-            if self.draining:
-                cancel()
-                raise ShuttingDown
             return await queue.run(work, self.deadline(is_disconnected), cancel)
         except ServiceUnavailable as error:
             self.metrics.rejected(error.code)

@@ -15,6 +15,7 @@ from shrag.evaluation.errors import EvaluationError, PlotLibraryMissing, Results
 from shrag.indexing.errors import (
     DependencyMissing,
     DictionaryRejected,
+    EngineUnavailable,
     GlossaryRejected,
     IndexDamaged,
     IndexingError,
@@ -53,7 +54,7 @@ STATUS: dict[int, tuple[type[Exception], ...]] = {
     ),
     4: (IndexDamaged, IndexMismatch, IndexMissing, ResultsMismatch, StrategyUnavailable),
     5: (BudgetTooSmall, DiskFull, OutOfMemory),
-    6: (DependencyMissing, InvalidOutput, ModelUnavailable, PlotLibraryMissing),
+    6: (DependencyMissing, EngineUnavailable, InvalidOutput, ModelUnavailable, PlotLibraryMissing),
 }
 
 

@@ -8,7 +8,7 @@ import threading
 import time
 from collections import Counter
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Any, Literal, NamedTuple
 
@@ -254,3 +254,32 @@ def test_20_swaps_in_2_minutes_leave_no_descriptor_and_no_memory_behind(
         assert (clients.cached > 0) == (not options)
     # The first swaps fill what stays: code that is compiled, threads, the heap of the JVM.
     assert max(memory[-5:]) <= 1.1 * max(memory[5:10]), memory
+
+
+def test_of_two_servers_each_names_the_generation_that_answers_and_keeps_none_of_an_older_one(
+    contents: Path, golden: Golden, index: Path
+) -> None:
+    with ExitStack() as stack:
+        servers = []
+        for _ in range(2):
+            current = CurrentIndex(index, opener(index, AnswerCache()))
+            client = TestClient(create_app(current), base_url="http://127.0.0.1")
+            servers.append((current, stack.enter_context(client)))
+        request = REQUESTS[0]
+
+        def ask(client: TestClient) -> tuple[int, bool]:
+            generation, cached, answer = read_answer(request, client.post(request.path, json=request.body).text)
+            assert answer == golden[2 - generation % 2, request]
+            return generation, cached
+
+        (first, ask_first), (second, ask_second) = servers
+        assert [ask(client) for _, client in servers for _ in range(2)] == [(1, False), (1, True)] * 2
+        publish_copy(index, generation_folder(contents, 2))
+        assert first.refresh()
+        # The second has not looked yet: its answer is the old one, and says so.
+        assert [ask(ask_first), ask(ask_second), ask(ask_first)] == [(2, False), (1, True), (2, True)]
+        assert second.refresh()
+        assert [ask(ask_second), ask(ask_second)] == [(2, False), (2, True)]
+        publish_copy(index, generation_folder(contents, 1))
+        assert second.refresh()
+        assert [ask(ask_first), ask(ask_second)] == [(2, True), (3, False)]

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import signal
+import socket
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -34,7 +36,7 @@ def _writing(demo: Engine) -> Iterator[tuple[Live, Endpoint]]:
         model.close()
 
 
-def test_a_stream_in_the_middle_has_a_grace_then_an_error_and_whoever_asks_hears_that_we_go(
+def test_a_stream_in_the_middle_has_a_grace_then_an_error_and_who_still_asks_is_answered(
     demo: Engine, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("shrag.serving.http.server._GRACE_SECONDS", 1.5)
@@ -49,7 +51,9 @@ def test_a_stream_in_the_middle_has_a_grace_then_an_error_and_whoever_asks_hears
         assert "retry-after: 5" in head
         assert time.monotonic() - started < 0.5
         assert server.ask("GET", "/health/live")[0] == 200
-        assert json.loads(server.ask("POST", "/v1/search", {"question": QUESTION})[2])["code"] == "shutting_down"
+        with server.send("POST", "/v1/search", {"question": QUESTION}) as late:
+            status, head, _ = split(read_all(late))  # until the server closes
+            assert (status, "connection: close" in head) == (200, True)
         last = split(read_all(stream))[2].strip().split("\n\n")[-1]
         assert last.startswith("event: error\n")
         assert json.loads(last.partition("data: ")[2])["code"] == "shutting_down"
@@ -88,6 +92,31 @@ def test_an_idle_server_ends_at_once_though_connections_are_kept_open(demo: Engi
         server.thread.join(5)
         assert not server.thread.is_alive()
         assert time.monotonic() - started < 4
+
+
+def test_a_kept_connection_has_its_next_request_answered_and_is_told_to_close(demo: Engine) -> None:
+    with live(demo) as server, server.connect() as kept, server.connect() as begun:
+        request = b"GET /health/live HTTP/1.1\r\nhost: 127.0.0.1\r\n\r\n"
+        kept.sendall(request)
+        assert b"connection: close" not in kept.recv(65536).lower()
+        begun.sendall(request[:30])
+        server.server.handle_exit(signal.SIGTERM, None)
+        time.sleep(0.3)
+        kept.sendall(request)
+        status, head, _ = split(read_all(kept))
+        assert (status, "connection: close" in head) == (200, True)
+        # The address is closed, and yet what has come in half is answered once it is whole.
+        wait_until(lambda: _is_refused(server.port))
+        begun.sendall(request[30:])
+        assert split(read_all(begun))[0] == 200
+        server.thread.join(5)
+        assert not server.thread.is_alive()
+
+
+def _is_refused(port: int) -> bool:
+    with socket.socket() as tried:
+        tried.settimeout(0.05)
+        return tried.connect_ex(("127.0.0.1", port)) == errno.ECONNREFUSED
 
 
 def test_the_second_signal_ends_at_once(demo: Engine) -> None:

@@ -186,12 +186,14 @@ def test_clients_that_leave_at_any_time_leave_no_engine_in_use(demo: Engine) -> 
         assert not source._serving.in_use
 
 
-def test_a_server_that_stops_refuses_kept_answers_too(demo: Engine) -> None:
+def test_a_server_that_stops_is_not_ready_and_answers_until_its_time_is_up(demo: Engine) -> None:
     app = create_app(_source(demo))
     client = TestClient(app, base_url="http://127.0.0.1")
-    client.post("/v1/search", json={"question": QUESTION})
     app.state.service.drain()
-    refused = client.post("/v1/search", json={"question": QUESTION})
+    assert [client.get(path).status_code for path in ("/health/ready", "/health/live")] == [503, 200]
+    assert client.post("/v1/search", json={"question": QUESTION}).status_code == 200
+    app.state.service.end()
+    refused = client.post("/v1/search", json={"question": OTHER})
     assert (refused.status_code, refused.json()["code"]) == (503, "shutting_down")
 
 

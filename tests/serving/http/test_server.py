@@ -18,7 +18,7 @@ from pathlib import Path
 import pytest
 
 from shrag.indexing.storage.generations import generation_folder
-from shrag.serving.http.server import listen
+from shrag.serving.http.server import listen, refuse_connections
 from tests.support.published import open_files, publish_copy, wait_for
 
 COMMAND = [sys.executable, "-m", "shrag.cli.main"]
@@ -96,6 +96,21 @@ def test_answers_are_not_held_back_until_their_headers_are_acknowledged() -> Non
     # What asyncio looks at before it sets TCP_NODELAY on a connection.
     with listen("127.0.0.1", 0) as listener:
         assert listener.proto == socket.IPPROTO_TCP
+
+
+def test_an_address_that_is_being_closed_begins_no_connection_and_keeps_those_that_wait() -> None:
+    with listen("127.0.0.1", 0) as listener:
+        address = listener.getsockname()
+        with socket.create_connection(address) as waiting:
+            assert refuse_connections(listener)
+            with pytest.raises(TimeoutError):
+                socket.create_connection(address, timeout=0.2)
+            accepted, _ = listener.accept()
+            with accepted:
+                waiting.sendall(b"asked")
+                assert accepted.recv(5) == b"asked"
+                accepted.sendall(b"answered")
+                assert waiting.recv(8) == b"answered"
 
 
 @pytest.mark.process

@@ -4,6 +4,8 @@ import hmac
 
 import pytest
 
+from shrag.serving.http.access import Access
+from shrag.serving.http.api_key import ApiKey
 from shrag.serving.http.sessions import COOKIE, SECONDS, Sessions, end_session
 
 
@@ -52,6 +54,14 @@ def test_a_cookie_of_another_process_or_one_that_was_changed_does_not_hold() -> 
     ):
         assert not sessions.is_valid(f"{name}={forged}")
     assert not sessions.is_valid(f"other={value}")
+
+
+def test_a_cookie_of_another_process_with_the_same_key_holds() -> None:
+    key, other = "0123456789abcdefghijklmnopqrstuvw", "0123456789abcdefghijklmnopqrstuvx"
+    cookie = _pair(Access(key=ApiKey(key)).sessions.begin(secure=False))
+    assert Access(key=ApiKey(key)).sessions.is_valid(cookie)
+    assert not Access(key=ApiKey(other)).sessions.is_valid(cookie)
+    assert not Access().sessions.is_valid(cookie)
 
 
 def test_a_signature_is_compared_in_a_time_that_does_not_tell_how_much_of_it_is_right(

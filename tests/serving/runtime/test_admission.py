@@ -208,6 +208,8 @@ def test_a_server_that_is_going_begins_nothing_and_says_when_it_may_be_back() ->
     async def run() -> None:
         admission = AdmissionControl()
         admission.drain()
+        assert await admission.run(admission.searches, lambda: "answered") == "answered"
+        admission.end()
         with pytest.raises(ShuttingDown, match=r"The server is being stopped: ask again once it is back\.") as told:
             await admission.run(admission.searches, lambda: pytest.fail("it was begun"))
         assert told.value.retry_after == 5
