@@ -34,6 +34,7 @@ from shrag.indexing.errors import (
     IndexingError,
     IndexMismatch,
     IndexMissing,
+    TooManyCandidates,
     TooManyRejectedRecords,
     UnknownEncoder,
 )
@@ -74,7 +75,7 @@ EXIT_STATUS: tuple[tuple[int, tuple[type[Exception], ...]], ...] = (
     (4, (StrategyUnavailable, ResultsMismatch, IndexMissing, IndexDamaged, IndexMismatch)),
     (6, (PlotLibraryMissing, DependencyMissing, EngineUnavailable, BundleDependencyMissing)),
     (3, (CorpusError, BundleError, EvaluationError, ServingError, UnknownArchitecture, WeightsRejected, ModelRefused)),
-    (3, (TooManyRejectedRecords, DictionaryRejected, GlossaryRejected)),
+    (3, (TooManyCandidates, TooManyRejectedRecords, DictionaryRejected, GlossaryRejected)),
     (6, (ModelError,)),
     (1, (IndexingError,)),
 )

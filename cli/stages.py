@@ -17,6 +17,7 @@ _NAMES = (
     Text("records indexed"),
     Text("records loaded"),
     Text("records read back"),
+    Text("records written"),
     Text("running CheckIndex"),
     Text("stored records copied"),
     Text("topics"),

@@ -35,6 +35,10 @@ class EngineUnavailable(IndexingError):
     """The vector database of a distributed engine is away, slow, or refuses; the message names its address."""
 
 
+class TooManyCandidates(IndexingError):
+    """A distributed engine would have to give more candidates than it can for the best records to be certain."""
+
+
 class TooManyRejectedRecords(IndexingError):
     """More records cannot be analyzed than allowed; nothing was published."""
 

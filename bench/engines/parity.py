@@ -103,7 +103,7 @@ def _compare_words(ours: Engine, theirs: Engine, questions: Sequence[str]) -> No
         query = [any_of(terms)]
         (wanted,) = _timed(times["Lucene"], lambda query=query: ours.open_index.searcher.search(query, K))  # type: ignore[misc]
         (found,) = _timed(times["engine"], lambda query=query: theirs.open_index.searcher.search(query, K))  # type: ignore[misc]
-        overlaps.append(len(_docids(wanted) & _docids(found)) / max(len(wanted), 1))
+        overlaps.append(len(_docids(wanted) & _docids(found)) / len(wanted) if wanted else float(not found))
         same += [hit.docid for hit in wanted] == [hit.docid for hit in found]
         difference = max([difference, *(abs(a.score - b.score) for a, b in zip(wanted, found, strict=True))])
     print(

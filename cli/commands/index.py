@@ -253,8 +253,11 @@ def rollback(home: Home, name: str, to: int | None, choice: EngineChoice) -> Non
 @index_argument()
 @click.argument("file", type=click.Path(path_type=Path))
 @click.option("--generation", type=click.IntRange(min=1), help="The generation.  [default: the current one]")
+@click.option(
+    "--opensearch", is_flag=True, help="Write a new folder FILE with the current generation in OpenSearch's formats."
+)
 @click.pass_obj
-def export(home: Home, name: str, file: Path, generation: int | None) -> None:
+def export(home: Home, name: str, file: Path, generation: int | None, opensearch: bool) -> None:
     """Write the index NAME as one FILE, to be carried to another machine.
 
     Its checksums are verified first. The same generation gives the same bytes.
@@ -263,6 +266,9 @@ def export(home: Home, name: str, file: Path, generation: int | None) -> None:
     """
     from shrag.indexing.maintenance.transfer import export_index
 
+    if opensearch:
+        _export_opensearch(home, name, file, generation)
+        return
     header = export_index(home.indexes, name, file, generation)
     echo(Text("index {name}: {file}, {bytes:,.1f} MiB", name=name, file=file, bytes=header.total_bytes / 2**20))
     echo(Text("next, on the other machine: shrag index import {name}", name=file.name), err=True)
@@ -355,6 +361,16 @@ def show(home: Home, name: str, generation: int | None) -> None:
     from shrag.indexing.maintenance.history import show_manifest
 
     echo(show_manifest(home.indexes, name, generation), nl=False)
+
+
+def _export_opensearch(home: Home, name: str, folder: Path, generation: int | None) -> None:
+    if generation is not None:
+        raise click.UsageError(Text("--opensearch writes the current generation: leave out --generation."))
+    from shrag.indexing.distributed.opensearch import export_opensearch
+
+    with progress() as report:
+        records = export_opensearch(home.indexes, name, folder, report)
+    echo(Text("index {name}: {records:,} records in {folder}", name=name, records=records, folder=folder))
 
 
 def _load(home: Home, name: str, choice: EngineChoice, records: int) -> None:

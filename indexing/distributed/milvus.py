@@ -43,6 +43,8 @@ _PART_CHARACTERS = 16_000  # a VARCHAR has at most 65,535 bytes, a character at 
 _MOST_PARTS = 256
 _MOST_ROWS_BYTES = 4 << 20
 _NOT_LOADED = 101
+# pymilvus pings every ten seconds, for which Milvus Lite ends an idle connection; requests have their own limit.
+_PINGS = {"grpc.keepalive_time_ms": 600_000, "grpc.keepalive_permit_without_calls": 0}
 
 
 class MilvusDatabase:
@@ -74,7 +76,9 @@ class MilvusDatabase:
         self.timeout = timeout
         if "://" not in address:
             Path(address).parent.mkdir(parents=True, exist_ok=True)
-        self.client: Any = self.call(lambda: pymilvus.MilvusClient(uri=address, token=key, timeout=timeout))
+        self.client: Any = self.call(
+            lambda: pymilvus.MilvusClient(uri=address, token=key, timeout=timeout, grpc_options=_PINGS)
+        )
 
     def call(self, function: Callable[[], _T]) -> _T:
         """Return what a function returns; pymilvus's errors are raised as ours."""

@@ -10,13 +10,15 @@ from __future__ import annotations
 import heapq
 import threading
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from itertools import islice
-from typing import NamedTuple
+from typing import NamedTuple, get_args
 
 import numpy as np
 from cachetools import LRUCache
 from numpy.typing import NDArray
 
+from shrag.corpora.records import Language
 from shrag.indexing.analyzed_record import AnalyzedRecord, decode_record
 from shrag.indexing.distributed.collection import (
     EVERYTHING,
@@ -29,6 +31,7 @@ from shrag.indexing.distributed.collection import (
     Scored,
     SparseVector,
     VectorDatabase,
+    Without,
     value_number,
 )
 from shrag.indexing.distributed.query_plan import (
@@ -39,14 +42,16 @@ from shrag.indexing.distributed.query_plan import (
     plan_query,
 )
 from shrag.indexing.distributed.vocabulary import KnownTerm, Vocabulary
-from shrag.indexing.errors import IndexDamaged, IndexingError
+from shrag.indexing.errors import IndexDamaged, TooManyCandidates
 from shrag.indexing.lexical.searcher import RecordCache
 from shrag.indexing.query import Or, Query
 from shrag.indexing.record_filter import (
     EVERY_RECORD,
+    LATEST_YEAR,
     NO_FACETS,
     VALUE_FIELDS,
     FacetCounts,
+    FacetValue,
     RecordFilter,
     count_records,
 )
@@ -55,7 +60,7 @@ from shrag.messages.text import Text
 from shrag.models.encoder import Vectors
 
 MOST_FACETED = 50_000
-"""Hits whose values are counted: each is read."""
+"""Hits whose values are counted all, since each is read."""
 
 _EXTRA_CANDIDATES = 32
 _DEPTH_FACTOR = 4
@@ -102,7 +107,7 @@ class DistributedSearcher:
         """See :class:`~shrag.indexing.search_engine.SearchEngine`.
 
         Raises:
-            IndexingError: More candidates than :data:`MOST_HITS` would have to be scored.
+            TooManyCandidates: More candidates than :data:`MOST_HITS` would have to be scored.
         """
         if k < 1:
             raise ValueError(f"k must be at least 1, got {k}.")
@@ -139,22 +144,13 @@ class DistributedSearcher:
     def count_facets(self, queries: Sequence[Query], record_filter: RecordFilter) -> FacetCounts:
         """See :class:`~shrag.indexing.search_engine.SearchEngine`; reads each record that matches.
 
-        Raises:
-            IndexingError: More than :data:`MOST_FACETED` match.
+        Where more than :data:`MOST_FACETED` match, only all hits, those without a year and the languages are counted.
         """
         condition = matching_condition(Or(tuple(queries)), known_terms(queries, self._vocabulary))
         if condition is None:
             return NO_FACETS
-        matching = self._collection.count(condition)
-        if matching > MOST_FACETED:
-            raise IndexingError(
-                Text(
-                    "{matching:,} records match, and a vector database counts the values of at most {most:,}: ask "
-                    "without facets, or with the engine lucene.",
-                    matching=matching,
-                    most=MOST_FACETED,
-                )
-            )
+        if self._collection.count(condition) > MOST_FACETED:
+            return self._count_languages(condition, record_filter)
         return count_records((each.record for each in self.documents(self._numbers(condition))), record_filter)
 
     def passing(self, record_filter: RecordFilter) -> NDArray[np.int64]:
@@ -313,6 +309,24 @@ class DistributedSearcher:
                 found += self._collection.find(part, MOST_HITS)
         return sorted(found)
 
+    def _count_languages(self, condition: Condition, record_filter: RecordFilter) -> FacetCounts:
+        def count(passing: RecordFilter, also: Condition) -> int:
+            return self._collection.count(_both(_both(condition, filter_condition(passing)), also))
+
+        any_language = replace(record_filter, language=())
+        any_year = replace(record_filter, year_from=None, year_to=None)
+        languages = {
+            language: count(any_language, Has("keys", (value_number("language", language),)))
+            for language in get_args(Language)
+        }
+        most_first = sorted(languages.items(), key=lambda each: (-each[1], each[0]))
+        return replace(
+            NO_FACETS,
+            total=count(record_filter, EVERYTHING),
+            undated=count(any_year, Without(Between("year", 0, LATEST_YEAR))),
+            language=tuple(FacetValue(language, found) for language, found in most_first if found),
+        )
+
     def _first_numbers(self, condition: Condition, there: int, most: int) -> list[int]:
         """Return the lowest numbers, ``most`` at most, of the ``there`` documents that meet the condition."""
         most = min(most, MOST_HITS // 2)
@@ -344,8 +358,8 @@ def _both(condition: Condition, other: Condition) -> Condition:
     return Every((condition, other))
 
 
-def _too_many(candidates: int) -> IndexingError:
-    return IndexingError(
+def _too_many(candidates: int) -> TooManyCandidates:
+    return TooManyCandidates(
         Text(
             "The best records of this query are not certain among {candidates:,} candidates, and a vector database "
             "gives no more: ask for fewer records, in other words, or with the engine lucene.",

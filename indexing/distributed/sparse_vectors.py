@@ -1,4 +1,4 @@
-"""BM25 as an inner product of sparse vectors (docs/en/explanation/distributed-engine.md).
+"""BM25 as an inner product of sparse vectors (docs/en/how-to/distributed-engine.md).
 
 A document's weight is what :mod:`shrag.indexing.bm25` makes of a term's count and the field's length; a query's is the
 term's idf, and for the title that times the boost. Dimension ``2 n`` is term ``n`` in the contents, ``2 n + 1`` in the

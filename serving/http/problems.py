@@ -11,7 +11,7 @@ from starlette.requests import ClientDisconnect, Request
 from starlette.responses import Response
 from starlette.routing import Mount, Route
 
-from shrag.indexing.errors import EngineUnavailable, IndexDamaged
+from shrag.indexing.errors import EngineUnavailable, IndexDamaged, TooManyCandidates
 from shrag.messages.text import Text, in_language, message_of
 from shrag.serving.errors import (
     ClientDisconnected,
@@ -53,6 +53,7 @@ _STATUSES: tuple[tuple[type[Exception], int, str], ...] = (
     (UnknownIndex, 404, "unknown_index"),
     (IndexDamaged, 503, "index_damaged"),
     (EngineUnavailable, 503, "engine_unavailable"),
+    (TooManyCandidates, 422, "too_many_candidates"),
     (ClientDisconnected, 499, "client_disconnected"),
     (ClientDisconnect, 499, "client_disconnected"),
 )

@@ -21,6 +21,7 @@ from shrag.indexing.errors import (
     IndexingError,
     IndexMismatch,
     IndexMissing,
+    TooManyCandidates,
     TooManyRejectedRecords,
     UnknownEncoder,
 )
@@ -50,7 +51,7 @@ STATUS: dict[int, tuple[type[Exception], ...]] = {
     2: (AddressTaken, PlanRejected, SettingRejected, UnknownEncoder, UnknownName, UnknownReranker, UnknownStrategy),
     3: (
         *(CorpusError, DictionaryRejected, EvaluationError, GlossaryRejected, KeyRejected, ModelRefused, QuestionError),
-        *(TooManyRejectedRecords, UnknownArchitecture, WeightsRejected),
+        *(TooManyCandidates, TooManyRejectedRecords, UnknownArchitecture, WeightsRejected),
     ),
     4: (IndexDamaged, IndexMismatch, IndexMissing, ResultsMismatch, StrategyUnavailable),
     5: (BudgetTooSmall, DiskFull, OutOfMemory),

@@ -12,6 +12,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from shrag.indexing.distributed import searcher
 from shrag.indexing.distributed.collection import Between, StoredParts
 from shrag.indexing.distributed.database import alias_name, collection_name, open_database
 from shrag.indexing.distributed.load import load_index
@@ -21,6 +22,8 @@ from shrag.indexing.errors import IndexMismatch
 from shrag.indexing.lexical.schema import FOLDER as LUCENE
 from shrag.indexing.maintenance.history import roll_back
 from shrag.indexing.open_index import open_index
+from shrag.indexing.query import Query, any_of
+from shrag.indexing.record_filter import RecordFilter
 from shrag.indexing.search_engine import EngineChoice
 from shrag.indexing.storage.generations import generation_folder, read_generation, remove_folder, set_current
 from shrag.serving.engine import Engine, open_engine
@@ -80,6 +83,19 @@ def test_a_loaded_index_answers_word_for_word_as_lucene_does(home: Path, demo: E
                 )
 
 
+def test_of_very_many_hits_all_undated_ones_and_languages_are_counted(
+    home: Path, demo: Engine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    load_index(home / "indexes", "demo", _edge(home))
+    monkeypatch.setattr(searcher, "MOST_FACETED", 0)
+    with open_engine(home / "indexes", "demo", engine=_edge(home)) as engine:
+        for chosen in (RecordFilter(), RecordFilter(year_from=2020), RecordFilter(language=("ko",), year_to=2021)):
+            query: list[Query] = [any_of(["그래핀", "graphen", "탄소", "carbon"])]
+            found, wanted = (each.open_index.searcher.count_facets(query, chosen) for each in (engine, demo))
+            assert (found.total, found.undated, found.language) == (wanted.total, wanted.undated, wanted.language)
+            assert found.journal == found.author == found.type == found.year == ()
+
+
 def test_a_load_that_is_complete_is_not_repeated(home: Path) -> None:
     reports: list[int] = []
     assert load_index(home / "indexes", "demo", _edge(home))
@@ -90,6 +106,8 @@ def test_a_load_that_is_complete_is_not_repeated(home: Path) -> None:
 _LOAD = """
 import sys; from pathlib import Path
 from shrag.indexing.distributed.load import load_index
+from shrag.indexing.query import Query, any_of
+from shrag.indexing.record_filter import RecordFilter
 from shrag.indexing.search_engine import EngineChoice
 home = Path(sys.argv[1])
 engine = EngineChoice("qdrant", str(home / "edge"))
