@@ -6,7 +6,7 @@ import gzip
 import json
 import random
 from collections.abc import Iterator
-from itertools import accumulate, cycle, islice
+from itertools import accumulate, cycle, islice, zip_longest
 from pathlib import Path
 
 SETS = {
@@ -16,16 +16,17 @@ SETS = {
     "scholarly-en": ("scholarly-en/records-acl.jsonl.gz", "scholarly-en/records-arxiv.jsonl.gz"),
     "multihop": ("multihop-ko/corpus/docs-0.jsonl.gz", "multihop-en/corpus/docs-0.jsonl.gz"),
 }
-"""The sets of the mixture. Each gives the same number of passages; a set that is too small is repeated."""
+"""The sets of the mixture. They give a passage each in turn until they have no more."""
 
 Passage = dict[str, str]
 """``docid``, ``title`` and ``text``, as in the format ``miracl``."""
 
 
 def mix_passages(data: Path, count: int) -> list[Passage]:
-    """Return ``count`` passages, taken from all sets in turn, with new docids."""
-    sources = [cycle(_read(data, paths)) for paths in SETS.values()]
-    passages = (next(source) for source in cycle(sources))
+    """Return ``count`` passages, taken from all sets in turn, with new docids; repeated from the first if too few."""
+    sets = [_read(data, paths) for paths in SETS.values()]
+    in_turn = (passage for row in zip_longest(*sets) for passage in row if passage is not None)
+    passages = cycle(in_turn)
     return [{**passage, "docid": f"m{number:07}"} for number, passage in enumerate(islice(passages, count))]
 
 

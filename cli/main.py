@@ -28,11 +28,13 @@ from shrag.evaluation.errors import EvaluationError, PlotLibraryMissing, Results
 from shrag.indexing.errors import (
     DependencyMissing,
     DictionaryRejected,
+    EngineUnavailable,
     GlossaryRejected,
     IndexDamaged,
     IndexingError,
     IndexMismatch,
     IndexMissing,
+    TooManyCandidates,
     TooManyRejectedRecords,
     UnknownEncoder,
 )
@@ -71,9 +73,9 @@ EXIT_STATUS: tuple[tuple[int, tuple[type[Exception], ...]], ...] = (
     (2, (ConfigurationRejected,)),
     (5, (DiskFull, DiskFailed, BudgetTooSmall, OutOfMemory)),
     (4, (StrategyUnavailable, ResultsMismatch, IndexMissing, IndexDamaged, IndexMismatch)),
-    (6, (PlotLibraryMissing, DependencyMissing, BundleDependencyMissing)),
+    (6, (PlotLibraryMissing, DependencyMissing, EngineUnavailable, BundleDependencyMissing)),
     (3, (CorpusError, BundleError, EvaluationError, ServingError, UnknownArchitecture, WeightsRejected, ModelRefused)),
-    (3, (TooManyRejectedRecords, DictionaryRejected, GlossaryRejected)),
+    (3, (TooManyCandidates, TooManyRejectedRecords, DictionaryRejected, GlossaryRejected)),
     (6, (ModelError,)),
     (1, (IndexingError,)),
 )

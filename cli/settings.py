@@ -17,6 +17,10 @@ from shrag.messages.language import AUTO
 from shrag.messages.text import Text, message_of
 
 _LANG = "lang"
+
+ENGINE_KEYS = ("engine", "engine_address", "engine_key_file", "engine_timeout")
+"""The keys of the search engine at the top of the file, which hold for every command."""
+
 _LANGUAGES = (AUTO, "ko", "en")
 
 
@@ -66,9 +70,10 @@ def read_config(path: Path | None, commands: Mapping[str, object]) -> dict[str, 
     """Return the contents of the configuration file ``path``, empty for None.
 
     The top-level key ``home`` is the data folder, absolute in what is returned and given also where the file does not
-    have it; ``lang``, of :func:`configured_language`, is checked and left out. Tables are commands: ``[search]`` with
-    ``k = 5`` means ``shrag search -k 5``. ``[llm]`` is the language model of all commands
-    (:mod:`shrag.cli.options.model`). The command line and ``SHRAG_*`` variables take precedence.
+    have it; ``lang``, of :func:`configured_language`, is checked and left out; ``engine`` and the keys that begin with
+    it are of all commands (:mod:`shrag.cli.options.engine`). Tables are commands: ``[search]`` with ``k = 5`` means
+    ``shrag search -k 5``. ``[llm]`` is the language model of all commands (:mod:`shrag.cli.options.model`). The command
+    line and ``SHRAG_*`` variables take precedence.
     Raises ``click.UsageError`` for invalid TOML or an unknown key.
     """
     if path is None:
@@ -78,7 +83,7 @@ def read_config(path: Path | None, commands: Mapping[str, object]) -> dict[str, 
         home = home_of(path, config)
     except ConfigurationRejected as error:
         raise click.UsageError(message_of(error)) from None
-    known = {"home", _LANG, "llm", *commands}
+    known = {"home", _LANG, "llm", *ENGINE_KEYS, *commands}
     for key in config:
         if key not in known:
             raise click.UsageError(

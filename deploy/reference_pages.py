@@ -98,7 +98,9 @@ def settings_page() -> str:
         "file is read: [The command line](command-line.md#where-things-are-found).",
         "",
         "At the top of the file: `home`, the data folder, relative to the file; `lang`, the language of messages and",
-        "help (`auto`, that of the locale; `ko`; `en`), which `SHRAG_LANG` overrides. `[llm]` is the language model:",
+        "help (`auto`, that of the locale; `ko`; `en`), which `SHRAG_LANG` overrides; `engine`, `engine_address`,",
+        "`engine_key_file` and `engine_timeout`, for all commands that have these options",
+        "([Search on Milvus or Qdrant](../how-to/distributed-engine.md)). `[llm]` is the language model:",
         "[The language model](../how-to/language-model.md).",
     ]
     for name in sorted(COMMANDS):

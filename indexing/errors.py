@@ -31,6 +31,14 @@ class DependencyMissing(IndexingError):
     """A dependency (the Java runtime, the Lucene jar, Kiwi, FAISS) is not installed."""
 
 
+class EngineUnavailable(IndexingError):
+    """The vector database of a distributed engine is away, slow, or refuses; the message names its address."""
+
+
+class TooManyCandidates(IndexingError):
+    """A distributed engine would have to give more candidates than it can for the best records to be certain."""
+
+
 class TooManyRejectedRecords(IndexingError):
     """More records cannot be analyzed than allowed; nothing was published."""
 

@@ -31,7 +31,11 @@ _UNIT = "\x1f"
 
 def write_record_fields(record: Record) -> str:
     """Encode the values that a record is filtered and counted by."""
-    return _PART.join(_record_parts(record))
+    return _PART.join(
+        part
+        for field, key, shown in record_parts(record)
+        for part in (field, key if field == YEAR else f"{key}{_UNIT}{shown}")
+    )
 
 
 def write_filter(record_filter: RecordFilter) -> str:
@@ -51,15 +55,14 @@ def read_facets(written: str) -> FacetCounts:
     return FacetCounts(total, undated, *counted)
 
 
-def _record_parts(record: Record) -> Iterator[str]:
+def record_parts(record: Record) -> Iterator[tuple[str, str, str]]:
+    """Yield the fields a record is filtered by: each with its value as it is compared, and as it is shown."""
     if record.year is not None and 0 <= record.year <= LATEST_YEAR:
-        yield YEAR
-        yield str(record.year)
+        yield YEAR, str(record.year), str(record.year)
     for name in VALUE_FIELDS:
         keys: set[str] = set()
         for value in record_values(record, name):
             key = value_key(value)
             if key and key not in keys:
                 keys.add(key)
-                yield name
-                yield f"{key}{_UNIT}{plain_line(value)[:LONGEST_VALUE]}"
+                yield name, key, plain_line(value)[:LONGEST_VALUE]

@@ -15,6 +15,8 @@ from shrag.indexing.analysis.token_store import FILE as TOKEN_STORE
 from shrag.indexing.analysis.token_store import TokenStore
 from shrag.indexing.analysis.user_dictionary import load_dictionary
 from shrag.indexing.analyzed_record import RecordStore
+from shrag.indexing.distributed.opening import files_there, open_distributed
+from shrag.indexing.distributed.searcher import DistributedSearcher
 from shrag.indexing.errors import IndexDamaged, IndexingError, IndexMismatch
 from shrag.indexing.glossary.store import FILE as GLOSSARY
 from shrag.indexing.glossary.store import Glossary
@@ -26,7 +28,7 @@ from shrag.indexing.lexical.pyserini_searcher import PyseriniSearcher
 from shrag.indexing.lexical.schema import FOLDER
 from shrag.indexing.lexical.searcher import LuceneSearcher
 from shrag.indexing.record_filter import RecordFilter
-from shrag.indexing.search_engine import EngineName, SearchEngine
+from shrag.indexing.search_engine import LUCENE, EngineChoice, SearchEngine
 from shrag.indexing.storage.checksums import Verify
 from shrag.indexing.storage.generations import (
     check_changed_files,
@@ -53,7 +55,8 @@ ChecksumState = Literal["verified", "checking", "damaged"]
 class ChecksumVerifier:
     """Verifies the checksums of a generation's files. Thread-safe.
 
-    ``state`` is the result so far; it is ``verified`` too if the generation was removed while its files were read.
+    ``manifest`` names the files. ``state`` is the result so far; it is ``verified`` too if the generation was removed
+    while its files were read.
     """
 
     def __init__(self, folder: Path, manifest: IndexManifest, verify: Verify | None) -> None:
@@ -62,6 +65,7 @@ class ChecksumVerifier:
         Raises:
             IndexDamaged: Damage was found now; :meth:`raise_if_damaged` reports what is found later.
         """
+        self.manifest = manifest
         self.state: ChecksumState = "verified"
         self._problem: Exception | None = None
         self._closed = threading.Event()
@@ -189,7 +193,7 @@ def open_index(
     first_question: str | None = None,
     verify: Verify = "changed",
     generation: int | None = None,
-    engine: EngineName = "lucene",
+    engine: EngineChoice = LUCENE,
 ) -> OpenIndex:
     """Open a generation of an index.
 
@@ -200,7 +204,7 @@ def open_index(
             in the background, which loads Kiwi only if the token store lacks one of its words.
         verify: Whose checksums are verified before the index is opened; the others are in the background.
         generation: The generation, None for the current one.
-        engine: The engine of lexical search; a process uses one of them.
+        engine: The engine of lexical search; a process uses one of those that run Lucene.
 
     Raises:
         IndexMissing: There is no such index.
@@ -216,7 +220,7 @@ def open_index(
     while True:
         folder, manifest = current_generation(index)
         try:
-            return _open_generation(name, folder, manifest, first_question, verify, engine)
+            return _open_generation(name, folder, manifest, first_question, verify, engine, is_published=True)
         except IndexingError:
             # A build may have removed this generation meanwhile: open the one that is current now.
             if read_current(index)[0] == manifest.generation:
@@ -237,26 +241,18 @@ def _open_generation(
     manifest: IndexManifest,
     first_question: str | None,
     verify: Verify | None,
-    engine: EngineName = "lucene",
+    engine: EngineChoice = LUCENE,
+    *,
+    is_published: bool = False,
 ) -> OpenIndex:
-    checksums = ChecksumVerifier(folder, manifest, verify)
+    there = files_there(folder, manifest) if engine.is_distributed else manifest
+    checksums = ChecksumVerifier(folder, there, verify)
     token_store = TokenStore(folder / TOKEN_STORE)
     analyzer = KoreanEnglishAnalyzer(token_store, load_dictionary(folder))
     check_analyzer(name, manifest, analyzer.fingerprint)
     _check_vectors(name, manifest)
     threading.Thread(target=_warm_up, args=(analyzer, first_question), name="warm-up", daemon=True).start()
-    searcher = _open_searcher(engine, folder / FOLDER, manifest)
-    data = searcher.commit_data()
-    if data.get("corpus") != manifest.source.fingerprint or data.get("records") != str(manifest.records):
-        searcher.close()
-        raise IndexDamaged(
-            Text(
-                "The Lucene files of index {name} have the commit data {data}, which do not fit its manifest: "
-                "build it again with `shrag index {name} --force`.",
-                name=name,
-                data=data,
-            )
-        )
+    searcher = _open_searcher(engine, name, folder, manifest, is_published=is_published)
     vectors = manifest.vectors
     dense = _dense(name, folder, vectors, analyzer, searcher) if vectors else None
     glossary = Glossary(folder / GLOSSARY)
@@ -277,17 +273,35 @@ def _open_generation(
     )
 
 
-def _open_searcher(engine: EngineName, folder: Path, manifest: IndexManifest) -> LuceneSearcher | PyseriniSearcher:
-    if engine == "pyserini":
-        return PyseriniSearcher(folder, manifest.bm25)
-    start_java()
-    return LuceneSearcher(folder, manifest.bm25)
+_Searcher = LuceneSearcher | PyseriniSearcher | DistributedSearcher
 
 
-def _dense(
-    name: str, folder: Path, card: VectorCard, analyzer: Analyzer, rows: LuceneSearcher | PyseriniSearcher
-) -> VectorIndex:
-    return VectorIndex(name, card, folder / VECTORS, analyzer, rows, weights_folder(folder.parent.parent))
+def _open_searcher(
+    engine: EngineChoice, name: str, folder: Path, manifest: IndexManifest, *, is_published: bool
+) -> _Searcher:
+    if engine.is_distributed:
+        return open_distributed(engine, folder.parent, manifest, is_published=is_published)
+    if engine.name == "lucene":
+        start_java()
+    kind = PyseriniSearcher if engine.name == "pyserini" else LuceneSearcher
+    searcher = kind(folder / FOLDER, manifest.bm25)
+    data = searcher.commit_data()
+    if data.get("corpus") != manifest.source.fingerprint or data.get("records") != str(manifest.records):
+        searcher.close()
+        raise IndexDamaged(
+            Text(
+                "The Lucene files of index {name} have the commit data {data}, which do not fit its manifest: "
+                "build it again with `shrag index {name} --force`.",
+                name=name,
+                data=data,
+            )
+        )
+    return searcher
+
+
+def _dense(name: str, folder: Path, card: VectorCard, analyzer: Analyzer, searcher: _Searcher) -> VectorIndex:
+    rows = searcher if isinstance(searcher, DistributedSearcher) else None
+    return VectorIndex(name, card, folder / VECTORS, analyzer, searcher, weights_folder(folder.parent.parent), rows)
 
 
 def uncached_analyzer(folder: Path) -> Analyzer:

@@ -3,14 +3,41 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Literal, NamedTuple, Protocol
 
 from shrag.indexing.query import Query
 from shrag.indexing.record_filter import EVERY_RECORD, FacetCounts, RecordFilter
 
-EngineName = Literal["lucene", "pyserini"]
-"""``lucene`` is the default; ``pyserini`` searches the same index by Pyserini's classes."""
+EngineName = Literal["lucene", "pyserini", "milvus", "qdrant"]
+"""``lucene`` is the default; ``pyserini`` searches the same index by Pyserini's classes; the others are vector
+databases that an index is loaded into (:mod:`shrag.indexing.distributed`)."""
+
+
+@dataclass(frozen=True, slots=True)
+class EngineChoice:
+    """A search engine and, of a vector database, how it is reached.
+
+    Attributes:
+        name: The engine.
+        address: A vector database's address, or the path of its files on this machine.
+        key: What it wants to be shown, empty for nothing.
+        timeout: Seconds that a request to it may take.
+    """
+
+    name: EngineName = "lucene"
+    address: str = ""
+    key: str = field(default="", repr=False)
+    timeout: float = 10.0
+
+    @property
+    def is_distributed(self) -> bool:
+        """Whether the engine is a vector database."""
+        return self.name in {"milvus", "qdrant"}
+
+
+LUCENE = EngineChoice()
+"""The default."""
 
 
 class Hit(NamedTuple):

@@ -15,7 +15,7 @@ from shrag.corpora.records import Record
 from shrag.indexing.errors import IndexDamaged
 from shrag.indexing.open_index import OpenIndex, open_index
 from shrag.indexing.record_filter import EVERY_RECORD, RecordFilter
-from shrag.indexing.search_engine import EngineName
+from shrag.indexing.search_engine import LUCENE, EngineChoice
 from shrag.indexing.storage.checksums import Verify
 from shrag.indexing.storage.manifest import manifest_digest
 from shrag.indexing.storage.vector_card import weights_folder
@@ -373,7 +373,7 @@ def open_engine(
     min_confidence: float | None = None,
     cache: AnswerCache | None = None,
     generation: int | None = None,
-    engine: EngineName = "lucene",
+    engine: EngineChoice = LUCENE,
 ) -> Engine:
     """Open the index ``name`` as an engine.
 

@@ -10,6 +10,7 @@ from functools import partial
 from pathlib import Path
 
 from shrag.corpora.files import check_name
+from shrag.indexing.search_engine import LUCENE, EngineChoice
 from shrag.indexing.storage.checksums import Verify
 from shrag.models.chat.circuit_breaker import CircuitBreaker
 from shrag.models.chat.endpoint_pool import EndpointPool
@@ -38,6 +39,7 @@ def serve(
     access: Access | None = None,
     ready: Callable[[Sequence[Engine], str], None],
     verify: Verify = "full",
+    engine: EngineChoice = LUCENE,
     model: LanguageModel | None = None,
     reranker: str = AUTO,
     min_score: float | None = None,
@@ -59,6 +61,7 @@ def serve(
         port: The port; 0 for any free one.
         access: Who may send requests; by default this machine only.
         ready: Called with the engines and the server's address before the first request.
+        engine: The engine of lexical search.
         verify: Whether every byte of an index is read before it answers, or while it does.
         model: Writes answers and chooses keywords; without one, or while it fails, answers are extractive.
         reranker: See :func:`~shrag.serving.retrieval.rerankers.open_reranker`.
@@ -82,7 +85,7 @@ def serve(
         def open_checked(name: str, checked: Verify, generation: int | None) -> Engine:
             return open_engine(
                 indexes, name, verify=checked, model=guarded, reranker=reranker, min_score=min_score,
-                min_confidence=min_confidence, cache=cache, generation=generation,
+                min_confidence=min_confidence, cache=cache, generation=generation, engine=engine,
             )  # fmt: skip
 
         with ExitStack() as stack:

@@ -134,6 +134,8 @@ def open(
     min_score: float | None = None,
     min_confidence: float | None = None,
     engine: EngineName = "lucene",
+    engine_address: str = "",
+    engine_key: str = "",
 ) -> Engine:
     """Open the index of that name in the data folder ``home`` (default: :mod:`shrag.corpora.data_folder`).
 
@@ -141,13 +143,15 @@ def open(
     Records are ranked by the ``reranker`` (:func:`shrag.serving.retrieval.rerankers.open_reranker`).
     A question is refused where the confidence that a record answers it is below ``min_confidence`` (None: the index's).
 
-    Words are searched by the ``engine``, ``pyserini`` for a comparison with Pyserini.
+    Words are searched by the ``engine``: ``milvus`` or ``qdrant`` at ``engine_address``, which want to be shown
+    ``engine_key`` or nothing, where the index was loaded (:func:`index`); ``pyserini`` for a comparison with Pyserini.
 
     Files of it that changed since they were last verified are read through first, the others while questions are
     answered already; with ``verify="full"`` all are first, with ``"quick"`` none.
 
     Raises :class:`shrag.indexing.errors.IndexingError`, whose message says what to do.
     """
+    from shrag.indexing.search_engine import EngineChoice
     from shrag.serving.engine import open_engine
 
     return open_engine(
@@ -158,7 +162,7 @@ def open(
         reranker=reranker,
         min_score=min_score,
         min_confidence=min_confidence,
-        engine=engine,
+        engine=EngineChoice(engine, engine_address, engine_key),
     )
 
 

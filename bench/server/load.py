@@ -9,9 +9,10 @@ last third, and the server's own share of the median search (all but Lucene and 
 answers are extractive. Exit status 1 if a response was wrong or memory grew.
 
 ``--pyserini PYTHON`` (an interpreter that can import ``pyserini.server.rest``) compares with Pyserini's server over the
-same terms of the same passages, in alternating windows: once without caching, once with questions repeated by Zipf's
-law, which SHRAG answers from its cache. Responses per processor second make the servers comparable while other work
-shares the machine. Refusals (429) are not counted as failures.
+same terms of the same passages, in alternating windows: once without caching; once with questions repeated by Zipf's
+law, which SHRAG answers from its cache; and once with Pyserini's functions doing the same work for a question as the
+strategy ``shrag``: its queries, the records of their hits, and a re-ranking. Responses per processor second make the
+servers comparable while other work shares the machine. Refusals (429) are not counted as failures.
 """
 
 from __future__ import annotations
@@ -31,7 +32,14 @@ from pathlib import Path
 
 from bench.data import DEMO, home
 from bench.server.http_client import LoadResult, ask_concurrently, connection, post, run_load
-from bench.server.pyserini_comparison import PATH, build_pyserini, pyserini_bodies, pyserini_server
+from bench.server.pyserini_comparison import (
+    PATH,
+    SAME_WORK,
+    build_pyserini,
+    pyserini_bodies,
+    pyserini_server,
+    same_work_bodies,
+)
 from bench.server.served import RunningServer, processor_seconds, run_server
 from shrag.corpora.formats.topics import read_topics
 from shrag.serving.engine import open_engine
@@ -45,6 +53,7 @@ REFERENCE_QUESTIONS = 150
 ROUNDS, WINDOW_SECONDS, WARM_SECONDS, PAUSE_SECONDS = 5, 8, 4, 1
 REPEATED = 10_000
 PYSERINI_PORT = 8392
+SAME_WORK_QUESTIONS = 600
 MOST_GROWTH = 1.10
 """Largest ratio of the last third's mean memory to the first third's; Java's heap grows a little in a short run."""
 
@@ -190,6 +199,7 @@ def compare_with_pyserini(
     with tempfile.TemporaryDirectory() as scratch:
         index = build_pyserini(engine, Path(scratch))
         theirs = {"worked out": pyserini_bodies(engine, questions), "repeated": pyserini_bodies(engine, repeated)}
+        whole = same_work_bodies(engine, questions[:SAME_WORK_QUESTIONS])
         engine.close()
         with (
             run_server(name, ["--no-cache", *options]) as working,
@@ -212,6 +222,7 @@ def compare_with_pyserini(
             plan += [
                 (f"Pyserini's server, questions {kind}", pyserini, PYSERINI_PORT, PATH, theirs[kind]) for kind in theirs
             ]
+            plan.append(("Pyserini's server, the same work", pyserini, PYSERINI_PORT, SAME_WORK, whole))
             for _, _, port, path, bodies in plan:
                 run_load(port, path, bodies, clients, WARM_SECONDS)
             for _, (what, pid, port, path, bodies) in itertools.product(range(ROUNDS), plan):
@@ -233,6 +244,10 @@ def compare_with_pyserini(
             own, other = each[f"SHRAG {strategy}, questions {kind}"], each[f"Pyserini's server, questions {kind}"]
             by_work = f"{own:.0f} a processor second, {own / other:.2f} times Pyserini's {other:.0f}"
             print(f"questions {kind}: SHRAG {strategy} {ours:.0f} requests/s, {ratio}; {by_work}")
+    strategy, same = "SHRAG shrag, questions worked out", "Pyserini's server, the same work"
+    ratio = f"{best[strategy] / best[same]:.2f} times Pyserini's {best[same]:.0f}"
+    by_work = f"{each[strategy]:.0f} a processor second, {each[strategy] / each[same]:.2f} times Pyserini's"
+    print(f"the same work: SHRAG {best[strategy]:.0f} requests/s, {ratio}; {by_work} {each[same]:.0f}")
 
 
 def _bodies(questions: Sequence[str], strategy: str) -> list[str]:

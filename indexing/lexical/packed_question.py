@@ -52,11 +52,18 @@ class QuestionWeights:
     pair_weight: float
 
 
+class RecordScore(NamedTuple):
+    """A record's score for a question: with pairs of words that follow each other, and by the words alone."""
+
+    total: float
+    words: float
+
+
 class RecordScorer(Protocol):
     """Scores the stored records of an index for a question. Thread-safe."""
 
-    def score_records(self, question: PackedQuestion, docids: Sequence[str]) -> list[float]:
-        """Return the score of each record, in the order of ``docids``, all of which must be in the index."""
+    def score_records(self, question: PackedQuestion, docids: Sequence[str]) -> list[RecordScore]:
+        """Return the scores of each record, in the order of ``docids``, all of which must be in the index."""
 
 
 class PackedQuestion(NamedTuple):

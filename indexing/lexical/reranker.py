@@ -14,6 +14,7 @@ from shrag.indexing.bm25 import Bm25, FieldScores, idf
 from shrag.indexing.glossary.query_translation import AnalyzedQuestion, BilingualLexicon, analyze_question
 from shrag.indexing.lexical.packed_question import (
     QuestionWeights,
+    RecordScore,
     RecordScorer,
     SegmentTerms,
     TermCounts,
@@ -109,15 +110,19 @@ class QuestionReranker:
         """See :class:`~shrag.models.reranker.Reranker`; raises ``ValueError`` for another question."""
         if question != self.question.text:
             raise ValueError(f"This re-ranker is for the question {self.question.text!r}, got {question!r}.")
-        scorer = _PassageScorer(weigh_question(self.question, self.parameters, self.pair_weight))
-        return [scorer.score(passage) for passage in passages]
+        return [each.total for each in self._score_passages(passages)]
 
-    def score_records(self, records: Sequence[AnalyzedRecord]) -> list[float]:
+    def score_records(self, records: Sequence[AnalyzedRecord]) -> list[RecordScore]:
         """Return the scores of records of the index, the same to the last bit as those of their passages."""
         if self.scorer is None:
-            return self.score(self.question.text, [to_passage(record) for record in records])
-        packed = pack_question(weigh_question(self.question, self.parameters, self.pair_weight))
-        return self.scorer.score_records(packed, [each.record.docid for each in records])
+            return self._score_passages(list(map(to_passage, records)))
+        return self.scorer.score_records(pack_question(self._weights()), [each.record.docid for each in records])
+
+    def _score_passages(self, passages: Sequence[Passage]) -> list[RecordScore]:
+        return list(map(_PassageScorer(self._weights()).score, passages))
+
+    def _weights(self) -> QuestionWeights:
+        return weigh_question(self.question, self.parameters, self.pair_weight)
 
 
 def weigh_question(question: AnalyzedQuestion, parameters: Bm25, pair_weight: float = PAIR_WEIGHT) -> QuestionWeights:
@@ -172,8 +177,8 @@ class _PassageScorer:
         self._having_first = _having(weights.first)
         self._sentences: dict[frozenset[str], float] = {}
 
-    def score(self, passage: Passage) -> float:
-        """Return the score of a passage."""
+    def score(self, passage: Passage) -> RecordScore:
+        """Return the scores of a passage."""
         weights, idfs = self._weights, self._weights.in_contents
         in_query = idfs.__contains__
         title = list(filter(in_query, passage.title_terms))
@@ -192,10 +197,10 @@ class _PassageScorer:
             elif found:
                 held.add(in_title.union(found))
         total += weights.sentence_weight * max(map(self._weigh, held))
-        if weights.pair_weight:
-            texts = [passage.title_terms, *passage.sentence_terms]
-            total += weights.pair_weight * self._weigh_pairs(texts, [title, *sentences])
-        return total
+        if not weights.pair_weight:
+            return RecordScore(total, total)
+        texts = [passage.title_terms, *passage.sentence_terms]
+        return RecordScore(total + weights.pair_weight * self._weigh_pairs(texts, [title, *sentences]), total)
 
     def _weigh(self, terms: frozenset[str]) -> float:
         """Return the idf of the question's segments that a sentence of these terms holds."""

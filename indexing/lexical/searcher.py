@@ -37,7 +37,7 @@ from shrag.indexing.lexical.jvm import (
     lucene_class,
     project_class,
 )
-from shrag.indexing.lexical.packed_question import PackedQuestion
+from shrag.indexing.lexical.packed_question import PackedQuestion, RecordScore
 from shrag.indexing.lexical.schema import CONTENTS, DOCID, RAW, TITLE, similarity
 from shrag.indexing.query import And, Boost, DisjunctionMax, Not, Or, Query, Term
 from shrag.indexing.record_filter import EVERY_RECORD, FACET_VALUES, NO_FACETS, FacetCounts, RecordFilter
@@ -183,16 +183,17 @@ class LuceneSearcher:
         with self._java_errors():
             return self._read([self._number(docid) for docid in docids])
 
-    def score_records(self, question: PackedQuestion, docids: Sequence[str]) -> list[float]:
+    def score_records(self, question: PackedQuestion, docids: Sequence[str]) -> list[RecordScore]:
         """See :class:`~shrag.indexing.lexical.packed_question.RecordScorer`."""
         if not question.terms or not docids:
-            return [0.0] * len(docids)
+            return [RecordScore(0.0, 0.0)] * len(docids)
         with self._java_errors():
             numbers = list(map(self._number, docids))
             if None in numbers:
                 raise ValueError(f"{docids[numbers.index(None)]!r} is not in the index")
             scores = self._java.score(SEPARATOR.join(question.terms), question.integers, question.numbers, numbers)
-            return array("d", bytes(memoryview(scores))).tolist()
+            values = array("d", bytes(memoryview(scores)))
+            return list(map(RecordScore, values[::2], values[1::2]))
 
     def sample(self, most: int) -> list[AnalyzedRecord]:
         """See :class:`~shrag.indexing.analyzed_record.RecordStore`."""
@@ -225,6 +226,14 @@ class LuceneSearcher:
         with self._java_errors():
             found = self._docids(numbers)
         return [found[number] for number in numbers]
+
+    def terms(self) -> Iterator[str]:
+        """Yield every term of the contents, in the order of their UTF-8 bytes; each of the titles is one of them."""
+        with self._java_errors():
+            terms = self._terms_of(self._reader, CONTENTS)
+            left = terms.iterator() if terms is not None else None
+            while left is not None and (term := left.next()) is not None:
+                yield str(term.utf8ToString())
 
     def distinct_docids(self) -> int:
         """Return the number of different docids, of an index merged to one segment."""
@@ -337,7 +346,7 @@ def write_queries(queries: Iterable[Query]) -> str:
     The first letter of a node is its kind: ``t`` a term; ``o`` or, ``a`` and, ``b`` disjunction max, with the number of
     clauses; ``n`` not, with an included and an excluded query; ``w`` a boost with its factor and a query.
     """
-    return SEPARATOR.join(part for query in queries for part in _parts(query))
+    return SEPARATOR.join(map(_write, queries))
 
 
 def join_texts(texts: Iterable[str]) -> str:
@@ -345,32 +354,24 @@ def join_texts(texts: Iterable[str]) -> str:
     return SEPARATOR.join(map(_escape, texts))
 
 
-def _parts(query: Query) -> Iterator[str]:
+def _write(query: Query) -> str:
     match query:
         case Term(term):
-            yield "t" + _escape(term)
+            return "t" + _escape(term)
         case Or(clauses):
-            yield from _several("o", clauses)
+            return _write_clauses("o", clauses)
         case And(clauses):
-            yield from _several("a", clauses)
+            return _write_clauses("a", clauses)
         case DisjunctionMax(clauses):
-            yield from _several("b", clauses)
+            return _write_clauses("b", clauses)
         case Not(wanted, unwanted):
-            yield "n"
-            yield from _parts(wanted)
-            yield from _parts(unwanted)
+            return SEPARATOR.join(("n", _write(wanted), _write(unwanted)))
         case Boost(inner, weight):
-            yield f"w{float(weight)!r}"
-            yield from _parts(inner)
+            return f"w{float(weight)!r}{SEPARATOR}{_write(inner)}"
 
 
-def _several(kind: str, clauses: Sequence[Query]) -> Iterator[str]:
-    yield f"{kind}{len(clauses)}"
-    for clause in clauses:
-        if isinstance(clause, Term):
-            yield "t" + _escape(clause.term)
-        else:
-            yield from _parts(clause)
+def _write_clauses(kind: str, clauses: Sequence[Query]) -> str:
+    return SEPARATOR.join((f"{kind}{len(clauses)}", *map(_write, clauses)))
 
 
 def _escape(text: str) -> str:

@@ -37,7 +37,6 @@ def uncovered_words(question: AnalyzedQuestion, records: Sequence[AnalyzedRecord
     """
     best = records[:_COVERING]
     covered = [covered_segments(question, record) for record in best]
-    texts = [_letters(f"{each.record.title} {each.record.text}") for each in best]
     distinctive = frozenset(distinctive_segments(question))
     missing: list[str] = []
     for match in _WORD.finditer(question.text):
@@ -52,10 +51,12 @@ def uncovered_words(question: AnalyzedQuestion, records: Sequence[AnalyzedRecord
             and _names_subject(word)
             and not any(each[number] for each in covered for number in parts)
             and not any(map(_frames_or_tells, parts.values()))
-            and not any(_letters(word).removesuffix("s") in text for text in texts)
         ):
             missing.append(word)
-    return tuple(dict.fromkeys(missing))[:_MOST_SHOWN]
+    # Few questions get here, and the letters of a text take longer than all of the above.
+    texts = [_letters(f"{each.record.title} {each.record.text}") for each in best] if missing else []
+    written = (word for word in missing if not any(_letters(word).removesuffix("s") in text for text in texts))
+    return tuple(dict.fromkeys(written))[:_MOST_SHOWN]
 
 
 def _as_written(match: re.Match[str], parts: Iterable[QuerySegment]) -> str:

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
-from contextlib import ExitStack
+from contextlib import ExitStack, closing
 from dataclasses import dataclass
 from pathlib import Path
 
 from shrag.corpora.files import FolderBusy, check_name, disk_errors, lock_folder, remove_folder, sole_user
 from shrag.indexing.analysis.korean_english import analyzer_fingerprint
 from shrag.indexing.analysis.user_dictionary import load_dictionary
+from shrag.indexing.distributed.database import alias_name, collection_name, open_database
+from shrag.indexing.distributed.opening import check_loaded
 from shrag.indexing.errors import IndexDamaged, IndexingError, IndexMismatch, IndexMissing
 from shrag.indexing.open_index import check_analyzer
+from shrag.indexing.search_engine import LUCENE, EngineChoice
 from shrag.indexing.storage.generations import (
     CURRENT_FILE,
     check_files,
@@ -25,18 +28,20 @@ from shrag.indexing.storage.manifest import IndexManifest, encode_manifest
 from shrag.messages.text import Text, joined, message_of
 
 
-def roll_back(indexes: Path, name: str, to: int | None = None) -> IndexManifest:
+def roll_back(indexes: Path, name: str, to: int | None = None, engine: EngineChoice = LUCENE) -> IndexManifest:
     """Make another generation of ``name`` the current one and return its manifest. Nothing is deleted.
 
     Args:
         indexes: The folder of all indexes.
         name: The index.
         to: The generation, None for the newest intact one before the current one.
+        engine: Where it is a vector database, the generation must be loaded there and is published there too.
 
     Raises:
         IndexMissing: There is no such generation.
         IndexDamaged: A file of it does not have its checksum.
-        IndexMismatch: It was built by another format or analyzer.
+        IndexMismatch: It was built by another format or analyzer, or is not loaded.
+        IndexingError: The vector database does not answer.
     """
     index = indexes / check_name(name)
     if not list_generations(index):
@@ -44,7 +49,13 @@ def roll_back(indexes: Path, name: str, to: int | None = None) -> IndexManifest:
     try:
         with disk_errors(index), lock_folder(index):
             number, manifest = _newest_before(index) if to is None else (to, _checked(index, to))
-            set_current(index, number)
+            if not engine.is_distributed:
+                set_current(index, number)
+                return manifest
+            with closing(open_database(engine)) as database:
+                check_loaded(database, name, manifest, engine)
+                set_current(index, number)
+                database.point(alias_name(name), collection_name(name, manifest))
             return manifest
     except FolderBusy as busy:
         raise IndexingError(message_of(busy)) from None

@@ -7,7 +7,7 @@ import threading
 from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 from shrag.indexing.analysis.analyzer import Analyzer
 from shrag.indexing.errors import IndexDamaged
@@ -23,6 +23,19 @@ if TYPE_CHECKING:
     from shrag.models.encoder import Encoder, Vectors
 
 
+class VectorRows(Protocol):
+    """The stored vectors of an index. Thread-safe."""
+
+    def nearest(self, question_vector: Vectors, k: int, record_filter: RecordFilter) -> list[Hit]:
+        """Return the at most ``k`` documents of largest cosine that pass, best first; those of 0 and less are left out.
+
+        A cosine has six decimals; ties go by docid.
+        """
+
+    def cosines(self, question_vector: Vectors, docids: Sequence[str]) -> list[float]:
+        """Return the cosine of each document, rounded likewise; 0 for a document without a vector."""
+
+
 class VectorIndex:
     """Encodes questions and searches the vectors of one index. Thread-safe.
 
@@ -36,6 +49,7 @@ class VectorIndex:
         analyzer: The index's analyzer.
         documents: The docids of the rows.
         weights: Folder with the weights of models that are chosen by name.
+        rows: The vectors where they are not files of the folder, else None.
     """
 
     def __init__(
@@ -46,6 +60,7 @@ class VectorIndex:
         analyzer: Analyzer,
         documents: StoredDocuments,
         weights: Path,
+        rows: VectorRows | None = None,
     ) -> None:
         self._index = index
         self._card = card
@@ -53,6 +68,7 @@ class VectorIndex:
         self._analyzer = analyzer
         self._documents = documents
         self._weights = weights
+        self._rows = rows
         self._files = _OpenFiles()
         self._filter = EVERY_RECORD
 
@@ -71,9 +87,7 @@ class VectorIndex:
 
     def search(self, question_vector: Vectors, k: int) -> list[Hit]:
         """Return the at most ``k`` documents of largest cosine, best first; those of 0 and less are left out."""
-        rows = self._documents.passing(self._filter) if self._filter else None
-        (hits,) = self._open().search.search(question_vector, k, rows)
-        return hits
+        return self._open().rows.nearest(question_vector, k, self._filter)
 
     def filtered(self, record_filter: RecordFilter) -> VectorIndex:
         """Return the same vectors, opened once for both, of which :meth:`search` finds those that pass the filter."""
@@ -97,14 +111,7 @@ class VectorIndex:
 
     def cosines(self, question_vector: Vectors, docids: Sequence[str]) -> list[float]:
         """Return the cosine of each document, rounded as :meth:`search` does; 0 for a document without a vector."""
-        from shrag.indexing.vectors.exact_search import cosines
-
-        rows = self._documents.numbers(docids)
-        known_rows = [row for row in rows if row is not None]
-        opened = self._open()
-        found = cosines(opened.vectors, question_vector[0], known_rows, opened.products)
-        values = dict(zip(known_rows, found, strict=True))
-        return [0.0 if row is None else values[row] for row in rows]
+        return self._open().rows.cosines(question_vector, docids)
 
     def _open(self) -> _OpenedVectors:
         files = self._files
@@ -121,16 +128,41 @@ class VectorIndex:
         from shrag.indexing.vectors.store import open_vectors
 
         encoder = open_encoder(self._index, self._card, self._folder, self._analyzer, self._weights)
+        if self._rows is not None:
+            return _OpenedVectors(encoder, self._rows)
         vectors = open_vectors(self._folder, self._card)
         search = choose_search(vectors, self._documents.docids, self._folder / FAISS_FILE, self._card.faiss)
-        return _OpenedVectors(encoder, vectors, search, _products(encoder))
+        return _OpenedVectors(encoder, FileRows(vectors, search, self._documents, _products(encoder)))
+
+
+class FileRows(NamedTuple):
+    """Implements :class:`VectorRows` over the file of vectors."""
+
+    vectors: Float16Vectors
+    search: VectorSearch
+    documents: StoredDocuments
+    products: InnerProducts
+
+    def nearest(self, question_vector: Vectors, k: int, record_filter: RecordFilter) -> list[Hit]:
+        """See :class:`VectorRows`."""
+        rows = self.documents.passing(record_filter) if record_filter else None
+        (hits,) = self.search.search(question_vector, k, rows)
+        return hits
+
+    def cosines(self, question_vector: Vectors, docids: Sequence[str]) -> list[float]:
+        """See :class:`VectorRows`."""
+        from shrag.indexing.vectors.exact_search import cosines
+
+        rows = self.documents.numbers(docids)
+        known_rows = [row for row in rows if row is not None]
+        found = cosines(self.vectors, question_vector[0], known_rows, self.products)
+        values = dict(zip(known_rows, found, strict=True))
+        return [0.0 if row is None else values[row] for row in rows]
 
 
 class _OpenedVectors(NamedTuple):
     encoder: Encoder
-    vectors: Float16Vectors
-    search: VectorSearch
-    products: InnerProducts
+    rows: VectorRows
 
 
 class _OpenFiles:

@@ -11,7 +11,7 @@ from starlette.requests import ClientDisconnect, Request
 from starlette.responses import Response
 from starlette.routing import Mount, Route
 
-from shrag.indexing.errors import IndexDamaged
+from shrag.indexing.errors import EngineUnavailable, IndexDamaged, TooManyCandidates
 from shrag.messages.text import Text, in_language, message_of
 from shrag.serving.errors import (
     ClientDisconnected,
@@ -52,6 +52,8 @@ _STATUSES: tuple[tuple[type[Exception], int, str], ...] = (
     (DocumentMissing, 404, "document_missing"),
     (UnknownIndex, 404, "unknown_index"),
     (IndexDamaged, 503, "index_damaged"),
+    (EngineUnavailable, 503, "engine_unavailable"),
+    (TooManyCandidates, 422, "too_many_candidates"),
     (ClientDisconnected, 499, "client_disconnected"),
     (ClientDisconnect, 499, "client_disconnected"),
 )

@@ -5,7 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from shrag.indexing.glossary.query_translation import AnalyzedQuestion
-from shrag.indexing.lexical.evidence import ScoredByWords, best_papers, measure_evidence, rank_by_words
+from shrag.indexing.lexical.evidence import (
+    ScoredByWords,
+    best_papers,
+    measure_evidence,
+    order_by_words,
+    rank_by_words,
+)
 from shrag.indexing.lexical.uncovered_words import uncovered_words
 from shrag.indexing.open_index import OpenIndex
 from shrag.serving.events import Confidence, ConfidenceLevel
@@ -22,15 +28,17 @@ def assess_confidence(
 ) -> Confidence | None:
     """Return the confidence that the first of ``scored``, best first, answers; None without a calibration.
 
-    Evidence is what the records hold of the question's words, whatever ranked them.
+    Evidence is what the records hold of the question's words, whatever ranked them. Scores by words that ``scored`` has
+    are those for this question.
     """
     if index.calibration is None:
         return None
-    best = best_papers(ScoredByWords(each.score, each.record) for each in scored if each.record.record.complete)
+    complete = [each for each in scored if each.record.record.complete]
+    best = best_papers(ScoredByWords(each.words or 0.0, each.record) for each in complete)
     records = [each.record for each in best]
-    value = index.calibration.confidence(
-        measure_evidence(question, rank_by_words(question, index.manifest.bm25, records, index.scorer))
-    )
+    by_words = all(each.words is not None for each in complete)
+    ranked = order_by_words(best) if by_words else rank_by_words(question, index.manifest.bm25, records)
+    value = index.calibration.confidence(measure_evidence(question, ranked))
     return Confidence(value, _level(value), uncovered_words(question, records), THRESHOLD)
 
 

@@ -111,11 +111,15 @@ def reciprocal_rank_fusion(rankings: Sequence[Sequence[str]], rrf_k: int = RRF_K
 
 
 class ScoredRecord(NamedTuple):
-    """A record, its score, and its rank among the candidates before re-ranking, from 1."""
+    """A record, its score, and its rank among the candidates before re-ranking, from 1.
+
+    ``words`` is the score by the question's words alone, where the re-ranker has computed that too.
+    """
 
     record: AnalyzedRecord
     score: float
     candidate_rank: int
+    words: float | None = None
 
 
 def bind_question(reranker: Reranker, question: AnalyzedQuestion, index: OpenIndex) -> Reranker:
@@ -127,16 +131,19 @@ def bind_question(reranker: Reranker, question: AnalyzedQuestion, index: OpenInd
 
 def rerank(text: str, candidates: Sequence[ScoredRecord], reranker: Reranker) -> list[ScoredRecord]:
     """Return candidates with the re-ranker's scores for ``text``, best first, ties by docid; without those of −∞."""
-    records = [each.record for each in candidates]
     if isinstance(reranker, QuestionReranker):
-        scores = reranker.score_records(records)
+        both = reranker.score_records([each.record for each in candidates])
+        shown = [
+            ScoredRecord(each.record, score.total, each.candidate_rank, score.words)
+            for each, score in zip(candidates, both, strict=True)
+        ]
     else:
-        scores = reranker.score(text, list(map(to_passage, records)))
-    shown = [
-        ScoredRecord(each.record, score, each.candidate_rank)
-        for each, score in zip(candidates, scores, strict=True)
-        if score > -math.inf
-    ]
+        scores = reranker.score(text, [to_passage(each.record) for each in candidates])
+        shown = [
+            ScoredRecord(each.record, score, each.candidate_rank)
+            for each, score in zip(candidates, scores, strict=True)
+            if score > -math.inf
+        ]
     return sorted(shown, key=lambda each: (-each.score, each.record.record.docid))
 
 

@@ -150,7 +150,7 @@ class CurrentIndex(EngineSource):
         with self.use() as engine:
             checksums, folder = engine.open_index.checksums, generation_folder(self._folder, engine.manifest.generation)
             try:
-                check_files(folder, engine.manifest, contents=False)
+                check_files(folder, checksums.manifest, contents=False)
             except IndexDamaged as damage:
                 if folder.exists():  # else it was removed, and its open files are readable
                     checksums.report(damage)

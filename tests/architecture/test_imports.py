@@ -32,6 +32,10 @@ ONE_FILE = {
     "jnius": "indexing/lexical/pyserini_searcher.py",
     "jnius_config": "indexing/lexical/pyserini_searcher.py",
     "pyserini": "indexing/lexical/pyserini_searcher.py",
+    "grpc": "indexing/distributed/milvus.py",
+    "pymilvus": "indexing/distributed/milvus.py",
+    "qdrant_client": "indexing/distributed/qdrant.py",
+    "qdrant_edge": "indexing/distributed/qdrant_edge.py",
     "kiwipiepy": "indexing/analysis/morphological_analysis.py",
     "Stemmer": "indexing/analysis/latin.py",
     "ray": "indexing/build/ray_driver.py",
@@ -66,7 +70,7 @@ ONE_FILE = {
 LAYERS: dict[str, tuple[str, ...]] = {
     "indexing": (
         "errors", "query record_filter", "filter_fields search_engine bm25", "storage", "analysis", "analyzed_record",
-        "glossary", "vectors", "lexical", "open_index", "maintenance", "build",
+        "glossary", "vectors", "lexical", "distributed", "open_index", "maintenance", "build",
     ),
     "serving": (
         "events errors concurrency event_run", "search_settings", "request", "answer_cache", "strategy", "llm",

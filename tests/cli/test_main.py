@@ -15,11 +15,13 @@ from shrag.evaluation.errors import EvaluationError, PlotLibraryMissing, Results
 from shrag.indexing.errors import (
     DependencyMissing,
     DictionaryRejected,
+    EngineUnavailable,
     GlossaryRejected,
     IndexDamaged,
     IndexingError,
     IndexMismatch,
     IndexMissing,
+    TooManyCandidates,
     TooManyRejectedRecords,
     UnknownEncoder,
 )
@@ -49,11 +51,11 @@ STATUS: dict[int, tuple[type[Exception], ...]] = {
     2: (AddressTaken, PlanRejected, SettingRejected, UnknownEncoder, UnknownName, UnknownReranker, UnknownStrategy),
     3: (
         *(CorpusError, DictionaryRejected, EvaluationError, GlossaryRejected, KeyRejected, ModelRefused, QuestionError),
-        *(TooManyRejectedRecords, UnknownArchitecture, WeightsRejected),
+        *(TooManyCandidates, TooManyRejectedRecords, UnknownArchitecture, WeightsRejected),
     ),
     4: (IndexDamaged, IndexMismatch, IndexMissing, ResultsMismatch, StrategyUnavailable),
     5: (BudgetTooSmall, DiskFull, OutOfMemory),
-    6: (DependencyMissing, InvalidOutput, ModelUnavailable, PlotLibraryMissing),
+    6: (DependencyMissing, EngineUnavailable, InvalidOutput, ModelUnavailable, PlotLibraryMissing),
 }
 
 

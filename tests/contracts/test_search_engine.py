@@ -26,6 +26,13 @@ from shrag.corpora.store.open_corpus import open_corpus
 from shrag.indexing.analysis.korean_english import KoreanEnglishAnalyzer
 from shrag.indexing.analyzed_record import AnalyzedRecord, RecordStore, analyze_record, pack_record
 from shrag.indexing.bm25 import Bm25
+from shrag.indexing.distributed.collection import VectorDatabase
+from shrag.indexing.distributed.load import copy_documents
+from shrag.indexing.distributed.milvus import MilvusDatabase
+from shrag.indexing.distributed.qdrant import MEMORY, QdrantDatabase
+from shrag.indexing.distributed.qdrant_edge import EdgeDatabase
+from shrag.indexing.distributed.searcher import DistributedSearcher
+from shrag.indexing.distributed.vocabulary import Vocabulary, write_vocabulary
 from shrag.indexing.lexical.pyserini_searcher import PyseriniSearcher
 from shrag.indexing.lexical.searcher import LuceneSearcher
 from shrag.indexing.lexical.writer import LuceneIndexWriter
@@ -160,13 +167,43 @@ def _pyserini(records: Sequence[AnalyzedRecord], parameters: Bm25, folder: Path)
     return PyseriniSearcher(folder, parameters)
 
 
+def _milvus(records: Sequence[AnalyzedRecord], parameters: Bm25, folder: Path) -> DistributedSearcher:
+    return _distributed(records, parameters, folder, MilvusDatabase(str(folder.parent / "lite.db")))
+
+
+def _qdrant_edge(records: Sequence[AnalyzedRecord], parameters: Bm25, folder: Path) -> DistributedSearcher:
+    return _distributed(records, parameters, folder, EdgeDatabase(folder.parent / "edge"))
+
+
+def _qdrant_client(records: Sequence[AnalyzedRecord], parameters: Bm25, folder: Path) -> DistributedSearcher:
+    return _distributed(records, parameters, folder, QdrantDatabase(MEMORY))
+
+
+def _distributed(
+    records: Sequence[AnalyzedRecord], parameters: Bm25, folder: Path, database: VectorDatabase
+) -> DistributedSearcher:
+    lucene = _lucene(records, parameters, folder)
+    path = folder.parent / "vocabulary.sqlite"
+    write_vocabulary(path, "test", len(records), lucene.terms(), lucene, parameters)
+    vocabulary = Vocabulary(path)
+    collection = database.create("test", 0)
+    copy_documents(lucene, vocabulary, collection)
+    collection.finish()
+    assert collection.count() == len(records)
+    return DistributedSearcher(database, collection, vocabulary)
+
+
 Maker = Callable[[Sequence[AnalyzedRecord], Bm25, Path], EngineAndStore]
 
 ENGINES: dict[str, Maker] = {
     "lucene": _lucene,
     "memory": lambda records, parameters, _: MemoryEngine(records, parameters),
+    "milvus": _milvus,
+    "qdrant": _qdrant_client,
+    "qdrant-edge": _qdrant_edge,
     "pyserini": _pyserini,
 }
+QDRANT_CLIENT = pytest.param("qdrant", marks=pytest.mark.soak)  # its own search in Python takes half a minute
 PYSERINI = pytest.param("pyserini", marks=pytest.mark.pyserini)
 
 
@@ -189,7 +226,7 @@ def documents(tmp_path_factory: pytest.TempPathFactory, analyzer: KoreanEnglishA
     return found
 
 
-@pytest.fixture(scope="module", params=["lucene", "memory", PYSERINI])
+@pytest.fixture(scope="module", params=["lucene", "memory", "milvus", QDRANT_CLIENT, "qdrant-edge", PYSERINI])
 def make(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Maker:
     """Return what makes each engine, in a folder of its own."""
     maker = ENGINES[request.param]
@@ -210,7 +247,7 @@ def _small(docid: str, title: Sequence[str], text: Sequence[str]) -> AnalyzedRec
 WORDS = "abcdef"
 
 
-@pytest.fixture(scope="module", params=["lucene", PYSERINI])
+@pytest.fixture(scope="module", params=["lucene", "milvus", QDRANT_CLIENT, "qdrant-edge", PYSERINI])
 def both(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> tuple[SearchEngine, MemoryEngine]:
     """Return an engine and the memory engine over the same 80 records of few words, many alike, some empty."""
     chance = random.Random(5)
@@ -228,6 +265,8 @@ TREES: st.SearchStrategy[Query] = st.recursive(
         st.lists(inner, max_size=4).map(lambda clauses: Or(tuple(clauses))),
         st.lists(inner, max_size=3).map(lambda clauses: And(tuple(clauses))),
         st.builds(Not, inner, inner),
+        st.lists(inner, max_size=3).map(lambda clauses: DisjunctionMax(tuple(clauses))),
+        st.builds(Boost, inner, st.sampled_from((0.25, 0.5, 2.0))),
     ),
     max_leaves=12,
 )
@@ -395,7 +434,7 @@ JOURNALS = ("Journal of A", "journal of a", "학술지 나", "")
 AUTHORS = ("김민수", "Kim, Minsu", "KIM, MINSU", "Lee", "Ñandú")
 
 
-@pytest.fixture(scope="module", params=["lucene", PYSERINI])
+@pytest.fixture(scope="module", params=["lucene", "milvus", QDRANT_CLIENT, "qdrant-edge", PYSERINI])
 def catalogued(
     request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
 ) -> tuple[SearchEngine, MemoryEngine]:

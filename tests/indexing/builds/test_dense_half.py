@@ -25,6 +25,7 @@ from shrag.indexing.vectors.ann_search import FlatSearch
 from shrag.indexing.vectors.exact_search import BlockSearch
 from shrag.indexing.vectors.faiss_index import has_faiss, load_faiss
 from shrag.indexing.vectors.store import open_vectors
+from shrag.indexing.vectors.vector_index import FileRows
 from shrag.serving.engine import open_engine
 from tests.conftest import DEMO
 
@@ -83,7 +84,9 @@ def test_faiss_alone_and_the_index_find_what_brute_force_finds(made: Path, monke
         vector = index.dense.encode(question)
         brute_force = np.argsort(-(rows.astype(np.float32) @ vector[0]), kind="stable")[:100]
         assert len(set(stock.search(vector, 100)[1][0].tolist()) & set(brute_force.tolist())) >= 99
-        assert isinstance(index.dense._open().search, FlatSearch)
+        opened = index.dense._open().rows
+        assert isinstance(opened, FileRows)
+        assert isinstance(opened.search, FlatSearch)
         hits = index.dense.search(vector, 100)
         assert hits == BlockSearch(rows, index.dense._documents.docids).search(vector, 100)[0]
     index.close()

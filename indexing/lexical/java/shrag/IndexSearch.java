@@ -188,13 +188,14 @@ public final class IndexSearch {
   }
 
   /**
-   * Returns the score of the documents at these places for a question, a double each (shrag.indexing.lexical.reranker).
+   * Returns the scores of the documents at these places for a question (shrag.indexing.lexical.reranker), two doubles
+   * each: with pairs of words and without.
    */
   public byte[] score(String terms, byte[] integers, byte[] numbers, int[] places) throws IOException {
     QuestionScorer scorer = new QuestionScorer(terms, integers, numbers);
-    ByteBuffer out = ByteBuffer.allocate(8 * places.length).order(ByteOrder.nativeOrder());
+    ByteBuffer out = ByteBuffer.allocate(16 * places.length).order(ByteOrder.nativeOrder());
     for (char[] each : contents(places)) {
-      out.putDouble(scorer.score(each));
+      scorer.score(each, out);
     }
     return out.array();
   }

@@ -85,8 +85,11 @@ final class QuestionScorer {
     titleCounts = new int[terms.length];
   }
 
-  /** Returns the score of a document whose contents are these: a line for the title, and one for each sentence. */
-  double score(char[] contents) {
+  /**
+   * Scores a document whose contents are these, a line for the title and one for each sentence: writes the score with
+   * pairs of words and the one without.
+   */
+  void score(char[] contents, ByteBuffer out) {
     List<Line> lines = read(contents);
     int length = lines.stream().mapToInt(line -> line.numbers.length).sum();
     Line title = lines.get(0);
@@ -103,7 +106,7 @@ final class QuestionScorer {
     }
     double total = sum(segments, scores);
     total += sentenceWeight * bestSentence(title, lines);
-    return pairWeight == 0 ? total : total + pairWeight * weighPairs(contents, lines);
+    out.putDouble(pairWeight == 0 ? total : total + pairWeight * weighPairs(contents, lines)).putDouble(total);
   }
 
   /** Returns the most that the title together with one sentence, or a piece of a long one, holds of the question. */

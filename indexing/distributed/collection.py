@@ -1,0 +1,178 @@
+"""What a vector database must do: collections of documents, searched by sparse and dense vectors, and aliases.
+
+A condition is a tree of integers only: text that a user gave, such as an author's name, is compared by
+:func:`value_number`, so no text becomes part of a database's filter language.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal, NamedTuple, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from shrag.models.encoder import Vectors
+
+IntegerField = Literal["number", "docid_number", "year", "keys", "terms"]
+"""Integers of a document: its number, its docid's, its year; the values it is filtered by; the terms it has."""
+
+Part = Literal["docid", "sparse", "dense", "stored"]
+"""What is read of a document."""
+
+MOST_HITS = 16_384
+"""Documents that one search or read returns at most: Milvus's limit."""
+
+
+class SparseVector(NamedTuple):
+    """Rising dimensions, ``uint32[n]``, and their weights, ``float32[n]``."""
+
+    dimensions: NDArray[np.uint32]
+    weights: NDArray[np.float32]
+
+
+@dataclass(frozen=True, slots=True)
+class Has:
+    """Documents that have any of the values in a field."""
+
+    field: IntegerField
+    values: tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Between:
+    """Documents with a value from ``first`` to ``last``, both included."""
+
+    field: IntegerField
+    first: int
+    last: int
+
+
+@dataclass(frozen=True, slots=True)
+class Every:
+    """Documents that meet every condition; of none, all documents."""
+
+    conditions: tuple[Condition, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Some:
+    """Documents that meet at least one of the conditions, of which there is at least one."""
+
+    conditions: tuple[Condition, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Without:
+    """Documents that do not meet the condition."""
+
+    condition: Condition
+
+
+Condition = Has | Between | Every | Some | Without
+
+EVERYTHING = Every(())
+"""The condition that every document meets."""
+
+
+class Row(NamedTuple):
+    """A document to be stored.
+
+    Attributes:
+        number: Its number in the index, from 0; the database's identifier.
+        docid: Its identifier.
+        docid_number: The docid's :func:`value_number`.
+        sparse: Its terms.
+        dense: Its vector, None in a collection without vectors.
+        stored: The record with its terms, as it is decoded again.
+        year: The year it is filtered by, None without one.
+        keys: The numbers of the values it is filtered by.
+        terms: The numbers of its terms.
+    """
+
+    number: int
+    docid: str
+    docid_number: int
+    sparse: SparseVector
+    dense: NDArray[np.float32] | None
+    stored: str
+    year: int | None
+    keys: tuple[int, ...]
+    terms: tuple[int, ...]
+
+
+class StoredParts(NamedTuple):
+    """What was read of a document; what was not asked for is empty."""
+
+    docid: str = ""
+    sparse: SparseVector | None = None
+    dense: NDArray[np.float32] | None = None
+    stored: str = ""
+
+
+Scored = list[tuple[int, float]]
+"""Numbers of documents with their inner products, best first."""
+
+
+class Collection(Protocol):
+    """The documents of one generation of an index. Thread-safe.
+
+    Every method raises :class:`~shrag.indexing.errors.EngineUnavailable` where the database does not answer in time.
+    """
+
+    def upsert(self, rows: Sequence[Row]) -> None:
+        """Store documents; one that is there is replaced."""
+
+    def finish(self) -> None:
+        """Write what was stored to the disk and build the indexes; returns when all of it can be searched."""
+
+    def search(self, queries: Sequence[SparseVector], k: int, condition: Condition = EVERYTHING) -> list[Scored]:
+        """Return for each query the ``k`` documents of largest inner product above 0, in one request."""
+
+    def search_dense(self, queries: Vectors, k: int, condition: Condition = EVERYTHING) -> list[Scored]:
+        """Return for each vector the ``k`` documents of largest inner product, in one request."""
+
+    def read(self, numbers: Sequence[int], parts: Sequence[Part]) -> dict[int, StoredParts]:
+        """Return the documents of these numbers that there are, at most :data:`MOST_HITS`."""
+
+    def find(self, condition: Condition, most: int) -> list[int]:
+        """Return the numbers of at most ``most`` documents that meet the condition, in no order."""
+
+    def count(self, condition: Condition = EVERYTHING) -> int:
+        """Return how many documents meet the condition, counting every document stored before the call."""
+
+
+class VectorDatabase(Protocol):
+    """Collections by name, and aliases. Thread-safe; raises as :class:`Collection` does."""
+
+    def create(self, name: str, dimension: int) -> Collection:
+        """Return the collection of that name, created if there is none; ``dimension`` 0 is one without vectors."""
+
+    def open(self, name: str) -> Collection | None:
+        """Return the collection of that name, None if there is none."""
+
+    def target(self, alias: str) -> str:
+        """Return the name of the collection that an alias points to, empty if there is no such alias."""
+
+    def point(self, alias: str, name: str) -> None:
+        """Make an alias point to a collection, in one step."""
+
+    def drop(self, name: str) -> None:
+        """Delete a collection, if there is one of that name."""
+
+    def close(self) -> None:
+        """Close the connection, or the files."""
+
+
+def value_number(*texts: str) -> int:
+    """Return 63 bits of a digest of texts, to compare them by.
+
+    Of 10^9 different values a given one shares its number with another by a chance of 10^-10.
+    """
+    digest = hashlib.blake2b(digest_size=8)
+    for text in texts:
+        data = text.encode("utf-8", "surrogatepass")
+        digest.update(len(data).to_bytes(8, "little") + data)
+    return int.from_bytes(digest.digest(), "little") >> 1

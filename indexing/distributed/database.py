@@ -1,0 +1,59 @@
+"""Open the vector database of an engine; the names of collections and aliases."""
+
+from __future__ import annotations
+
+import hashlib
+from pathlib import Path
+
+from shrag.indexing.distributed.collection import VectorDatabase
+from shrag.indexing.errors import IndexingError
+from shrag.indexing.search_engine import EngineChoice
+from shrag.indexing.storage.manifest import IndexManifest, manifest_digest
+from shrag.messages.text import Text
+
+
+def open_database(choice: EngineChoice) -> VectorDatabase:
+    """Connect to the database of a distributed engine.
+
+    Raises:
+        IndexingError: The address is missing.
+        DependencyMissing: The engine's client is not installed.
+        EngineUnavailable: Nothing answers at the address.
+    """
+    if not choice.address:
+        raise IndexingError(
+            Text(
+                "The engine {engine} needs the address of its server: set engine_address in shrag.toml, "
+                "SHRAG_ENGINE_ADDRESS or --engine-address.",
+                engine=choice.name,
+            )
+        )
+    if choice.name == "qdrant":
+        return _open_qdrant(choice)
+    from shrag.indexing.distributed.milvus import MilvusDatabase
+
+    return MilvusDatabase(choice.address, choice.key, choice.timeout)
+
+
+def _open_qdrant(choice: EngineChoice) -> VectorDatabase:
+    if "://" in choice.address:
+        from shrag.indexing.distributed.qdrant import QdrantDatabase
+
+        return QdrantDatabase(choice.address, choice.key, choice.timeout)
+    from shrag.indexing.distributed.qdrant_edge import EdgeDatabase
+
+    return EdgeDatabase(Path(choice.address))
+
+
+def collection_name(index: str, manifest: IndexManifest) -> str:
+    """Return the name of a generation's collection, which tells it from every other generation of any index."""
+    return f"shrag_{_plain(index)}_{manifest.generation:06d}_{manifest_digest(manifest)[:12]}"
+
+
+def alias_name(index: str) -> str:
+    """Return the name of the alias of an index's published collection."""
+    return f"shrag_{_plain(index)}_{hashlib.sha256(index.encode()).hexdigest()[:8]}"
+
+
+def _plain(index: str) -> str:
+    return index.replace("-", "_")

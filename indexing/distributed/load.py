@@ -1,0 +1,255 @@
+"""Load a published generation into a vector database, and publish it there by an alias.
+
+indexes/NAME/loads/gen-000007/vocabulary.sqlite      the frozen vocabulary, the same for every database
+indexes/NAME/loads/gen-000007/milvus-DIGEST.jsonl    the progress of one database: what is loaded where, then its shards
+
+Documents are stored by their number, so loading some again changes nothing: a killed load, run again, goes on after its
+last shard and ends in the same collection.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import shutil
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import closing
+from itertools import chain, islice
+from pathlib import Path
+
+import msgspec
+import numpy as np
+
+from shrag.corpora.files import FolderBusy, check_name, disk_errors, lock_folder
+from shrag.indexing.analyzed_record import AnalyzedRecord, pack_record
+from shrag.indexing.distributed.collection import Between, Collection, Row, VectorDatabase, value_number
+from shrag.indexing.distributed.database import alias_name, collection_name, open_database
+from shrag.indexing.distributed.opening import LOADS, load_folder, vocabulary_path
+from shrag.indexing.distributed.sparse_vectors import document_vector, term_numbers
+from shrag.indexing.distributed.vocabulary import Vocabulary, write_vocabulary
+from shrag.indexing.errors import EngineUnavailable, IndexDamaged, IndexingError
+from shrag.indexing.filter_fields import YEAR, record_parts
+from shrag.indexing.lexical.jvm import start_java
+from shrag.indexing.lexical.schema import FOLDER
+from shrag.indexing.lexical.searcher import LuceneSearcher
+from shrag.indexing.search_engine import EngineChoice
+from shrag.indexing.storage.generations import check_files, current_generation, list_generations
+from shrag.indexing.storage.manifest import IndexManifest, manifest_digest
+from shrag.indexing.storage.vector_card import FOLDER as VECTORS
+from shrag.indexing.vectors.store import Float16Vectors, StoredDocuments, open_vectors
+from shrag.messages.text import Text, message_of
+
+SHARD_ROWS = 8_192
+_BATCH_ROWS = 512
+
+Report = Callable[[str, int], None]
+
+
+def load_index(
+    indexes: Path,
+    name: str,
+    choice: EngineChoice,
+    report: Report = lambda what, done: None,
+    shard_rows: int = SHARD_ROWS,
+) -> bool:
+    """Load the current generation of an index, unless it is loaded, and make it the published one.
+
+    Args:
+        indexes: The folder of all indexes.
+        name: The index.
+        choice: The database.
+        report: Called with the progress.
+        shard_rows: Records after which progress is noted.
+
+    Returns:
+        Whether any record was loaded.
+
+    Raises:
+        IndexingError: The index cannot be read, the database lacks records in the end, or does not answer.
+    """
+    index = indexes / check_name(name)
+    folder, manifest = current_generation(index)
+    try:
+        with disk_errors(index), lock_folder(index), closing(open_database(choice)) as database:
+            collection = collection_name(name, manifest)
+            progress = _Progress(load_folder(index, manifest.generation) / _progress_name(choice), collection)
+            loaded = _load(database, folder, manifest, collection, progress, report, shard_rows)
+            database.point(alias_name(name), collection)
+            _drop_old(database, index, choice)
+            return loaded
+    except FolderBusy as busy:
+        raise IndexingError(message_of(busy)) from None
+
+
+def copy_documents(
+    documents: StoredDocuments,
+    vocabulary: Vocabulary,
+    collection: Collection,
+    vectors: Float16Vectors | None = None,
+    first: int = 0,
+    shard_done: Callable[[int], None] = lambda done: None,
+    shard_rows: int = SHARD_ROWS,
+) -> None:
+    """Store the documents from number ``first`` on; ``shard_done`` is called with the number of those stored."""
+    total = documents.count()
+    while first < total:
+        end = min(first + shard_rows, total)
+        rows = _rows(documents, vocabulary, vectors, range(first, end))
+        while batch := list(islice(rows, _BATCH_ROWS)):
+            collection.upsert(batch)
+        first = end
+        shard_done(end)
+
+
+def _load(
+    database: VectorDatabase,
+    folder: Path,
+    manifest: IndexManifest,
+    name: str,
+    progress: _Progress,
+    report: Report,
+    shard_rows: int,
+) -> bool:
+    done = progress.read()
+    there = database.open(name)
+    if there is not None and done == manifest.records == there.count():
+        return False
+    check_files(folder, manifest)
+    start_java()
+    searcher = LuceneSearcher(folder / FOLDER, manifest.bm25)
+    with closing(searcher), closing(_vocabulary(folder.parent, manifest, searcher)) as vocabulary:
+        card = manifest.vectors
+        collection = there or database.create(name, card.dimension if card else 0)
+        if not done or collection.count(Between("number", 0, done - 1)) != done:
+            done = 0
+        progress.begin(done)
+
+        def shard_done(rows: int) -> None:
+            progress.append(rows)
+            report("records loaded", rows)
+
+        report("records loaded", done)
+        vectors = open_vectors(folder / VECTORS, card) if card else None
+        copy_documents(searcher, vocabulary, collection, vectors, done, shard_done, shard_rows)
+    collection.finish()
+    found = collection.count()
+    if found != manifest.records:
+        progress.remove()
+        raise EngineUnavailable(
+            Text(
+                "The vector database has {found:,} records after {records:,} were loaded: load the index again.",
+                found=found,
+                records=manifest.records,
+            )
+        )
+    return True
+
+
+def _vocabulary(index: Path, manifest: IndexManifest, searcher: LuceneSearcher) -> Vocabulary:
+    """Return the generation's vocabulary, written if there is none or another generation's."""
+    path, source = vocabulary_path(index, manifest.generation), manifest_digest(manifest)
+    try:
+        if path.is_file():
+            vocabulary = Vocabulary(path)
+            if vocabulary.header.source == source:
+                return vocabulary
+            vocabulary.close()
+    except IndexDamaged:
+        pass
+    write_vocabulary(path, source, manifest.records, searcher.terms(), searcher, manifest.bm25)
+    return Vocabulary(path)
+
+
+def _rows(
+    documents: StoredDocuments, vocabulary: Vocabulary, vectors: Float16Vectors | None, numbers: range
+) -> Iterator[Row]:
+    left, read = iter(numbers), documents.documents(numbers)
+    while batch := list(islice(read, _BATCH_ROWS)):
+        yield from _batch_rows(list(islice(left, len(batch))), batch, vocabulary, vectors)
+
+
+def _batch_rows(
+    numbers: Sequence[int], batch: Sequence[AnalyzedRecord], vocabulary: Vocabulary, vectors: Float16Vectors | None
+) -> Iterator[Row]:
+    contents = [analyzed.contents_terms for analyzed in batch]
+    known = vocabulary.terms(chain.from_iterable(contents))
+    for number, analyzed, terms in zip(numbers, batch, contents, strict=True):
+        packed, record = pack_record(analyzed), analyzed.record
+        fields = list(record_parts(record))
+        year = next((int(value) for field, value, _ in fields if field == YEAR), None)
+        yield Row(
+            number,
+            record.docid,
+            value_number(record.docid),
+            document_vector(terms, analyzed.title_terms, known, vocabulary.header),
+            None if vectors is None else vectors[number].astype(np.float32),
+            f"{packed.raw}\n{packed.contents}",
+            year,
+            tuple(value_number(field, key) for field, key, _ in fields if field != YEAR),
+            term_numbers(terms, known),
+        )
+
+
+def _drop_old(database: VectorDatabase, index: Path, choice: EngineChoice) -> None:
+    """Drop the collections of generations that are no longer kept, which this index's folder has loaded there."""
+    kept = {load_folder(index, number) for number in list_generations(index)}
+    for folder in (index / LOADS).iterdir():
+        if folder in kept:
+            continue
+        progress = folder / _progress_name(choice)
+        if progress.is_file():
+            database.drop(_Progress.collection_of(progress))
+            progress.unlink()
+        if not list(folder.glob("*.jsonl")):
+            shutil.rmtree(folder)
+
+
+def _progress_name(choice: EngineChoice) -> str:
+    return f"{choice.name}-{hashlib.sha256(choice.address.encode()).hexdigest()[:12]}.jsonl"
+
+
+class _Shard(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    collection: str
+    rows: int
+
+
+class _Progress:
+    """The rows of a collection that are stored: a line after each shard, on the disk before the next one."""
+
+    def __init__(self, path: Path, collection: str) -> None:
+        self._path = path
+        self._collection = collection
+
+    @staticmethod
+    def collection_of(path: Path) -> str:
+        """Return the name of the collection that a progress file is of."""
+        return msgspec.json.decode(path.read_bytes().split(b"\n")[0], type=_Shard).collection
+
+    def read(self) -> int:
+        """Return the number of leading rows that are stored."""
+        done = 0
+        lines = self._path.read_bytes().split(b"\n") if self._path.is_file() else []
+        for line in lines:
+            try:
+                shard = msgspec.json.decode(line, type=_Shard)
+            except msgspec.MsgspecError:  # the last line may be incomplete
+                break
+            done = shard.rows if shard.collection == self._collection else 0
+        return done
+
+    def begin(self, done: int) -> None:
+        """Start the file anew with ``done`` rows."""
+        self._path.parent.mkdir(parents=True, exist_ok=True)
+        self._path.unlink(missing_ok=True)
+        self.append(done)
+
+    def append(self, rows: int) -> None:
+        """Note that ``rows`` rows are stored."""
+        with self._path.open("ab") as stream:
+            stream.write(msgspec.json.encode(_Shard(self._collection, rows)) + b"\n")
+            stream.flush()
+            os.fsync(stream.fileno())
+
+    def remove(self) -> None:
+        """Forget what is stored."""
+        self._path.unlink(missing_ok=True)

@@ -1,0 +1,334 @@
+"""Milvus as a vector database, and Milvus Lite for tests: the only module that imports pymilvus.
+
+Milvus Lite is the same interface over a folder of this machine, in this process, for one process at a time; it listens
+on a port of the loopback interface meanwhile.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from pathlib import Path
+from typing import Any, TypeVar
+
+import numpy as np
+
+from shrag.indexing.distributed.collection import (
+    EVERYTHING,
+    MOST_HITS,
+    Between,
+    Condition,
+    Every,
+    Has,
+    Part,
+    Row,
+    Scored,
+    Some,
+    SparseVector,
+    StoredParts,
+    Without,
+)
+from shrag.indexing.errors import DependencyMissing, EngineUnavailable, IndexingError
+from shrag.messages.text import Text
+from shrag.models.encoder import Vectors
+
+_T = TypeVar("_T")
+
+DENSE_INDEX: dict[str, Any] = {"index_type": "HNSW", "metric_type": "IP", "params": {"M": 32, "efConstruction": 360}}
+"""The index of vectors."""
+
+_MOST_TERMS = 4_096  # of an ARRAY field
+_PART_CHARACTERS = 16_000  # a VARCHAR has at most 65,535 bytes, a character at most 4
+_MOST_PARTS = 256
+_MOST_ROWS_BYTES = 4 << 20
+_NOT_LOADED = 101
+# pymilvus pings every ten seconds, for which Milvus Lite ends an idle connection; requests have their own limit.
+_PINGS = {"grpc.keepalive_time_ms": 600_000, "grpc.keepalive_permit_without_calls": 0}
+
+
+class MilvusDatabase:
+    """Implements :class:`~shrag.indexing.distributed.collection.VectorDatabase` by Milvus.
+
+    Args:
+        address: ``http://host:19530``, or the path of a Milvus Lite file, which ends in ``.db``.
+        key: A token, or ``user:password``; empty for none.
+        timeout: Seconds that a request may take.
+
+    Raises:
+        DependencyMissing: pymilvus is not installed, or Milvus Lite for a path.
+        EngineUnavailable: Nothing answers at the address.
+    """
+
+    def __init__(self, address: str, key: str = "", timeout: float = 10.0) -> None:
+        try:
+            import grpc
+            import pymilvus
+        except ImportError as error:
+            raise DependencyMissing(
+                Text("The engine milvus needs pymilvus ({error}): `pip install 'shrag[milvus]'`.", error=error)
+            ) from error
+        logging.getLogger("pymilvus").setLevel(logging.CRITICAL)  # what it logs is raised too
+        self._milvus = pymilvus
+        # What ran out of time is raised as it comes from the wire.
+        self.errors: tuple[type[Exception], ...] = (pymilvus.MilvusException, grpc.RpcError, OSError, ValueError)
+        self.address = address
+        self.timeout = timeout
+        if "://" not in address:
+            Path(address).parent.mkdir(parents=True, exist_ok=True)
+        self.client: Any = self.call(
+            lambda: pymilvus.MilvusClient(uri=address, token=key, timeout=timeout, grpc_options=_PINGS)
+        )
+
+    def call(self, function: Callable[[], _T]) -> _T:
+        """Return what a function returns; pymilvus's errors are raised as ours."""
+        try:
+            return function()
+        except self.errors as error:
+            raise EngineUnavailable(
+                Text(
+                    "Milvus at {address} does not answer as it should ({error}): see that it runs and can be reached, "
+                    "or use the engine lucene.",
+                    address=self.address,
+                    error=_describe(error),
+                )
+            ) from error
+
+    def create(self, name: str, dimension: int) -> MilvusCollection:
+        """See :class:`~shrag.indexing.distributed.collection.VectorDatabase`."""
+        if not self.call(lambda: self.client.has_collection(name, timeout=self.timeout)):
+            self.call(lambda: self._create(name, dimension))
+        return MilvusCollection(self, name)
+
+    def open(self, name: str) -> MilvusCollection | None:
+        """See :class:`~shrag.indexing.distributed.collection.VectorDatabase`."""
+        if not self.call(lambda: self.client.has_collection(name, timeout=self.timeout)):
+            return None
+        self.call(lambda: self.client.load_collection(name, timeout=self.timeout))
+        return MilvusCollection(self, name)
+
+    def target(self, alias: str) -> str:
+        """See :class:`~shrag.indexing.distributed.collection.VectorDatabase`."""
+
+        def describe() -> str:
+            try:
+                return str(self.client.describe_alias(alias, timeout=self.timeout)["collection_name"])
+            except self._milvus.MilvusException as error:
+                if self._is_missing(error):
+                    return ""
+                raise
+
+        return self.call(describe)
+
+    def point(self, alias: str, name: str) -> None:
+        """See :class:`~shrag.indexing.distributed.collection.VectorDatabase`."""
+        change = self.client.alter_alias if self.target(alias) else self.client.create_alias
+        self.call(lambda: change(name, alias, timeout=self.timeout))
+
+    def drop(self, name: str) -> None:
+        """See :class:`~shrag.indexing.distributed.collection.VectorDatabase`."""
+        self.call(lambda: self.client.drop_collection(name, timeout=self.timeout))
+
+    def close(self) -> None:
+        """See :class:`~shrag.indexing.distributed.collection.VectorDatabase`."""
+        with suppress(Exception):
+            self.client.close()
+
+    @staticmethod
+    def _is_missing(error: Any) -> bool:  # noqa: ANN401 - pymilvus has no types
+        return error.code in {100, 1600} or "not found" in str(error) or "does not exist" in str(error)
+
+    def _create(self, name: str, dimension: int) -> None:
+        kind = self._milvus.DataType
+        schema = self.client.create_schema(auto_id=False, enable_dynamic_field=False)
+        schema.add_field("number", kind.INT64, is_primary=True)
+        schema.add_field("docid", kind.VARCHAR, max_length=65_535)
+        schema.add_field("docid_number", kind.INT64)
+        schema.add_field("year", kind.INT64)
+        for field in ("keys", "terms"):
+            schema.add_field(field, kind.ARRAY, element_type=kind.INT64, max_capacity=_MOST_TERMS)
+        schema.add_field("stored", kind.ARRAY, element_type=kind.VARCHAR, max_length=65_535, max_capacity=_MOST_PARTS)
+        schema.add_field("sparse", kind.SPARSE_FLOAT_VECTOR)
+        indexes = self.client.prepare_index_params()
+        indexes.add_index("sparse", index_type="SPARSE_INVERTED_INDEX", metric_type="IP")
+        if dimension:
+            schema.add_field("dense", kind.FLOAT_VECTOR, dim=dimension)
+            indexes.add_index("dense", **DENSE_INDEX)
+        for field in ("docid_number", "year"):
+            indexes.add_index(field, index_type="INVERTED")
+        self.client.create_collection(name, schema=schema, consistency_level="Bounded", timeout=self.timeout)
+        self.client.create_index(name, indexes, timeout=self.timeout)
+        for field in ("keys", "terms"):
+            arrays = self.client.prepare_index_params()
+            arrays.add_index(field, index_type="INVERTED")
+            try:
+                self.client.create_index(name, arrays, timeout=self.timeout)
+            except self._milvus.MilvusException as error:
+                if "does not support" not in str(error):  # as Milvus Lite says
+                    raise
+        self.client.load_collection(name, timeout=self.timeout)
+
+
+class MilvusCollection:
+    """Implements :class:`~shrag.indexing.distributed.collection.Collection` by Milvus."""
+
+    def __init__(self, database: MilvusDatabase, name: str) -> None:
+        self._database = database
+        self._name = name
+
+    def upsert(self, rows: Sequence[Row]) -> None:
+        """See :class:`~shrag.indexing.distributed.collection.Collection`.
+
+        Raises:
+            IndexingError: A record is larger than Milvus stores.
+        """
+        batch: list[dict[str, Any]] = []
+        size = 0
+        for row in rows:
+            size += len(row.stored) + 12 * len(row.terms)
+            if batch and size > _MOST_ROWS_BYTES:
+                self._upsert(batch)
+                batch, size = [], 0
+            batch.append(_fields(row))
+        if batch:
+            self._upsert(batch)
+
+    def finish(self) -> None:
+        """See :class:`~shrag.indexing.distributed.collection.Collection`."""
+        client, name = self._database.client, self._name
+        # What a whole generation takes to be indexed may take long.
+        self._database.call(lambda: client.flush(name, timeout=None))
+        self._database.call(lambda: client.load_collection(name, timeout=None))
+
+    def search(self, queries: Sequence[SparseVector], k: int, condition: Condition = EVERYTHING) -> list[Scored]:
+        """See :class:`~shrag.indexing.distributed.collection.Collection`."""
+        data = [dict(zip(each.dimensions.tolist(), each.weights.tolist(), strict=True)) for each in queries]
+        return self._search("sparse", data, k, condition, {})
+
+    def search_dense(self, queries: Vectors, k: int, condition: Condition = EVERYTHING) -> list[Scored]:
+        """See :class:`~shrag.indexing.distributed.collection.Collection`."""
+        return self._search("dense", list(queries), k, condition, {"ef": min(max(4 * k, 400), 32_768)})
+
+    def read(self, numbers: Sequence[int], parts: Sequence[Part]) -> dict[int, StoredParts]:
+        """See :class:`~shrag.indexing.distributed.collection.Collection`."""
+        found = self._query(f"number in {list(numbers)}", parts, limit=None) if numbers else []
+        return {int(each["number"]): _parts(each) for each in found}
+
+    def find(self, condition: Condition, most: int) -> list[int]:
+        """See :class:`~shrag.indexing.distributed.collection.Collection`."""
+        found = self._query(_expression(condition) or "number >= 0", ("number",), min(most, MOST_HITS))
+        return [int(each["number"]) for each in found]
+
+    def count(self, condition: Condition = EVERYTHING) -> int:
+        """See :class:`~shrag.indexing.distributed.collection.Collection`."""
+        (found,) = self._query(_expression(condition), ("count(*)",), None, consistency_level="Strong")
+        return int(found["count(*)"])
+
+    def _upsert(self, batch: list[dict[str, Any]]) -> None:
+        client, timeout = self._database.client, 6 * self._database.timeout
+        self._database.call(lambda: client.upsert(self._name, batch, timeout=timeout))
+
+    def _search(
+        self, field: str, data: list[Any], k: int, condition: Condition, parameters: dict[str, Any]
+    ) -> list[Scored]:
+        found = self._ask(
+            "search",
+            data=data,
+            anns_field=field,
+            limit=k,
+            filter=_expression(condition),
+            output_fields=["number"],
+            search_params={"metric_type": "IP", "params": parameters},
+        )
+        return [[(int(hit["number"]), float(hit["distance"])) for hit in hits] for hits in found]
+
+    def _query(self, expression: str, fields: Sequence[str], limit: int | None, **more: Any) -> list[dict[str, Any]]:  # noqa: ANN401
+        limited = {"limit": limit} if limit else {}
+        return list(self._ask("query", filter=expression, output_fields=list(fields), **limited, **more))
+
+    def _ask(self, method: str, **arguments: Any) -> Any:  # noqa: ANN401 - what pymilvus takes and returns
+        database = self._database
+
+        def ask() -> Any:  # noqa: ANN401
+            return getattr(database.client, method)(self._name, timeout=database.timeout, **arguments)
+
+        def ask_loaded() -> Any:  # noqa: ANN401
+            try:
+                return ask()
+            except database.errors as error:
+                if not _is_released(error):
+                    raise
+            # A server that was started again may have to be told to keep the collection in memory.
+            database.client.load_collection(self._name, timeout=database.timeout)
+            return ask()
+
+        return database.call(ask_loaded)
+
+
+def _describe(error: Exception) -> str:
+    details = getattr(error, "details", None)
+    found = getattr(error, "message", "") or (details() if callable(details) else "") or error
+    return " ".join(str(found).split())[:300]
+
+
+def _is_released(error: Exception) -> bool:
+    return getattr(error, "code", None) == _NOT_LOADED or "load()" in str(error) or "not loaded" in str(error)
+
+
+def _fields(row: Row) -> dict[str, Any]:
+    stored = [row.stored[start : start + _PART_CHARACTERS] for start in range(0, len(row.stored), _PART_CHARACTERS)]
+    if len(row.terms) > _MOST_TERMS or len(row.keys) > _MOST_TERMS or len(stored) > _MOST_PARTS:
+        raise IndexingError(
+            Text(
+                "Record {docid!r} has {terms:,} different terms and {characters:,} characters, and Milvus stores at "
+                "most {most:,} and {most_characters:,}: divide it into passages, or use the engine qdrant or lucene.",
+                docid=row.docid,
+                terms=len(row.terms),
+                characters=len(row.stored),
+                most=_MOST_TERMS,
+                most_characters=_MOST_PARTS * _PART_CHARACTERS,
+            )
+        )
+    fields = {
+        "number": row.number,
+        "docid": row.docid,
+        "docid_number": row.docid_number,
+        "year": -1 if row.year is None else row.year,
+        "keys": list(row.keys),
+        "terms": list(row.terms),
+        "stored": stored,
+        "sparse": dict(zip(row.sparse.dimensions.tolist(), row.sparse.weights.tolist(), strict=True)),
+    }
+    return fields if row.dense is None else {**fields, "dense": row.dense}
+
+
+def _parts(fields: dict[str, Any]) -> StoredParts:
+    sparse: dict[int, float] | None = fields.get("sparse")
+    dense = fields.get("dense")
+    vector = None
+    if sparse is not None:
+        dimensions = np.fromiter(sparse.keys(), dtype=np.uint32, count=len(sparse))
+        vector = SparseVector(dimensions, np.fromiter(sparse.values(), dtype=np.float32, count=len(sparse)))
+    return StoredParts(
+        fields.get("docid", ""),
+        vector,
+        None if dense is None else np.asarray(dense, dtype=np.float32),
+        "".join(fields.get("stored", ())),
+    )
+
+
+def _expression(condition: Condition) -> str:
+    """Return a condition in Milvus's language, which has only field names and integers; empty for everything."""
+    match condition:
+        case Has("keys" | "terms" as field, values):
+            return f"array_contains_any({field}, {list(values)})"
+        case Has(field, values):
+            return f"{field} in {list(values)}"
+        case Between(field, first, last):
+            return f"({field} >= {first} and {field} <= {last})"
+        case Every(conditions):
+            return " and ".join(f"({_expression(each)})" for each in conditions)
+        case Some(conditions):
+            return " or ".join(f"({_expression(each)})" for each in conditions)
+        case Without(inner):
+            return f"not ({_expression(inner)})"

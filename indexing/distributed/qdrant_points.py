@@ -1,0 +1,108 @@
+"""Documents, queries and conditions in Qdrant's terms, which its client and its core share.
+
+``types`` is the module of either, whose classes have the same names.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from shrag.indexing.distributed.collection import (
+    Between,
+    Condition,
+    Every,
+    Has,
+    Part,
+    Row,
+    Some,
+    SparseVector,
+    StoredParts,
+    Without,
+)
+
+INDEXED = ("number", "docid_number", "year", "keys", "terms")
+"""The fields of a document that conditions are about, integers or lists of them."""
+
+MOST_ROWS_BYTES = 8 << 20
+"""Bytes of the records of one request; a server takes at most 32 MiB, of JSON."""
+
+
+def payload(row: Row) -> dict[str, Any]:
+    """Return what is stored of a document besides its vectors."""
+    fields: dict[str, Any] = {
+        "number": row.number,
+        "docid": row.docid,
+        "docid_number": row.docid_number,
+        "keys": list(row.keys),
+        "terms": list(row.terms),
+        "stored": row.stored,
+    }
+    return fields if row.year is None else {**fields, "year": row.year}
+
+
+def vectors(types: Any, row: Row) -> dict[str, Any]:  # noqa: ANN401 - a module
+    """Return a document's vectors by their names."""
+    named: dict[str, Any] = {"sparse": sparse(types, row.sparse)}
+    return named if row.dense is None else {**named, "dense": row.dense.tolist()}
+
+
+def sparse(types: Any, vector: SparseVector) -> Any:  # noqa: ANN401 - a class of the module
+    """Return a sparse vector."""
+    return types.SparseVector(indices=vector.dimensions.tolist(), values=vector.weights.tolist())
+
+
+def selected(parts: Sequence[Part]) -> tuple[list[str], list[str]]:
+    """Return the names of the fields and of the vectors that hold these parts."""
+    return [part for part in parts if part in {"docid", "stored"}], [
+        part for part in parts if part in {"sparse", "dense"}
+    ]
+
+
+def stored_parts(point: Any) -> StoredParts:  # noqa: ANN401 - a class of either module
+    """Return what was read of a document."""
+    fields, named = point.payload or {}, point.vector or {}
+    found, dense = named.get("sparse"), named.get("dense")
+    vector = None
+    if found is not None:
+        vector = SparseVector(np.array(found.indices, dtype=np.uint32), np.array(found.values, dtype=np.float32))
+    return StoredParts(
+        fields.get("docid", ""),
+        vector,
+        None if dense is None else np.asarray(dense, dtype=np.float32),
+        fields.get("stored", ""),
+    )
+
+
+def batches(rows: Sequence[Row]) -> list[list[Row]]:
+    """Return the rows in parts of which each fits into one request."""
+    found: list[list[Row]] = [[]]
+    size = 0
+    for row in rows:
+        size += 2 * len(row.stored) + 40 * len(row.terms) + (0 if row.dense is None else 12 * len(row.dense))
+        if found[-1] and size > MOST_ROWS_BYTES:
+            found.append([])
+            size = 0
+        found[-1].append(row)
+    return found
+
+
+def as_filter(types: Any, condition: Condition, interval: str) -> Any:  # noqa: ANN401 - a class of the module
+    """Return a condition as a filter, None for everything; ``interval`` is the name of the class of ranges."""
+    match condition:
+        case Every(()):
+            return None
+        case Every(conditions):
+            return types.Filter(must=[as_filter(types, each, interval) for each in conditions])
+        case Some(conditions):
+            return types.Filter(should=[as_filter(types, each, interval) for each in conditions])
+        case Without(inner):
+            return types.Filter(must_not=[as_filter(types, inner, interval)])
+        case Has(field, values):
+            met = types.FieldCondition(key=field, match=types.MatchAny(any=list(values)))
+            return types.Filter(must=[met])
+        case Between(field, first, last):
+            span = getattr(types, interval)(gte=first, lte=last)
+            return types.Filter(must=[types.FieldCondition(key=field, range=span)])
