@@ -45,9 +45,14 @@ class StageUtilization:
         finally:
             self.add(stage, time.perf_counter() - started)
 
+    @property
+    def seconds(self) -> float:
+        """The time since the start."""
+        return time.monotonic() - self._started
+
     def shares(self) -> dict[str, float]:
         """Return the utilization of each stage so far, from 0 to 1."""
-        passed = max(time.monotonic() - self._started, 1e-9)
+        passed = max(self.seconds, 1e-9)
         return {stage: round(seconds / self._workers[stage] / passed, 3) for stage, seconds in self._seconds.items()}
 
 
@@ -96,13 +101,17 @@ class IndexChoices:
 
 @dataclass(frozen=True, slots=True)
 class BuildJob:
-    """One build: its workspace, the corpus (manifest and file of records), choices and options."""
+    """One build: its workspace, the corpus (manifest and file of records), choices and options.
+
+    It is ``complete`` if it does all the work, neither resumed nor an update.
+    """
 
     workspace: BuildWorkspace
     source: CorpusManifest
     records: Path
     choices: IndexChoices
     options: BuildOptions
+    complete: bool = False
     utilization: StageUtilization = field(default_factory=StageUtilization)
 
     @property
