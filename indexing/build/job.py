@@ -45,9 +45,14 @@ class StageUtilization:
         finally:
             self.add(stage, time.perf_counter() - started)
 
+    @property
+    def seconds(self) -> float:
+        """The time since the start."""
+        return time.monotonic() - self._started
+
     def shares(self) -> dict[str, float]:
         """Return the utilization of each stage so far, from 0 to 1."""
-        passed = max(time.monotonic() - self._started, 1e-9)
+        passed = max(self.seconds, 1e-9)
         return {stage: round(seconds / self._workers[stage] / passed, 3) for stage, seconds in self._seconds.items()}
 
 
@@ -61,6 +66,8 @@ class BuildOptions:
         keep: Generations to keep, including the new one.
         report: Called with the progress.
         notify: Called with messages, each a sentence.
+        ray: Address of the Ray cluster that analyzes the records (:class:`~shrag.indexing.build.ray_pool.RayPool`),
+            empty for processes of this machine.
     """
 
     workers: int = 0
@@ -68,6 +75,7 @@ class BuildOptions:
     keep: int = KEPT_GENERATIONS
     report: ProgressCallback = lambda stage, done: None
     notify: Callable[[str], None] = lambda sentence: None
+    ray: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,13 +101,17 @@ class IndexChoices:
 
 @dataclass(frozen=True, slots=True)
 class BuildJob:
-    """One build: its workspace, the corpus (manifest and file of records), choices and options."""
+    """One build: its workspace, the corpus (manifest and file of records), choices and options.
+
+    It is ``complete`` if it does all the work, neither resumed nor an update.
+    """
 
     workspace: BuildWorkspace
     source: CorpusManifest
     records: Path
     choices: IndexChoices
     options: BuildOptions
+    complete: bool = False
     utilization: StageUtilization = field(default_factory=StageUtilization)
 
     @property

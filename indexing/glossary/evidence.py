@@ -1,7 +1,8 @@
 """Collect translation evidence from records, in bounded memory.
 
-Counts of parentheticals are flushed to a temporary SQLite file; of bilingual records a sample is kept that does not
-depend on the records' order; rare words are dropped from large counters.
+The records are counted in ranges, in several processes (:mod:`shrag.indexing.build.glossary_workers`), and added up in
+order. Counts of parentheticals are flushed to a temporary SQLite file; of bilingual records a sample is kept that does
+not depend on the records' order; rare words are dropped from large counters.
 """
 
 from __future__ import annotations
@@ -10,7 +11,7 @@ import hashlib
 import heapq
 import re
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from itertools import groupby
 from pathlib import Path
 from typing import NamedTuple, TypeVar
@@ -20,7 +21,7 @@ from shrag.corpora.records import Record
 from shrag.corpora.text.sentences import detect_language
 from shrag.indexing.analysis.analyzer import Analyzer
 from shrag.indexing.glossary.bilingual_fields import BilingualPair, pair_keywords, split_title
-from shrag.indexing.glossary.parentheticals import AcronymExpansion, TermMention, find_mentions
+from shrag.indexing.glossary.parentheticals import AcronymExpansion, find_mentions
 from shrag.indexing.glossary.store import phrase_terms
 
 SAMPLED_RECORDS = 20_000
@@ -44,17 +45,62 @@ class TermContext(NamedTuple):
     records: int
 
 
-class EvidenceCollector(ScratchDatabase):
-    """Collects evidence: call :meth:`add` for every record, then read the results."""
+class CountedEvidence(NamedTuple):
+    """The evidence of some records.
 
-    def __init__(self, analyzer: Analyzer, scratch: Path) -> None:
+    Attributes:
+        contexts: Terms of an English phrase, Korean words, English text, whether exact → records.
+        expansions: Term of an acronym, phrase → records.
+        keywords: Korean and English keyword → records.
+        english_words: English word → records.
+        korean_words: Korean word → records.
+        bilingual: A hash of the docid, the docid, the Korean and the English text of each bilingual record.
+    """
+
+    contexts: list[tuple[tuple[str, str, str, bool], int]]
+    expansions: list[tuple[tuple[str, str], int]]
+    keywords: list[tuple[BilingualPair, int]]
+    english_words: dict[str, int]
+    korean_words: dict[str, int]
+    bilingual: list[tuple[int, str, str, str]]
+
+
+def count_evidence(records: Iterable[Record], analyzer: Analyzer) -> CountedEvidence:
+    """Collect the evidence of some records."""
+    contexts: Counter[tuple[str, str, str, bool]] = Counter()
+    expansions: Counter[tuple[str, str]] = Counter()
+    keywords: Counter[BilingualPair] = Counter()
+    english_words, korean_words = Counter[str](), Counter[str]()
+    bilingual: list[tuple[int, str, str, str]] = []
+    for record in records:
+        both = f"{record.title}\n{record.text}"
+        for mention in set(find_mentions(both)):
+            if isinstance(mention, AcronymExpansion):
+                if acronym := " ".join(phrase_terms(analyzer, mention.acronym)):
+                    expansions[acronym, mention.phrase.lower()] += 1
+            elif terms := " ".join(phrase_terms(analyzer, mention.english)):
+                contexts[terms, " ".join(mention.korean), mention.english, mention.exact] += 1
+        keywords.update(set(pair_keywords(record.text, getattr(record, "keywords", ()))))
+        english_words.update(set(_ENGLISH_WORD.findall(both)))
+        korean_words.update(set(_KOREAN_WORD.findall(both)))
+        if (texts := split_title(record.title) or _bilingual_record(record)) is not None:
+            digest = int.from_bytes(hashlib.blake2b(record.docid.encode(), digest_size=8).digest())
+            bilingual.append((digest, record.docid, texts.korean, texts.english))
+    # Sorted: the order of a set of texts differs from process to process.
+    counted = sorted(contexts.items()), sorted(expansions.items()), sorted(keywords.items())
+    return CountedEvidence(*counted, english_words, korean_words, bilingual)
+
+
+class EvidenceCollector(ScratchDatabase):
+    """Adds up evidence: call :meth:`add` for that of all records, then read the results."""
+
+    def __init__(self, scratch: Path) -> None:
         super().__init__(
             scratch,
             "contexts (terms TEXT, words TEXT, english TEXT, exact INTEGER, count INTEGER, "
             "PRIMARY KEY (terms, words, english, exact)) WITHOUT ROWID",
             "expansions (acronym TEXT, phrase TEXT, count INTEGER, PRIMARY KEY (acronym, phrase)) WITHOUT ROWID",
         )
-        self._analyzer = analyzer
         self._contexts: Counter[tuple[str, str, str, bool]] = Counter()
         self._expansions: Counter[tuple[str, str]] = Counter()
         self._sample: list[tuple[int, str, str, str]] = []
@@ -62,20 +108,25 @@ class EvidenceCollector(ScratchDatabase):
         self.english_words: Counter[str] = Counter()
         self.korean_words: Counter[str] = Counter()
 
-    def add(self, record: Record) -> None:
-        """Add one record's evidence."""
-        both = f"{record.title}\n{record.text}"
-        for mention in set(find_mentions(both)):
-            self._count(mention)
+    def add(self, counted: CountedEvidence) -> None:
+        """Add the evidence of further records."""
+        self._contexts.update(dict(counted.contexts))
+        self._expansions.update(dict(counted.expansions))
         if len(self._contexts) + len(self._expansions) >= _FLUSH_SIZE:
             self._flush()
-        self.keywords.update(set(pair_keywords(record.text, getattr(record, "keywords", ()))))
+        self.keywords.update(dict(counted.keywords))
+        self.english_words.update(counted.english_words)
+        self.korean_words.update(counted.korean_words)
         _prune(self.keywords)
-        self.english_words.update(set(_ENGLISH_WORD.findall(both)))
-        self.korean_words.update(set(_KOREAN_WORD.findall(both)))
         _prune(self.english_words)
         _prune(self.korean_words)
-        self._sample_record(record)
+        # The records with the smallest hashes: the sample does not depend on the records' order.
+        for digest, docid, korean, english in counted.bilingual:
+            entry = -digest, docid, korean, english
+            if len(self._sample) < SAMPLED_RECORDS:
+                heapq.heappush(self._sample, entry)
+            elif entry > self._sample[0]:
+                heapq.heapreplace(self._sample, entry)
 
     def contexts(self) -> Iterator[tuple[tuple[str, ...], list[TermContext]]]:
         """Yield the terms of each English phrase with all its contexts, sorted."""
@@ -106,16 +157,6 @@ class EvidenceCollector(ScratchDatabase):
         for _, _, korean, english in sorted(self._sample):
             yield BilingualPair(korean, english)
 
-    def _count(self, mention: TermMention | AcronymExpansion) -> None:
-        if isinstance(mention, AcronymExpansion):
-            acronym = " ".join(phrase_terms(self._analyzer, mention.acronym))
-            if acronym:
-                self._expansions[acronym, mention.phrase.lower()] += 1
-            return
-        terms = " ".join(phrase_terms(self._analyzer, mention.english))
-        if terms:
-            self._contexts[terms, " ".join(mention.korean), mention.english, mention.exact] += 1
-
     def _flush(self) -> None:
         self._database.executemany(
             "INSERT INTO contexts VALUES (?, ?, ?, ?, ?) ON CONFLICT DO UPDATE SET count = count + excluded.count",
@@ -127,18 +168,6 @@ class EvidenceCollector(ScratchDatabase):
         )
         self._contexts.clear()
         self._expansions.clear()
-
-    def _sample_record(self, record: Record) -> None:
-        texts = split_title(record.title) or _bilingual_record(record)
-        if texts is None:
-            return
-        # The records with the smallest hashes: the sample does not depend on the records' order.
-        digest = int.from_bytes(hashlib.blake2b(record.docid.encode(), digest_size=8).digest())
-        entry = (-digest, record.docid, texts.korean, texts.english)
-        if len(self._sample) < SAMPLED_RECORDS:
-            heapq.heappush(self._sample, entry)
-        elif entry > self._sample[0]:
-            heapq.heapreplace(self._sample, entry)
 
 
 def _bilingual_record(record: Record) -> BilingualPair | None:

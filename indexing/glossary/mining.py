@@ -7,6 +7,7 @@ boundaries are chosen, then terms are aligned again with the chosen pairs.
 
 from __future__ import annotations
 
+import heapq
 import math
 import re
 from collections import Counter, defaultdict
@@ -15,10 +16,9 @@ from functools import lru_cache
 from pathlib import Path
 from typing import NamedTuple, get_args
 
-from shrag.corpora.records import Record
 from shrag.indexing.analysis.analyzer import Analyzer
 from shrag.indexing.glossary.alignment import Bitext, TermPair, align_terms
-from shrag.indexing.glossary.evidence import EvidenceCollector, TermContext
+from shrag.indexing.glossary.evidence import CountedEvidence, EvidenceCollector, TermContext
 from shrag.indexing.glossary.parentheticals import is_acronym
 from shrag.indexing.glossary.store import MAX_TERMS, Entry, Source, phrase_terms
 from shrag.indexing.glossary.term_boundaries import (
@@ -62,14 +62,14 @@ _MIN_CONFIDENCE = 0.3
 _MAX_ENTRIES = 300_000
 _MAX_KOREAN_WORDS = 100_000
 
-Records = Iterable[Record]
 
-
-def mine_glossary(records: Records, analyzer: Analyzer, frequencies: DocumentFrequencies, scratch: Path) -> list[Entry]:
+def mine_glossary(
+    counted: Iterable[CountedEvidence], analyzer: Analyzer, frequencies: DocumentFrequencies, scratch: Path
+) -> list[Entry]:
     """Mine term pairs from records, and add those of the vocabulary that the records have in both languages.
 
     Args:
-        records: The records.
+        counted: The evidence of all records, in their order.
         analyzer: The index's analyzer.
         frequencies: The document frequencies of terms in the records.
         scratch: Path of a temporary file, which is overwritten and removed.
@@ -77,9 +77,9 @@ def mine_glossary(records: Records, analyzer: Analyzer, frequencies: DocumentFre
     Returns:
         The entries, sorted by their terms.
     """
-    with EvidenceCollector(analyzer, scratch) as evidence:
-        for record in records:
-            evidence.add(record)
+    with EvidenceCollector(scratch) as evidence:
+        for each in counted:
+            evidence.add(each)
         return _Miner(evidence, analyzer, frequencies).entries()
 
 
@@ -316,7 +316,7 @@ class _Miner:
     def _loanword_candidates(self) -> list[tuple[str, int]]:
         words = [
             word
-            for word, count in self._evidence.korean_words.most_common(_MAX_KOREAN_WORDS)
+            for word, count in _most_frequent(self._evidence.korean_words, _MAX_KOREAN_WORDS)
             if count > 1 and may_be_loanword(word[:-1])
         ]
         counts: Counter[str] = Counter()
@@ -324,8 +324,13 @@ class _Miner:
             for token in tokens:
                 if token.kind == "noun" and len(token.term) > 1 and may_be_loanword(token.term):
                     counts[token.term] += self._evidence.korean_words[word]
-        frequent = (pair for pair in counts.most_common(_MAX_LOANWORDS) if pair[1] >= _MIN_LOANWORD_COUNT)
+        frequent = (pair for pair in _most_frequent(counts, _MAX_LOANWORDS) if pair[1] >= _MIN_LOANWORD_COUNT)
         return sorted(frequent)
+
+
+def _most_frequent(counts: Counter[str], most: int) -> list[tuple[str, int]]:
+    """Return the most frequent words with their counts; of equally frequent ones, not those that were seen first."""
+    return heapq.nsmallest(most, counts.items(), key=lambda pair: (-pair[1], pair[0]))
 
 
 def _stems(words: Mapping[str, int], analyzer: Analyzer) -> dict[str, str]:

@@ -31,6 +31,8 @@ class IndexManifest(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         files: Size and checksum of every file, by its path in the generation's folder.
         versions: The versions of the parts that built it; for information only.
         vectors: Its vectors, None where it has none.
+        build_seconds: The time of a complete build, from which `shrag plan` knows the machine's speed; 0 for one that
+            was resumed, and for an update.
     """
 
     format_version: int
@@ -45,6 +47,7 @@ class IndexManifest(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     files: dict[str, FileChecksum]
     versions: dict[str, str]
     vectors: VectorCard | None = None
+    build_seconds: float = 0.0
 
 
 def encode_manifest(manifest: IndexManifest) -> bytes:

@@ -39,28 +39,42 @@ class SpelledWord(NamedTuple):
     frequency: int
 
 
+class SpellingCounts(NamedTuple):
+    """The counts of some records' words: English ones, names and words with a hyphen, Korean ones."""
+
+    english: dict[str, int]
+    phrases: dict[str, int]
+    korean: dict[str, int]
+
+
+def count_spellings(records: Iterable[Record]) -> SpellingCounts:
+    """Count the words of records."""
+    english, phrases, korean = Counter[str](), Counter[str](), Counter[str]()
+    for record in records:
+        text = f"{record.title}\n{record.text}"
+        english.update({word.lower() for word in _ENGLISH.findall(text)})
+        # All occurrences: a name that matters may be in one record only.
+        phrases.update(name.lower() for name in _NAME.findall(text))
+        phrases.update(word.lower() for word in _HYPHENATED.findall(text))
+        korean.update(set(_KOREAN.findall(text)))
+    return SpellingCounts(english, phrases, {word: korean[word] for word in korean if has_loanword_syllable(word)})
+
+
 class SpellingCollector:
-    """Counts the words of records, in bounded memory; rare words are dropped from large counters."""
+    """Adds up the words of records, in bounded memory; rare words are dropped from large counters."""
 
     def __init__(self) -> None:
         self._english: Counter[str] = Counter()
         self._phrases: Counter[str] = Counter()
         self._korean: Counter[str] = Counter()
 
-    def observe(self, records: Iterable[Record]) -> Iterator[Record]:
-        """Yield the records unchanged and count their words."""
-        for record in records:
-            text = f"{record.title}\n{record.text}"
-            self._english.update({word.lower() for word in _ENGLISH.findall(text)})
-            # All occurrences: a name that matters may be in one record only.
-            self._phrases.update(name.lower() for name in _NAME.findall(text))
-            self._phrases.update(word.lower() for word in _HYPHENATED.findall(text))
-            self._korean.update({word for word in _KOREAN.findall(text) if has_loanword_syllable(word)})
-            for counter in (self._english, self._phrases, self._korean):
-                if len(counter) > _MAX_COUNTED:
-                    for key in [key for key, count in counter.items() if count == 1]:
-                        del counter[key]
-            yield record
+    def add(self, counts: SpellingCounts) -> None:
+        """Add the counts of further records."""
+        for counter, more in zip((self._english, self._phrases, self._korean), counts, strict=True):
+            counter.update(more)
+            if len(counter) > _MAX_COUNTED:
+                for key in [key for key, count in counter.items() if count == 1]:
+                    del counter[key]
 
     def english_words(self, analyzer: Analyzer) -> Iterator[SpelledWord]:
         """Yield English words, capitalized names of two words, and words with a hyphen."""

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import json
+import re
 import shlex
 from pathlib import Path
 
@@ -131,3 +132,23 @@ def test_what_the_numbers_do_not_say_is_noted(
     assert f"Note: {note}" in capsys.readouterr().out
     assert run(["plan", "--card", "H200", "--llm", "qwen3-30b-a3b-2507-fp8"]) == 0
     assert "Note:" not in capsys.readouterr().out
+
+
+def test_the_size_of_an_index_is_planned_as_on_the_page(own_home: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    page = (Path(__file__).resolve().parents[3] / "docs/en/reference/memory-plan.md").read_text(encoding="utf-8")
+    ((command, shown),) = re.findall(r"^```text\n\$ shrag (plan --records .*?)\n(.*?)^```$", page, re.M | re.S)
+    assert run(shlex.split(command)) == 0
+    assert capsys.readouterr().out == shown
+    assert not own_home.exists()
+
+
+def test_the_size_of_an_index_on_this_machine_is_one_object(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["plan", "--records", "5", "--tokens-per-record", "100", "--dimension", "0", "--json"]) == 0
+    plan = json.loads(capsys.readouterr().out)
+    assert (plan["records"], plan["tokens"], plan["engine"], plan["cluster"]["dense_index"]) == (
+        5,
+        100,
+        "lucene",
+        "none",
+    )
+    assert (plan["embedded"]["index"], plan["machine"]["memory"] > 2**30) == (5 * 100 * 13.7 + 5 * 160, True)

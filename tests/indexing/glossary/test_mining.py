@@ -8,6 +8,7 @@ import pytest
 
 from shrag.corpora.records import Record
 from shrag.indexing.analysis.korean_english import KoreanEnglishAnalyzer
+from shrag.indexing.glossary.evidence import count_evidence
 from shrag.indexing.glossary.mining import mine_glossary
 from shrag.indexing.glossary.store import Entry
 
@@ -21,7 +22,8 @@ def _records(*texts: tuple[str, str]) -> list[Record]:
 
 def _mine_all(analyzer: KoreanEnglishAnalyzer, folder: Path, records: list[Record]) -> list[Entry]:
     counts = Counter(term for record in records for term in set(analyzer.terms([f"{record.title}\n{record.text}"])[0]))
-    return mine_glossary(records, analyzer, lambda terms: {term: counts[term] for term in terms}, folder / "scratch")
+    counted = [count_evidence(records, analyzer)]
+    return mine_glossary(counted, analyzer, lambda terms: {term: counts[term] for term in terms}, folder / "scratch")
 
 
 def _mine(analyzer: KoreanEnglishAnalyzer, folder: Path, *texts: tuple[str, str]) -> dict[tuple[str, str], Entry]:

@@ -11,6 +11,7 @@ from shrag.corpora.records import Record
 from shrag.indexing.analysis.korean_english import KoreanEnglishAnalyzer
 from shrag.indexing.glossary import mining
 from shrag.indexing.glossary.alignment import TermPair
+from shrag.indexing.glossary.evidence import count_evidence
 
 Mine = Callable[[Sequence[str], Sequence[TermPair], Mapping[str, float]], set[tuple[str, str]]]
 
@@ -30,7 +31,8 @@ def mine(analyzer: KoreanEnglishAnalyzer, tmp_path: Path, monkeypatch: pytest.Mo
         monkeypatch.setattr(mining, "align_terms", lambda _: list(aligned))
         monkeypatch.setattr(mining, "transliteration_distance", distance)
         records = [Record(f"r{number}", "", text, "ko", complete=True) for number, text in enumerate(texts)]
-        entries = mining.mine_glossary(records, analyzer, lambda terms: dict.fromkeys(terms, 1), tmp_path / "scratch")
+        counted = [count_evidence(records, analyzer)]
+        entries = mining.mine_glossary(counted, analyzer, lambda terms: dict.fromkeys(terms, 1), tmp_path / "scratch")
         return {(entry.korean, entry.english.lower()) for entry in entries}
 
     return mined

@@ -1,0 +1,222 @@
+"""Plan an index before it is built: disk, memory, time, and from which size a distributed engine serves better.
+
+Sizes are linear in the tokens (words between spaces) of all records, by figures measured over corpora of up to a
+million records (docs/en/explanation/benchmarks.md). The build's speed is that of this machine where a large enough
+index was built here.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal
+
+from shrag.indexing.build.checkpoints import required_bytes
+from shrag.indexing.errors import IndexingError
+from shrag.indexing.maintenance.history import list_names
+from shrag.indexing.storage.generations import current_generation
+
+GIB = 2**30
+
+_TEXT_BYTES = 8.3  # of a token in the corpus, decompressed
+_CORPUS_BYTES = 4.8  # of a token in the stored corpus
+_STORED_BYTES = 12.0  # of a token in Lucene's stored records
+_POSTINGS_BYTES = 1.7  # of a token in Lucene's terms, postings, norms and doc values
+_WORD_BYTES = 160  # of a record in token store and glossary, which are limited
+_MOST_WORD_BYTES = 400 << 20
+_SERVER_BYTES = 2 * GIB  # Java's heap, Python, caches
+_BUILD_BYTES = 5 * GIB // 2  # Java, Python, and the cached words of all workers
+_WORKER_BYTES = 150 << 20
+_VECTOR_BYTES = 2  # of a dimension, in half precision
+_FAISS_BYTES = 1  # of a dimension
+_SEARCH_MS = 107.5  # p95 with a million records
+_SEARCH_GROWTH = 0.6  # exponent: 0.35 up to a million records, more is assumed beyond
+_LUCENE_RECORDS = 2**31 - 129
+"""Most documents of one Lucene index."""
+
+SLOWEST_SEARCH_MS = 1_000
+LONGEST_BUILD_HOURS = 24
+LEAST_BUILT = 50_000
+"""Records of the smallest index whose build tells of the machine's speed."""
+
+_REFERENCE_RATE = 426.0
+
+_ROWS_PER_SHARD = 100_000_000
+_MOST_SHARDS = 16  # Milvus' limit unless proxy.maxShardNum is raised
+_DISTINCT_TERMS = 0.68  # of the tokens of a record
+_POSTING_BYTES = 8  # term number or row, and weight
+_HNSW_RECORDS = 100_000_000
+_HNSW_LINKS = 2 * 32 * 4  # bytes: M = 32, two lists of neighbours on the lowest level
+_DISKANN_DEGREE = 56
+_DISKANN_MEMORY = 0.25  # of the vectors: PQ codes and search cache, an eighth each
+_HEADROOM = 1.3
+NODE_BYTES = 64 * GIB
+"""Memory of one query node."""
+
+LimitName = Literal["memory", "disk", "build", "search", "lucene"]
+
+
+@dataclass(frozen=True, slots=True)
+class BuildRate:
+    """The speed of a build: ``name`` is the index that was built here, empty for the benchmark's machine."""
+
+    records_per_second: float
+    name: str = ""
+    records: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Machine:
+    """What one machine has."""
+
+    cores: int
+    memory: int
+    disk: int
+
+
+@dataclass(frozen=True, slots=True)
+class EmbeddedPlan:
+    """An index in one process on one machine; sizes in bytes.
+
+    Attributes:
+        index: Its files.
+        building: The most disk that corpus, build and result take together.
+        build_memory: Memory of a build's processes.
+        serving_memory: Memory of a server, with what of the index should stay in the page cache.
+        build_hours: Hours of a complete build.
+        search_ms: 95th percentile of a search, extrapolated.
+    """
+
+    index: int
+    building: int
+    build_memory: int
+    serving_memory: int
+    build_hours: float
+    search_ms: float
+
+
+@dataclass(frozen=True, slots=True)
+class ClusterPlan:
+    """The same records on Milvus, with ``replicas`` of each; sizes in bytes, of all replicas together."""
+
+    shards: int
+    replicas: int
+    dense_index: Literal["none", "HNSW", "DISKANN"]
+    memory: int
+    node_disk: int
+    object_storage: int
+    query_nodes: int
+
+
+@dataclass(frozen=True, slots=True)
+class SizePlan:
+    """A plan for a number of records.
+
+    Attributes:
+        limits: The most records that this machine takes, by what limits them.
+        gpu_records: The number of records whose vectors a GPU's budget holds; 0 without vectors.
+    """
+
+    records: int
+    tokens: int
+    dimension: int
+    machine: Machine
+    rate: BuildRate
+    embedded: EmbeddedPlan
+    cluster: ClusterPlan
+    limits: dict[LimitName, int]
+    gpu_records: int
+
+    @property
+    def most_records(self) -> int:
+        """The most records that the embedded engine takes on this machine."""
+        return min(self.limits.values())
+
+    @property
+    def engine(self) -> Literal["lucene", "milvus"]:
+        """The engine to choose."""
+        return "lucene" if self.records <= self.most_records else "milvus"
+
+
+def plan_size(
+    records: int, tokens: int, dimension: int, machine: Machine, rate: BuildRate, gpu_budget: int, replicas: int = 2
+) -> SizePlan:
+    """Return the plan for ``records`` records of ``tokens`` tokens, with vectors of ``dimension`` (0: none)."""
+
+    def plan(count: int) -> EmbeddedPlan:
+        return _embedded(count, tokens, dimension, machine.cores, rate)
+
+    limits: dict[LimitName, int] = {
+        "memory": _most(lambda count: max(plan(count).serving_memory, plan(count).build_memory) <= machine.memory),
+        "disk": _most(lambda count: plan(count).building <= machine.disk),
+        "build": _most(lambda count: plan(count).build_hours <= LONGEST_BUILD_HOURS),
+        "search": _most(lambda count: plan(count).search_ms <= SLOWEST_SEARCH_MS),
+        "lucene": _LUCENE_RECORDS,
+    }
+    gpu_records = gpu_budget // (dimension * _VECTOR_BYTES) if dimension else 0
+    cluster = cluster_plan(records, tokens, dimension, replicas)
+    return SizePlan(records, tokens, dimension, machine, rate, plan(records), cluster, limits, gpu_records)
+
+
+def cluster_plan(records: int, tokens: int, dimension: int, replicas: int = 2) -> ClusterPlan:
+    """Return the size of ``records`` records on Milvus (deploy/milvus/README.md has the formula and its sources)."""
+    sparse = records * tokens * _DISTINCT_TERMS * _POSTING_BYTES
+    stored = records * tokens * (_TEXT_BYTES + _STORED_BYTES)
+    raw = records * dimension * 4
+    on_disk = records > _HNSW_RECORDS
+    dense = raw * _DISKANN_MEMORY if on_disk else raw + records * _HNSW_LINKS * bool(dimension)
+    graph = raw + records * _DISKANN_DEGREE * 4 * bool(dimension) if on_disk else 0
+    memory = math.ceil(_HEADROOM * (sparse + dense)) * replicas
+    return ClusterPlan(
+        shards=min(max(math.ceil(records / _ROWS_PER_SHARD), 1), _MOST_SHARDS),
+        replicas=replicas,
+        dense_index="none" if not dimension else "DISKANN" if on_disk else "HNSW",
+        memory=memory,
+        node_disk=math.ceil(stored + graph) * replicas,
+        object_storage=math.ceil(2 * sparse + stored + raw + (graph or dense)),
+        query_nodes=max(math.ceil(memory / NODE_BYTES), replicas),
+    )
+
+
+def find_rate(indexes: Path) -> BuildRate:
+    """Return the speed of the largest complete build under ``indexes``, or else the benchmark's."""
+    found = [rate for name in list_names(indexes) if (rate := _rate(indexes, name)) is not None]
+    return max(found, key=lambda rate: (rate.records, rate.name), default=BuildRate(_REFERENCE_RATE))
+
+
+def _rate(indexes: Path, name: str) -> BuildRate | None:
+    try:
+        _, manifest = current_generation(indexes / name)
+    except IndexingError:
+        return None
+    if manifest.records < LEAST_BUILT or not manifest.build_seconds:
+        return None
+    return BuildRate(manifest.records / manifest.build_seconds, name, manifest.records)
+
+
+def _embedded(records: int, tokens: int, dimension: int, cores: int, rate: BuildRate) -> EmbeddedPlan:
+    words = min(records * _WORD_BYTES, _MOST_WORD_BYTES)
+    postings = records * tokens * _POSTINGS_BYTES
+    vectors = records * dimension * _VECTOR_BYTES
+    faiss = records * dimension * _FAISS_BYTES
+    index = math.ceil(records * tokens * _STORED_BYTES + postings + words + vectors + faiss)
+    corpus = math.ceil(records * tokens * _CORPUS_BYTES)
+    return EmbeddedPlan(
+        index=index,
+        building=corpus + required_bytes(math.ceil(records * tokens * _TEXT_BYTES)) + vectors + faiss,
+        build_memory=_BUILD_BYTES + cores * _WORKER_BYTES,
+        serving_memory=math.ceil(_SERVER_BYTES + postings + vectors),
+        build_hours=records / rate.records_per_second / 3600,
+        search_ms=_SEARCH_MS * (records / 1_000_000) ** _SEARCH_GROWTH,
+    )
+
+
+def _most(fits: Callable[[int], bool]) -> int:
+    """Return the largest number of records that fits, found by bisection; 0 where none does."""
+    low, high = 0, 2**40
+    while low < high:
+        middle = (low + high + 1) // 2
+        low, high = (middle, high) if fits(middle) else (low, middle - 1)
+    return low
