@@ -20,7 +20,7 @@ export SHRAG_HOME ?= var
 # Bytecode is written whatever the shell says: else each process that a test starts would compile everything again.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: airgap-test help docs wheel dist test-wheel setup setup-models setup-gpu setup-vllm index serve test quick test-docs test-vllm test-pyserini test-clients soak mutants check fix messages headwords openapi evaluate bench bench-gpu java load clean
+.PHONY: airgap-test help docs wheel dist test-wheel setup setup-models setup-gpu setup-vllm index serve test quick test-docs test-vllm test-pyserini test-ray test-clients soak mutants check fix messages headwords openapi evaluate bench bench-gpu java load clean
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-13s %s\n", $$1, $$2}'
@@ -61,6 +61,9 @@ airgap-test: $(VENV)/.dev $(LUCENE) ## make a bundle, install and use it where t
 
 test-pyserini: .venv-pyserini/.done ## run the tests that use Pyserini's own classes (2.5 GB of packages)
 	.venv-pyserini/bin/python -m pytest -m pyserini tests/contracts/test_search_engine.py tests/indexing/lexical/test_pyserini_searcher.py
+
+test-ray: .venv-ray/.done $(LUCENE) ## run the tests that build on Ray workers of this machine (1.2 GB of packages)
+	.venv-ray/bin/python -m pytest -m "ray and not soak" tests/indexing/builds/test_ray_build.py
 
 test-clients: .venv-clients/.done .venv-open-webui/.done ## run the tests that ask by LangChain, LlamaIndex and Open WebUI (3.5 GB of packages)
 	.venv-clients/bin/python -m pytest -m clients tests/clients
@@ -183,6 +186,13 @@ setup-vllm: .venv-vllm-gpu/.done ## install vLLM for NVIDIA GPUs, for `[llm] com
 	@echo "Setting up .venv-pyserini: 2.5 GB of packages, some minutes."
 	@$(PYTHON) -m venv .venv-pyserini
 	@.venv-pyserini/bin/python -m pip --disable-pip-version-check install --quiet --constraint constraints.txt --editable '.[pyserini,llm,lsa,evaluation]' hypothesis pytest
+	@touch $@
+
+# An environment of its own: Ray is large, and needed by those alone who build on a cluster.
+.venv-ray/.done: pyproject.toml constraints.txt
+	@echo "Setting up .venv-ray: 1.2 GB of packages, some minutes."
+	@$(PYTHON) -m venv .venv-ray
+	@.venv-ray/bin/python -m pip --disable-pip-version-check install --quiet --constraint constraints.txt --editable '.[ray,llm,lsa,evaluation]' hypothesis pytest
 	@touch $@
 
 # An environment of its own: the libraries of other projects choose the versions that they need.

@@ -76,6 +76,12 @@ def command(ctx: click.Context) -> None:
 @engine_choice_option
 @click.option("--workers", type=click.IntRange(0), default=0, help="Processes for analysis; 0 is one for each core.")
 @click.option(
+    "--ray",
+    metavar="local|auto|HOST:PORT",
+    default="",
+    help="Analyse on a Ray cluster (shrag[ray]): one of this machine alone, the one that it belongs to, or another.",
+)
+@click.option(
     "--max-rejected",
     type=click.IntRange(0),
     default=0,
@@ -94,6 +100,7 @@ def build(
     update: bool,
     keep: int,
     workers: int,
+    ray: str,
     max_rejected: int,
     choice: EngineChoice,
 ) -> None:
@@ -113,15 +120,8 @@ def build(
     from shrag.indexing.lexical.jvm import expect_short_use
     from shrag.indexing.storage.vector_card import AUTO
 
-    if force and update:
-        raise click.UsageError(Text("--force builds the whole index, --update only what changed: choose one."))
-    if update and (dictionary or no_dictionary or glossary or encoder):
-        raise click.UsageError(
-            Text(
-                "An update has the dictionary, glossary corrections and encoder of its index: build without "
-                "--update to change them."
-            )
-        )
+    if update:
+        _check_update(force=force, ray=bool(ray), changed=bool(dictionary or no_dictionary or glossary or encoder))
     words = EMPTY_DICTIONARY if no_dictionary else None
     if dictionary:
         words = read_dictionary(dictionary)
@@ -137,7 +137,7 @@ def build(
     expect_short_use(is_short=total <= _FEW_RECORDS)
     started = time.monotonic()
     with progress(total) as report:
-        options = BuildOptions(workers, max_rejected, keep, report, lambda line: echo(line, err=True))
+        options = BuildOptions(workers, max_rejected, keep, report, lambda line: echo(line, err=True), ray)
         if update:
             manifest, changes = update_index(home.corpora, home.indexes, name, options=options)
             what = Text("updated ({changes})", changes=str(changes)) if changes else None
@@ -180,6 +180,21 @@ def build(
         )
     _load(home, name, choice, manifest.records)
     echo(Text('next: shrag ask {name} "…", or shrag-serve {name}', name=name), err=True)
+
+
+def _check_update(*, force: bool, ray: bool, changed: bool) -> None:
+    """Raise ``click.UsageError`` for options that ``--update`` cannot have beside it."""
+    if force:
+        raise click.UsageError(Text("--force builds the whole index, --update only what changed: choose one."))
+    if changed:
+        raise click.UsageError(
+            Text(
+                "An update has the dictionary, glossary corrections and encoder of its index: build without "
+                "--update to change them."
+            )
+        )
+    if ray:
+        raise click.UsageError(Text("--update analyses what changed on this machine: leave --ray out."))
 
 
 @command.command()

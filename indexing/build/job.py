@@ -66,6 +66,8 @@ class BuildOptions:
         keep: Generations to keep, including the new one.
         report: Called with the progress.
         notify: Called with messages, each a sentence.
+        ray: Address of the Ray cluster that analyzes the records (:class:`~shrag.indexing.build.ray_pool.RayPool`),
+            empty for processes of this machine.
     """
 
     workers: int = 0
@@ -73,6 +75,7 @@ class BuildOptions:
     keep: int = KEPT_GENERATIONS
     report: ProgressCallback = lambda stage, done: None
     notify: Callable[[str], None] = lambda sentence: None
+    ray: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,14 +7,17 @@ build resumes after the last commit, once Lucene's files and the notes are found
 from __future__ import annotations
 
 import hashlib
+import shutil
 import sqlite3
 import time
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from shrag.corpora.store.parquet import RecordFile
 from shrag.indexing.analysis.stopwords import QUESTION_WORDS
 from shrag.indexing.analyzed_record import PackedRecord
+from shrag.indexing.build.analyzed_shards import FOLDER as SHARDS
 from shrag.indexing.build.checkpoints import BuildWorkspace
 from shrag.indexing.build.job import BuildJob
 from shrag.indexing.build.worker import AnalyzedBatch, RejectedRecord, WorkerSetup
@@ -24,6 +27,9 @@ from shrag.indexing.lexical.schema import FOLDER
 from shrag.indexing.lexical.writer import LuceneIndexWriter
 from shrag.indexing.maintenance.checks import check_lucene
 from shrag.messages.text import Text
+
+if TYPE_CHECKING:
+    from shrag.indexing.build.ray_pool import RayPool
 
 NOTES = "notes.sqlite"
 """Name of the file of :class:`BuildNotes`, in a build's stage."""
@@ -165,7 +171,7 @@ def index_records(job: BuildJob, store: Path | None) -> None:
     setup = WorkerSetup(str(store) if store else None, CACHED_WORDS // job.workers, str(build.index))
     # The pool first: its process loads Kiwi while Java starts here.
     with (
-        WorkerPool(job.workers, setup) as pool,
+        _make_pool(job, setup) as pool,
         BuildNotes(build.stage / NOTES) as notes,
         LuceneIndexWriter(build.index / FOLDER, build.plan.bm25) as writer,
     ):
@@ -183,6 +189,16 @@ def index_records(job: BuildJob, store: Path | None) -> None:
             job.options.report("merging", batches.done)
             notes.commit()
             writer.commit(_commit_data(job, batches.done, writer, notes))
+    shutil.rmtree(build.stage / SHARDS, ignore_errors=True)
+
+
+def _make_pool(job: BuildJob, setup: WorkerSetup) -> WorkerPool | RayPool:
+    if not job.options.ray:
+        return WorkerPool(job.workers, setup)
+    from shrag.indexing.build.ray_pool import RayPool
+
+    build = job.workspace
+    return RayPool(job.options.ray, job.workers, setup, build.stage / SHARDS, build.plan.analyzer)
 
 
 def _check_commit(build: BuildWorkspace) -> None:

@@ -29,4 +29,4 @@ def connections(folder: Path) -> tuple[int, set[str]]:
         for line in trace.read_text(errors="replace").splitlines():
             calls += "(" in line
             addresses |= {next(filter(None, found)) for found in _ADDRESS.findall(line)}
-    return calls, {each for each in addresses if not each.startswith("127.") and each != "::1"}
+    return calls, {each for each in addresses if not each.removeprefix("::ffff:").startswith("127.") and each != "::1"}
