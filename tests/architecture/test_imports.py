@@ -162,9 +162,12 @@ def test_nothing_that_connects_to_other_machines_is_imported() -> None:
     assert found == []
 
 
-def test_connections_are_opened_in_three_files_and_programs_started_in_nine() -> None:
+def test_connections_are_opened_in_five_files_and_programs_started_in_nine() -> None:
     may = {
         "httpx2": {"models/chat/http_client.py"},  # the language model's address, from the configuration
+        # A vector database's address, likewise.
+        "pymilvus": {"indexing/distributed/milvus.py"},
+        "qdrant_client": {"indexing/distributed/qdrant.py"},
         # A port of this machine that is free; the server's own listener; pipes to processes of our own.
         "socket": {
             "models/chat/http_client.py", "models/fork_server.py", "serving/http/server.py", "serving/serve.py",

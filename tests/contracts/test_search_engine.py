@@ -344,9 +344,8 @@ def test_two_hundred_random_questions_have_the_same_best_hundred(
     chance = random.Random(4)
     memory = MemoryEngine(documents, Bm25())
     vocabulary = sorted({term for document in documents for term in document.contents_terms})
-    for _ in range(200):
-        query = any_of(chance.choices(vocabulary, k=chance.randrange(1, 9)))
-        (hits,), (wanted,) = engine.search([query], 100), memory.search([query], 100)
+    queries = [any_of(chance.choices(vocabulary, k=chance.randrange(1, 9))) for _ in range(200)]
+    for hits, wanted in zip(engine.search(queries, 100), memory.search(queries, 100), strict=True):
         assert [hit.score for hit in hits] == pytest.approx([hit.score for hit in wanted], abs=5e-5 + _rounding(engine))
         last = wanted[-1].score if wanted else 0.0
         certain = {hit.docid for hit in wanted if hit.score > last + 5e-5 + _rounding(engine)}

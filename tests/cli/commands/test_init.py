@@ -40,9 +40,11 @@ def test_every_option_in_the_comments_of_the_file_is_one(tmp_path: Path) -> None
     config = tmp_path / "all.toml"
     config.write_text(re.sub(r"^# (?=\w+ = )", "", _TEMPLATE.read_text(encoding="utf-8"), flags=re.MULTILINE))
     values = read_config(config, COMMANDS)
-    assert set(values) == {"home", "index", "search", "ask", "serve", "llm"}
+    assert set(values) == {"home", "engine", "engine_address", "index", "search", "ask", "serve", "llm"}
     assert read_llm_settings(values.pop("llm"), {}).model == "qwen3"
     del values["home"]
+    assert values.pop("engine") == "lucene"
+    del values["engine_address"]
     context = shrag.make_context("shrag", ["doctor"])
     for name, table in values.items():
         command = shrag.get_command(context, name)

@@ -25,8 +25,11 @@ from shrag.indexing.open_index import open_index
 from shrag.indexing.query import Query, any_of
 from shrag.indexing.record_filter import RecordFilter
 from shrag.indexing.search_engine import EngineChoice
+from shrag.indexing.storage.checksums import Verify
 from shrag.indexing.storage.generations import generation_folder, read_generation, remove_folder, set_current
 from shrag.serving.engine import Engine, open_engine
+from shrag.serving.runtime import hot_reload
+from tests.support.published import publish_copy
 
 pytestmark = pytest.mark.slow
 
@@ -176,6 +179,29 @@ def test_the_alias_follows_publishing_and_rolling_back(generations: Path) -> Non
     roll_back(indexes, "demo", 3)  # without the engine
     with pytest.raises(IndexMismatch, match="another one is published"):
         open_index(indexes, "demo", "", engine=engine)
+
+
+def test_a_server_answers_from_the_loaded_generation_until_the_next_one_is_loaded(
+    home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    index, engine = home / "indexes" / "demo", _edge(home)
+    load_index(index.parent, "demo", engine)
+    monkeypatch.setattr(hot_reload, "_RETRY_SECONDS", 0.0)
+
+    def open_it(verify: Verify, generation: int | None) -> Engine:
+        return open_engine(index.parent, "demo", verify=verify, generation=generation, engine=engine)
+
+    with closing(hot_reload.CurrentIndex(index, open_it)) as current:
+        publish_copy(index, generation_folder(index, 1))
+        assert not current.refresh()
+        assert "cannot serve generation 2 of index demo (it is not there)" in current.status.problem
+        with current.use() as answering:
+            assert answering.manifest.generation == 1
+            assert len(answering.search(QUESTIONS[0])) > 0
+        load_index(index.parent, "demo", engine)
+        assert current.refresh(), current.status.problem
+        assert current.status.generation == 2
+        assert current.status.problem == ""
 
 
 def test_a_collection_is_dropped_with_its_generation_and_no_other_is(generations: Path) -> None:

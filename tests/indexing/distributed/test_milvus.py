@@ -19,7 +19,7 @@ from shrag.indexing.distributed.sparse_vectors import sparse_vector
 from shrag.indexing.errors import EngineUnavailable, IndexingError
 from shrag.indexing.record_filter import RecordFilter
 
-TIMEOUT = 3.0
+TIMEOUT = 2.0
 
 
 def free_port() -> int:
