@@ -11,6 +11,7 @@ from shrag.cli.doctor.connections import check_connections, check_language_model
 from shrag.cli.doctor.data import check_corpora, check_home, check_indexes, check_models
 from shrag.cli.doctor.installation import check_parts
 from shrag.cli.doctor.machine import check_machine
+from shrag.cli.options.engine import configured_engine
 from shrag.cli.options.model import llm_settings
 from shrag.cli.output import echo, json_option, padded, shown
 from shrag.cli.settings import Home
@@ -42,7 +43,7 @@ def command(ctx: click.Context, as_json: bool) -> None:
         *check_indexes(home.indexes),
         *check_models(home.weights),
         check_language_model(settings),
-        *check_connections(settings, os.environ),
+        *check_connections(settings, os.environ, configured_engine(os.environ)),
     ]
     for result in results:
         if as_json:

@@ -7,6 +7,7 @@ from contextlib import closing
 from urllib.parse import urlsplit
 
 from shrag.cli.doctor.finding import DoctorFinding
+from shrag.indexing.search_engine import LUCENE, EngineChoice
 from shrag.messages.text import Text, joined
 from shrag.models.chat.endpoint import parse_address
 from shrag.models.chat.settings import LlmSettings
@@ -47,10 +48,12 @@ def check_language_model(settings: LlmSettings) -> DoctorFinding:
     return DoctorFinding(what, "ok", Text("none: answers are extractive. To add one: docs/en/how-to/language-model.md"))
 
 
-def check_connections(settings: LlmSettings, environment: Mapping[str, str]) -> Iterator[DoctorFinding]:
+def check_connections(
+    settings: LlmSettings, environment: Mapping[str, str], engine: EngineChoice = LUCENE
+) -> Iterator[DoctorFinding]:
     """Yield a warning for each setting or variable by which something can leave the machine; one finding if none."""
     what = Text("Leaves the machine")
-    found = [*_addresses(settings), *_proxies(environment), *_java_options(environment)]
+    found = [*_addresses(settings), *_database(engine), *_proxies(environment), *_java_options(environment)]
     for says, repair in found:
         yield DoctorFinding(what, "warning", says, repair=repair)
     if not found:
@@ -101,6 +104,15 @@ def _addresses(settings: LlmSettings) -> Iterator[tuple[Text, Text]]:
                 Text("{where}: questions and records are sent to {host}", where=where, host=host),
                 Text("name an address of this machine (127.0.0.1, unix:/PATH), or leave it out"),
             )
+
+
+def _database(engine: EngineChoice) -> Iterator[tuple[Text, Text]]:
+    host = urlsplit(engine.address).hostname or ""
+    if host and not is_loopback(host):
+        yield (
+            Text("engine_address: the index is loaded into {host}, and queries are sent there", host=host),
+            Text("name an address of this machine (127.0.0.1), or use the engine lucene"),
+        )
 
 
 def _proxies(environment: Mapping[str, str]) -> Iterator[tuple[Text, Text]]:

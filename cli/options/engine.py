@@ -81,6 +81,15 @@ def engine_choice_option(command: Callable[..., Any]) -> Callable[..., Any]:
     return cast("Callable[..., Any]", engine_options(wrapped))
 
 
+def configured_engine(environment: Mapping[str, str]) -> EngineChoice:
+    """Return the engine of the variables and of ``shrag.toml``, without its key, for a command without the options."""
+    name = environment.get("SHRAG_ENGINE") or _configured("engine", "lucene")()
+    address = environment.get("SHRAG_ENGINE_ADDRESS") or _configured("engine_address", "")()
+    known: EngineName = "milvus" if name == "milvus" else "qdrant" if name == "qdrant" else "lucene"
+    choice = EngineChoice(known, str(address))
+    return choice if choice.is_distributed else EngineChoice(known)
+
+
 def choose_engine(
     engine: EngineName,
     engine_address: str,

@@ -17,8 +17,8 @@ from typing import TYPE_CHECKING
 from shrag.corpora.store.parquet import RecordFile
 from shrag.indexing.analysis.stopwords import QUESTION_WORDS
 from shrag.indexing.analyzed_record import PackedRecord
-from shrag.indexing.build.analyzed_shards import FOLDER as SHARDS
 from shrag.indexing.build.checkpoints import BuildWorkspace
+from shrag.indexing.build.cluster.analyzed_shards import FOLDER as SHARDS
 from shrag.indexing.build.job import BuildJob
 from shrag.indexing.build.worker import AnalyzedBatch, RejectedRecord, WorkerSetup
 from shrag.indexing.build.worker_pool import WorkerPool
@@ -29,7 +29,7 @@ from shrag.indexing.maintenance.checks import check_lucene
 from shrag.messages.text import Text
 
 if TYPE_CHECKING:
-    from shrag.indexing.build.ray_pool import RayPool
+    from shrag.indexing.build.cluster.ray_pool import RayPool
 
 NOTES = "notes.sqlite"
 """Name of the file of :class:`BuildNotes`, in a build's stage."""
@@ -195,7 +195,7 @@ def index_records(job: BuildJob, store: Path | None) -> None:
 def _make_pool(job: BuildJob, setup: WorkerSetup) -> WorkerPool | RayPool:
     if not job.options.ray:
         return WorkerPool(job.workers, setup)
-    from shrag.indexing.build.ray_pool import RayPool
+    from shrag.indexing.build.cluster.ray_pool import RayPool
 
     build = job.workspace
     return RayPool(job.options.ray, job.workers, setup, build.stage / SHARDS, build.plan.analyzer)

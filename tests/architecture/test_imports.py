@@ -38,7 +38,7 @@ ONE_FILE = {
     "qdrant_edge": "indexing/distributed/qdrant_edge.py",
     "kiwipiepy": "indexing/analysis/morphological_analysis.py",
     "Stemmer": "indexing/analysis/latin.py",
-    "ray": "indexing/build/ray_driver.py",
+    "ray": "indexing/build/cluster/ray_driver.py",
     "pyarrow": "corpora/store/parquet.py",
     "pylatexenc": "corpora/text/cleaning.py",
     "pypdf": "corpora/formats/pdf.py",
@@ -171,11 +171,11 @@ def test_connections_are_opened_in_five_files_and_programs_started_in_nine() -> 
         # A port of this machine that is free; the server's own listener; pipes to processes of our own.
         "socket": {
             "models/chat/http_client.py", "models/fork_server.py", "serving/http/server.py", "serving/serve.py",
-            "indexing/build/ray_driver.py",
+            "indexing/build/cluster/ray_driver.py",
         },
         "subprocess": {
             "models/fork_server.py", "models/model_server/process_guard.py", "models/model_server/server.py",
-            "indexing/build/ray_pool.py",
+            "indexing/build/cluster/ray_pool.py",
             "models/memory_plan/gpu_use.py", "evaluation/experiments/provenance.py", "corpora/ingest/parser.py",
             # pip; a release's own Python and commands; minisign and gpg.
             "bundle/wheelhouse.py", "bundle/installer/install.py", "bundle/installer/signature.py",

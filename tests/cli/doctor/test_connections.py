@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from shrag.cli.doctor.connections import check_connections
+from shrag.indexing.search_engine import EngineChoice
 from shrag.models.chat.settings import LlmSettings
 
 
@@ -45,3 +46,15 @@ def test_what_can_leave_it_is_a_warning_that_names_it(
     assert (finding.status, finding.exit_status) == ("warning", 0)
     assert finding.message.startswith(message)
     assert finding.repair
+
+
+def test_a_vector_database_on_another_machine_is_named() -> None:
+    away = EngineChoice("milvus", "http://milvus.example:19530")
+    (finding,) = check_connections(LlmSettings(), {}, away)
+    assert (finding.status, finding.message) == (
+        "warning",
+        "engine_address: the index is loaded into milvus.example, and queries are sent there",
+    )
+    for near in (EngineChoice("qdrant", "http://127.0.0.1:6333"), EngineChoice("qdrant", "var/edge"), EngineChoice()):
+        (finding,) = check_connections(LlmSettings(), {}, near)
+        assert finding.status == "ok"

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from shrag.indexing.analyzed_record import PackedRecord
-from shrag.indexing.build.analyzed_shards import (
+from shrag.indexing.build.cluster.analyzed_shards import (
     ShardTask,
     from_record,
     read_manifest,

@@ -14,9 +14,9 @@ from shrag.corpora.errors import CorpusError
 from shrag.corpora.store.open_corpus import open_corpus
 from shrag.indexing.analysis.korean_english import KoreanEnglishAnalyzer, analyzer_fingerprint
 from shrag.indexing.analyzed_record import PackedRecord, analyze_record, pack_record
-from shrag.indexing.build import ray_pool
-from shrag.indexing.build.analyzed_shards import FOLDER
-from shrag.indexing.build.ray_pool import LOG, RayPool
+from shrag.indexing.build.cluster import ray_pool
+from shrag.indexing.build.cluster.analyzed_shards import FOLDER
+from shrag.indexing.build.cluster.ray_pool import LOG, RayPool
 from shrag.indexing.build.worker import WorkerSetup
 from shrag.indexing.errors import DependencyMissing, IndexingError
 
@@ -24,7 +24,7 @@ pytestmark = pytest.mark.process
 
 ALONE = """
 import sys, msgspec
-from shrag.indexing.build import ray_driver
+from shrag.indexing.build.cluster import ray_driver
 job = msgspec.json.decode(sys.stdin.buffer.readline(), type=ray_driver.RayJob)
 analysis = ray_driver._ShardAnalysis(msgspec.json.encode(job))
 for task in job.tasks[: int(sys.argv[1])]:
@@ -84,7 +84,7 @@ def test_without_ray_the_extra_is_named(tmp_path: Path) -> None:
 
 
 def test_a_driver_ends_when_who_reads_its_results_has_ended(tmp_path: Path) -> None:
-    code = "import threading; from shrag.indexing.build.ray_driver import _end_with_input; _end_with_input()"
+    code = "import threading; from shrag.indexing.build.cluster.ray_driver import _end_with_input; _end_with_input()"
     driver = subprocess.Popen([sys.executable, "-c", code], stdin=subprocess.PIPE, cwd=tmp_path)
     driver.communicate(timeout=60)
     assert driver.returncode == 1

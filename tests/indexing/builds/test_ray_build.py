@@ -15,12 +15,21 @@ from pathlib import Path
 
 import pytest
 
-from shrag.indexing.build.analyzed_shards import FOLDER
 from shrag.indexing.build.builder import build_index
+from shrag.indexing.build.cluster.analyzed_shards import FOLDER
 from shrag.indexing.errors import DependencyMissing
+from tests.conftest import ROOT
 from tests.support.connections import TRACED, connections
 
-pytestmark = pytest.mark.ray
+pytestmark = [pytest.mark.ray, pytest.mark.usefixtures("short_builds")]
+
+RUN = """
+import pytest
+from tests.support.killed_build import shorten_builds
+shorten_builds(pytest.MonkeyPatch())
+from shrag.cli.main import main
+main()
+"""
 
 RECORDS = 1_300
 NAME = "grown"
@@ -43,11 +52,10 @@ def whole(home: Path, identity: Identity) -> dict[str, object]:
 
 
 def _start(home: Path, *before: str) -> subprocess.Popen[str]:
-    run = (sys.executable, "-c", "from shrag.cli.main import main; main()")
-    command = [*before, *run, "index", NAME, "--force", "--ray", "local"]
+    command = [*before, sys.executable, "-c", RUN, "index", NAME, "--force", "--ray", "local"]
     environment = {**os.environ, "SHRAG_HOME": str(home)}
     return subprocess.Popen(
-        [*command, "--workers", "3", "--encoder", "none"], env=environment, stderr=subprocess.PIPE, text=True
+        [*command, "--workers", "3", "--encoder", "none"], env=environment, cwd=ROOT, stderr=subprocess.PIPE, text=True
     )
 
 

@@ -17,7 +17,7 @@ from pathlib import Path
 
 import msgspec
 
-from shrag.indexing.build.analyzed_shards import (
+from shrag.indexing.build.cluster.analyzed_shards import (
     ShardManifest,
     ShardTask,
     from_record,
@@ -25,12 +25,12 @@ from shrag.indexing.build.analyzed_shards import (
     read_shard,
     shard_size,
 )
-from shrag.indexing.build.ray_driver import ERRORS, RayJob, ShardResult
+from shrag.indexing.build.cluster.ray_driver import ERRORS, RayJob, ShardResult
 from shrag.indexing.build.worker import AnalyzedBatch, WorkerSetup
 from shrag.indexing.errors import IndexingError
 from shrag.messages.text import Text
 
-COMMAND = (sys.executable, "-P", "-c", "from shrag.indexing.build.ray_driver import main; main()")
+COMMAND = (sys.executable, "-P", "-c", "from shrag.indexing.build.cluster.ray_driver import main; main()")
 """Command of the process that drives the cluster; no ``-m``: Ray's workers could not import a main module's classes."""
 
 LOG = "ray.log"
@@ -43,7 +43,7 @@ class RayPool:
     """The workers of a Ray cluster; a context manager, which leaves the cluster.
 
     Args:
-        address: That of :class:`~shrag.indexing.build.ray_driver.RayJob`, like the other arguments.
+        address: That of :class:`~shrag.indexing.build.cluster.ray_driver.RayJob`, like the other arguments.
         workers: Workers of a local cluster.
         setup: Settings of the analysis.
         folder: The folder of analyzed shards, which is made.

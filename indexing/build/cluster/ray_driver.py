@@ -1,4 +1,4 @@
-"""The process that drives a Ray cluster for :class:`~shrag.indexing.build.ray_pool.RayPool`; it alone imports ``ray``.
+"""The process that drives a Ray cluster for :mod:`~shrag.indexing.build.cluster.ray_pool`; it alone imports ``ray``.
 
 It is a process of its own because Ray and Java both handle the signals of their process. It reads a :class:`RayJob`
 from its input and writes a line of JSON, a :class:`ShardResult`, for each shard, in order. It ends when its input does.
@@ -23,7 +23,7 @@ from shrag.corpora.errors import CorpusError
 from shrag.corpora.files import DiskFailed, DiskFull, disk_errors
 from shrag.indexing.analysis.korean_english import analyzer_fingerprint
 from shrag.indexing.analysis.user_dictionary import load_dictionary
-from shrag.indexing.build.analyzed_shards import ShardManifest, ShardTask, write_shard
+from shrag.indexing.build.cluster.analyzed_shards import ShardManifest, ShardTask, write_shard
 from shrag.indexing.build.worker import AnalyzedBatch, WorkerSetup
 from shrag.indexing.build.worker_pool import WorkerPool
 from shrag.indexing.errors import DependencyMissing, IndexingError

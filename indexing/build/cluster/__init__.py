@@ -1,0 +1,1 @@
+"""Analysis on the machines of a cluster."""
