@@ -1,4 +1,4 @@
-"""The commands in docs/en/reference/memory-plan.md print what the page shows."""
+"""The plans of a GPU in docs/en/reference/memory-plan.md are what the commands print; of an index: test_plan.py."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import pytest
 from shrag.cli.main import run
 
 PAGE = (Path(__file__).resolve().parents[2] / "docs/en/reference/memory-plan.md").read_text(encoding="utf-8")
-SHOWN = re.findall(r"^```console\n\$ shrag (plan .*?)\n(.*?)^```$", PAGE, re.MULTILINE | re.DOTALL)
+SHOWN = re.findall(r"^```console\n\$ shrag (plan (?!--records).*?)\n(.*?)^```$", PAGE, re.MULTILINE | re.DOTALL)
 
 
 @pytest.mark.parametrize(("command", "shown"), SHOWN)

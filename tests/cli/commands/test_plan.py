@@ -136,7 +136,7 @@ def test_what_the_numbers_do_not_say_is_noted(
 
 def test_the_size_of_an_index_is_planned_as_on_the_page(own_home: Path, capsys: pytest.CaptureFixture[str]) -> None:
     page = (Path(__file__).resolve().parents[3] / "docs/en/reference/memory-plan.md").read_text(encoding="utf-8")
-    ((command, shown),) = re.findall(r"^```text\n\$ shrag (plan --records .*?)\n(.*?)^```$", page, re.M | re.S)
+    ((command, shown),) = re.findall(r"^```console\n\$ shrag (plan --records .*?)\n(.*?)^```$", page, re.M | re.S)
     assert run(shlex.split(command)) == 0
     assert capsys.readouterr().out == shown
     assert not own_home.exists()
