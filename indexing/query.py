@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 
@@ -58,14 +58,21 @@ def any_of(terms: Iterable[str]) -> Or:
     return Or(tuple(Term(term) for term in terms))
 
 
+def terms_of(tree: Query) -> Iterator[str]:
+    """Yield the terms of the tree's leaves, repeated ones too."""
+    match tree:
+        case Term(term):
+            yield term
+        case Or(clauses) | And(clauses) | DisjunctionMax(clauses):
+            for clause in clauses:
+                yield from terms_of(clause)
+        case Not(wanted, unwanted):
+            yield from terms_of(wanted)
+            yield from terms_of(unwanted)
+        case Boost(query):
+            yield from terms_of(query)
+
+
 def count_terms(tree: Query) -> int:
     """Return how many leaves the tree has."""
-    match tree:
-        case Term():
-            return 1
-        case Or(clauses) | And(clauses) | DisjunctionMax(clauses):
-            return sum(count_terms(clause) for clause in clauses)
-        case Not(wanted, unwanted):
-            return count_terms(wanted) + count_terms(unwanted)
-        case Boost(query):
-            return count_terms(query)
+    return sum(1 for _ in terms_of(tree))

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Literal
 
 from shrag.indexing.build.checkpoints import required_bytes
+from shrag.indexing.distributed.collection import HNSW_LINKS
 from shrag.indexing.errors import IndexingError
 from shrag.indexing.maintenance.history import list_names
 from shrag.indexing.storage.generations import current_generation
@@ -48,7 +49,7 @@ _MOST_SHARDS = 16  # Milvus' limit unless proxy.maxShardNum is raised
 _DISTINCT_TERMS = 0.68  # of the tokens of a record
 _POSTING_BYTES = 8  # term number or row, and weight
 _HNSW_RECORDS = 100_000_000
-_HNSW_LINKS = 2 * 32 * 4  # bytes: M = 32, two lists of neighbours on the lowest level
+_LINK_BYTES = 2 * HNSW_LINKS * 4  # two lists of neighbours on the lowest level
 _DISKANN_DEGREE = 56
 _DISKANN_MEMORY = 0.25  # of the vectors: PQ codes and search cache, an eighth each
 _HEADROOM = 1.3
@@ -166,7 +167,7 @@ def cluster_plan(records: int, tokens: int, dimension: int, replicas: int = 2) -
     stored = records * tokens * (_TEXT_BYTES + _STORED_BYTES)
     raw = records * dimension * 4
     on_disk = records > _HNSW_RECORDS
-    dense = raw * _DISKANN_MEMORY if on_disk else raw + records * _HNSW_LINKS * bool(dimension)
+    dense = raw * _DISKANN_MEMORY if on_disk else raw + records * _LINK_BYTES * bool(dimension)
     graph = raw + records * _DISKANN_DEGREE * 4 * bool(dimension) if on_disk else 0
     memory = math.ceil(_HEADROOM * (sparse + dense)) * replicas
     return ClusterPlan(

@@ -1,4 +1,4 @@
-"""What a vector database must do: collections of documents, searched by sparse and dense vectors, and aliases.
+"""Protocols of a vector database and its collections, and the rows, conditions and hits that they exchange.
 
 A condition is a tree of integers only: text that a user gave, such as an author's name, is compared by
 :func:`value_number`, so no text becomes part of a database's filter language.
@@ -24,6 +24,12 @@ Part = Literal["docid", "sparse", "dense", "stored"]
 
 MOST_HITS = 16_384
 """Documents that one search or read returns at most: Milvus's limit."""
+
+HNSW_LINKS = 32
+"""Links of a node in the HNSW index of the dense vectors (``M``)."""
+
+HNSW_BUILD_WIDTH = 360
+"""Candidates that are kept while a node is added to it (``ef_construction``)."""
 
 
 class SparseVector(NamedTuple):
@@ -164,6 +170,11 @@ class VectorDatabase(Protocol):
 
     def close(self) -> None:
         """Close the connection, or the files."""
+
+
+def hnsw_search_width(k: int) -> int:
+    """Return the candidates that are kept while the HNSW index is searched for ``k`` neighbours (``ef``)."""
+    return max(4 * k, 400)
 
 
 def value_number(*texts: str) -> int:

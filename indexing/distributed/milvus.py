@@ -16,6 +16,8 @@ import numpy as np
 
 from shrag.indexing.distributed.collection import (
     EVERYTHING,
+    HNSW_BUILD_WIDTH,
+    HNSW_LINKS,
     MOST_HITS,
     Between,
     Condition,
@@ -28,6 +30,7 @@ from shrag.indexing.distributed.collection import (
     SparseVector,
     StoredParts,
     Without,
+    hnsw_search_width,
 )
 from shrag.indexing.errors import DependencyMissing, EngineUnavailable, IndexingError
 from shrag.messages.text import Text
@@ -35,9 +38,14 @@ from shrag.models.encoder import Vectors
 
 _T = TypeVar("_T")
 
-DENSE_INDEX: dict[str, Any] = {"index_type": "HNSW", "metric_type": "IP", "params": {"M": 32, "efConstruction": 360}}
+DENSE_INDEX: dict[str, Any] = {
+    "index_type": "HNSW",
+    "metric_type": "IP",
+    "params": {"M": HNSW_LINKS, "efConstruction": HNSW_BUILD_WIDTH},
+}
 """The index of vectors."""
 
+_WIDEST_SEARCH = 32_768
 _MOST_TERMS = 4_096  # of an ARRAY field
 _PART_CHARACTERS = 16_000  # a VARCHAR has at most 65,535 bytes, a character at most 4
 _MOST_PARTS = 256
@@ -207,7 +215,7 @@ class MilvusCollection:
 
     def search_dense(self, queries: Vectors, k: int, condition: Condition = EVERYTHING) -> list[Scored]:
         """See :class:`~shrag.indexing.distributed.collection.Collection`."""
-        return self._search("dense", list(queries), k, condition, {"ef": min(max(4 * k, 400), 32_768)})
+        return self._search("dense", list(queries), k, condition, {"ef": min(hnsw_search_width(k), _WIDEST_SEARCH)})
 
     def read(self, numbers: Sequence[int], parts: Sequence[Part]) -> dict[int, StoredParts]:
         """See :class:`~shrag.indexing.distributed.collection.Collection`."""

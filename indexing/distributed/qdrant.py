@@ -12,6 +12,8 @@ import numpy as np
 
 from shrag.indexing.distributed.collection import (
     EVERYTHING,
+    HNSW_BUILD_WIDTH,
+    HNSW_LINKS,
     MOST_HITS,
     Condition,
     Part,
@@ -19,6 +21,7 @@ from shrag.indexing.distributed.collection import (
     Scored,
     SparseVector,
     StoredParts,
+    hnsw_search_width,
 )
 from shrag.indexing.distributed.qdrant_points import (
     INDEXED,
@@ -101,7 +104,7 @@ class QdrantDatabase:
                     name,
                     vectors_config={"dense": dense} if dimension else {},
                     sparse_vectors_config={"sparse": models.SparseVectorParams()},
-                    hnsw_config=models.HnswConfigDiff(m=32, ef_construct=360),
+                    hnsw_config=models.HnswConfigDiff(m=HNSW_LINKS, ef_construct=HNSW_BUILD_WIDTH),
                 )
             )
         if self.is_server:
@@ -187,7 +190,7 @@ class QdrantCollection:
 
     def _search(self, name: str, queries: Sequence[Any], k: int, condition: Condition) -> list[Scored]:
         models, met = self._models, self._filter(condition)
-        parameters = models.SearchParams(hnsw_ef=max(4 * k, 400)) if name == "dense" else None
+        parameters = models.SearchParams(hnsw_ef=hnsw_search_width(k)) if name == "dense" else None
         requests = [
             models.QueryRequest(query=query, using=name, limit=k, filter=met, params=parameters) for query in queries
         ]

@@ -17,6 +17,8 @@ import numpy as np
 from shrag.corpora.files import write_atomically
 from shrag.indexing.distributed.collection import (
     EVERYTHING,
+    HNSW_BUILD_WIDTH,
+    HNSW_LINKS,
     MOST_HITS,
     Condition,
     Part,
@@ -24,6 +26,7 @@ from shrag.indexing.distributed.collection import (
     Scored,
     SparseVector,
     StoredParts,
+    hnsw_search_width,
 )
 from shrag.indexing.distributed.qdrant_points import (
     INDEXED,
@@ -84,7 +87,10 @@ class EdgeDatabase:
                     vectors={"dense": dense} if dimension else None,
                     sparse_vectors={"sparse": types.EdgeSparseVectorParams()},
                     hnsw_config=types.HnswIndexConfig(
-                        m=32, ef_construct=360, full_scan_threshold=_FLAT_ROWS, on_disk=False
+                        m=HNSW_LINKS,
+                        ef_construct=HNSW_BUILD_WIDTH,
+                        full_scan_threshold=_FLAT_ROWS,
+                        on_disk=False,
                     ),
                 ),
             )
@@ -201,7 +207,7 @@ class EdgeCollection:
                 limit=k,
                 query=types.Query.Nearest(query, name),
                 filter=met,
-                params=types.SearchParams(hnsw_ef=max(4 * k, 400)) if name == "dense" else None,
+                params=types.SearchParams(hnsw_ef=hnsw_search_width(k)) if name == "dense" else None,
             )
             for query in queries
         ]

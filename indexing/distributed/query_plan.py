@@ -1,4 +1,4 @@
-"""How a query tree is asked of a vector database: weights that bound its score, a condition, and its exact score.
+"""Plan a query tree for a vector database: a vector that bounds its score, a filter, and the exact score of documents.
 
 A term, a disjunction and a boost are one inner product. The score of the other trees is at most that of the sum that
 has the same leaves: a :class:`~shrag.indexing.query.DisjunctionMax` takes the best clause, and an
@@ -7,7 +7,7 @@ has the same leaves: a :class:`~shrag.indexing.query.DisjunctionMax` takes the b
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import reduce
 
@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from shrag.indexing.distributed.collection import EVERYTHING, Condition, Every, Has, Some, SparseVector, Without
 from shrag.indexing.distributed.sparse_vectors import sparse_vector, term_weights
 from shrag.indexing.distributed.vocabulary import KnownTerm, Vocabulary, VocabularyHeader
-from shrag.indexing.query import And, Boost, DisjunctionMax, Not, Or, Query, Term
+from shrag.indexing.query import And, Boost, DisjunctionMax, Not, Or, Query, Term, terms_of
 
 _Scores = NDArray[np.float64]
 _Known = Mapping[str, KnownTerm]
@@ -46,21 +46,6 @@ def plan_query(query: Query, known: _Known, header: VocabularyHeader) -> Bounded
         return None
     weights = _bound(query, known, header)
     return BoundedQuery(query, sparse_vector(weights), matching if _has_conditions(query) else EVERYTHING)
-
-
-def terms_of(query: Query) -> Iterator[str]:
-    """Yield the terms of the tree's leaves."""
-    match query:
-        case Term(term):
-            yield term
-        case Or(clauses) | And(clauses) | DisjunctionMax(clauses):
-            for clause in clauses:
-                yield from terms_of(clause)
-        case Not(wanted, unwanted):
-            yield from terms_of(wanted)
-            yield from terms_of(unwanted)
-        case Boost(inner):
-            yield from terms_of(inner)
 
 
 def matching_condition(query: Query, known: _Known) -> Condition | None:

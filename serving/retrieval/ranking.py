@@ -132,18 +132,15 @@ def bind_question(reranker: Reranker, question: AnalyzedQuestion, index: OpenInd
 def rerank(text: str, candidates: Sequence[ScoredRecord], reranker: Reranker) -> list[ScoredRecord]:
     """Return candidates with the re-ranker's scores for ``text``, best first, ties by docid; without those of −∞."""
     if isinstance(reranker, QuestionReranker):
-        both = reranker.score_records([each.record for each in candidates])
-        shown = [
-            ScoredRecord(each.record, score.total, each.candidate_rank, score.words)
-            for each, score in zip(candidates, both, strict=True)
-        ]
+        scores: list[tuple[float, float | None]] = [*reranker.score_records([each.record for each in candidates])]
     else:
-        scores = reranker.score(text, [to_passage(each.record) for each in candidates])
-        shown = [
-            ScoredRecord(each.record, score, each.candidate_rank)
-            for each, score in zip(candidates, scores, strict=True)
-            if score > -math.inf
-        ]
+        passages = [to_passage(each.record) for each in candidates]
+        scores = [(score, None) for score in reranker.score(text, passages)]
+    shown = [
+        ScoredRecord(each.record, score, each.candidate_rank, words)
+        for each, (score, words) in zip(candidates, scores, strict=True)
+        if score > -math.inf
+    ]
     return sorted(shown, key=lambda each: (-each.score, each.record.record.docid))
 
 

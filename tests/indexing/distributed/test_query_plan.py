@@ -1,4 +1,4 @@
-"""How a tree is asked: its bound is at least its score, and its condition what matches."""
+"""Planned queries: the bound is at least the score, and the filter passes what matches and nothing else."""
 
 from __future__ import annotations
 
