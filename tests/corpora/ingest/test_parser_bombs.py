@@ -34,7 +34,7 @@ def _good_corpus(home: Path, records: int = 50) -> Path:
     source.write_text(
         "".join(f'{{"CN": "G{n}", "title": "A title", "abstract": "Text {n}."}}\n' for n in range(records))
     )
-    manifest = add_corpus(home, "c", "scienceon", [source]).manifest
+    manifest = add_corpus(home, "c", "scienceon", [source], replace=True).manifest
     return home / "c" / manifest.records_file
 
 
