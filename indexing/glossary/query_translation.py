@@ -11,7 +11,7 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
-from itertools import chain, islice
+from itertools import chain, islice, pairwise
 from typing import NamedTuple, Protocol
 
 from shrag.indexing.analysis.analyzer import KEYWORD_KINDS, Analyzer, Token
@@ -28,6 +28,8 @@ _KOREAN_SHARE = 0.2
 _HANGUL = re.compile("[\uac00-\ud7a3]")
 # Matches once for each term that has Hangul: a passage is tested as one string, which takes a sixth of the time.
 _HANGUL_TERM = re.compile("[\uac00-\ud7a3][^ ]*")
+# What stands between two words that are no phrase (water *and the* depth), unless the phrase itself has it.
+_SEPARATOR = re.compile(r"[,;:.?!()]|\b(?:and|or)\b", re.IGNORECASE)
 _CONFIDENCE_EXPONENT = 0.3
 _LEAST_SCALE = 0.25
 _DISTINCTIVE = 0.5
@@ -160,7 +162,7 @@ def translate_query(
         framing: The ranges of the question that frame it, as
             :func:`~shrag.indexing.analysis.request_framing.framing_spans` gives them; ignored where nothing else has a
             keyword.
-        text: The question; without it no English word has a transliteration.
+        text: The question; without it no English word has a transliteration, and phrases reach over ``and`` and commas.
     """
     compounds: list[Token] = []
     simple: list[Token] = []
@@ -170,8 +172,9 @@ def translate_query(
     framed = _framed(groups, framing) if framing else frozenset()
     # Framing words are in no phrase to translate.
     translatable = [() if number in framed else group for number, group in enumerate(groups)]
-    translations = _translate(translatable, lexicon) if lexicon is not None else {}
+    translations: dict[int, tuple[PhraseTranslation, ...]] = {}
     if lexicon is not None:
+        translations = _translate(text, translatable, lexicon)
         translations |= _transliterate(text, translatable, translations, lexicon)
     if framed:
         framed |= {number for number, token in enumerate(compounds, len(groups)) if _within(token, framing)}
@@ -267,14 +270,18 @@ def _within(token: Token, ranges: Iterable[tuple[int, int]]) -> bool:
 
 
 def _translate(
-    groups: Sequence[Sequence[Token]], lexicon: BilingualLexicon
+    text: str, groups: Sequence[Sequence[Token]], lexicon: BilingualLexicon
 ) -> dict[int, tuple[PhraseTranslation, ...]]:
     """Return the translations of the groups that have any, by the group's position."""
-    terms = [
-        (number, token.term)
+    tokens = [
+        (number, token)
         for number, group in enumerate(groups)
         for token in simple_tokens(group)
         if token.kind in KEYWORD_KINDS
+    ]
+    terms = [(number, token.term) for number, token in tokens]
+    separators = [
+        _SEPARATOR.search(text, token.end, following.start) for (_, token), (_, following) in pairwise(tokens)
     ]
     found: dict[int, tuple[PhraseTranslation, ...]] = {}
     start = 0
@@ -283,6 +290,8 @@ def _translate(
         phrases = [tuple(term for _, term in terms[start : start + size]) for size in range(longest, 0, -1)]
         for phrase, entries in zip(phrases, lexicon.look_up(phrases), strict=True):
             end = start + len(phrase)
+            within = [found.group().lower() for found in separators[start : end - 1] if found]
+            entries = [entry for entry in entries if all(each in entry.english.lower() for each in within)]
             # A phrase that ends inside a word (the deep of deep-learning) is none.
             if not entries or (end < len(terms) and terms[end][0] == terms[end - 1][0]):
                 continue

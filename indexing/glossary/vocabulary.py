@@ -28,9 +28,9 @@ _FINAL_CONSONANTS = 28
 class VocabularyTerm(NamedTuple):
     """A Korean and an English term, and the confidence in the translation before a corpus is read, from 0 to 1.
 
-    A line of ``terms/*.tsv`` has a Korean headword and its translations; the first has the confidence 0.95, each
-    further one 0.1 less, but at least 0.45. A Korean word of one syllable and an acronym of two or three letters have
-    many meanings: their confidence is multiplied by 0.8.
+    A line of ``terms/*.tsv`` has a Korean headword and its translations, or an English one and its; the first has the
+    confidence 0.95, each further one 0.1 less, but at least 0.45. A Korean word of one syllable and an acronym of two
+    or three letters have many meanings: their confidence is multiplied by 0.8.
     """
 
     korean: str
@@ -44,8 +44,11 @@ def read_vocabulary() -> list[VocabularyTerm]:
     for path in sorted(_FOLDER.glob("*.tsv")):
         for line in path.read_text(encoding="utf-8").splitlines():
             if line and not line.startswith("#"):
-                korean, _, translations = line.partition("\t")
-                for number, english in enumerate(translations.split(", ")):
+                headword, _, translations = line.partition("\t")
+                for number, translation in enumerate(translations.split(", ")):
+                    korean, english = headword, translation
+                    if not _HANGUL.search(headword):
+                        korean, english = translation, headword
                     confidence = max(_LOWEST_CONFIDENCE, _FIRST_CONFIDENCE - _CONFIDENCE_STEP * number)
                     if len(korean) == 1 or _SHORT_ACRONYM.fullmatch(english):
                         confidence *= _AMBIGUOUS

@@ -18,13 +18,14 @@ from shrag.indexing.glossary.vocabulary import (
 )
 
 FILES = sorted((Path(module.__file__).parent / "terms").glob("*.tsv"))
-_LINE = re.compile(r"[^\t]*[\uac00-\ud7a3][^\t]*\t[^\t\uac00-\ud7a3]+")
+_KOREAN_LINE = re.compile(r"[^\t]*[\uac00-\ud7a3][^\t]*\t[^\t\uac00-\ud7a3]+")
+_ENGLISH_LINE = re.compile(r"[^\t\uac00-\ud7a3]+\t([^\t,]*[\uac00-\ud7a3][^\t,]*)(, [^\t,]*[\uac00-\ud7a3][^\t,]*)*")
 
 
-def test_there_is_a_file_per_discipline() -> None:
+def test_there_are_a_file_per_discipline_and_two_of_frequent_words() -> None:
     assert [path.stem for path in FILES] == [
-        "academic", "agriculture", "arts", "computing", "economics", "education", "engineering", "general",
-        "humanities", "law", "medicine", "natural_sciences", "social_sciences",
+        "academic", "agriculture", "arts", "computing", "economics", "education", "engineering", "frequent_english",
+        "frequent_korean", "general", "humanities", "law", "medicine", "natural_sciences", "social_sciences",
     ]  # fmt: skip
 
 
@@ -35,7 +36,7 @@ def test_each_line_is_a_headword_with_distinct_translations(path: Path) -> None:
     assert len(set(headwords)) == len(headwords)
     for line in lines:
         translations = line.partition("\t")[2].split(", ")
-        assert _LINE.fullmatch(line), line
+        assert (_ENGLISH_LINE if path.stem == "frequent_english" else _KOREAN_LINE).fullmatch(line), line
         assert len(set(translations)) == len(translations), line
         assert all(text == text.strip() and text and "," not in text for text in translations), line
 
