@@ -105,7 +105,7 @@ class Machine:
         path = self.home / "records.jsonl"
         lines = (json.dumps({"docid": docid, "title": "", "text": text}) for docid, text in self.model.wanted.items())
         path.write_text("\n".join(lines), encoding="utf-8")
-        add_corpus(self.home / "corpora", "m", "miracl", [path])
+        add_corpus(self.home / "corpora", "m", "miracl", [path], replace=True)
         self.model.corpus = dict(self.model.wanted)
 
     def build(self) -> None:
