@@ -288,10 +288,10 @@ def _translate(
     while start < len(terms):
         longest = min(MAX_TERMS, len(terms) - start)
         phrases = [tuple(term for _, term in terms[start : start + size]) for size in range(longest, 0, -1)]
-        for phrase, entries in zip(phrases, lexicon.look_up(phrases), strict=True):
+        for phrase, listed in zip(phrases, lexicon.look_up(phrases), strict=True):
             end = start + len(phrase)
-            within = [found.group().lower() for found in separators[start : end - 1] if found]
-            entries = [entry for entry in entries if all(each in entry.english.lower() for each in within)]
+            within = {found.group().lower() for found in separators[start : end - 1] if found}
+            entries = [entry for entry in listed if within <= set(entry.english.lower().split())]
             # A phrase that ends inside a word (the deep of deep-learning) is none.
             if not entries or (end < len(terms) and terms[end][0] == terms[end - 1][0]):
                 continue

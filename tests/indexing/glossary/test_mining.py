@@ -77,13 +77,13 @@ def test_loanwords_are_paired_with_their_origin(analyzer: KoreanEnglishAnalyzer,
     found = _mine(
         analyzer,
         tmp_path,
-        ("플라밍고", "플라밍고를 만든다. 카트리지를 본다."),
-        *[("플라밍고", "플라밍고이다. 카트리지를 쓴다.")] * 3,
-        ("Flamingo", "A flamingo and a cartridge."),
-        ("Flamingo", "The cartridge of a flamingo."),
+        ("플라밍고", "플라밍고를 만든다. 부메랑을 본다."),
+        *[("플라밍고", "플라밍고이다. 부메랑을 쓴다.")] * 3,
+        ("Flamingo", "A flamingo and a boomerang."),
+        ("Flamingo", "The boomerang of a flamingo."),
         *[("Other", "An unrelated abstract.")] * 2,
     )
-    assert set(found) == {("플라밍고", "flamingo"), ("카트리지", "cartridge")}
+    assert set(found) == {("플라밍고", "flamingo"), ("부메랑", "boomerang")}
     assert {entry.source for entry in found.values()} == {"transliteration"}
 
 

@@ -18,6 +18,7 @@ from shrag.serving.engine import Engine
 ENTRIES = [
     Entry("인공 신경망", "neural network", ("인공", "신경망"), ("neural", "network"), 9, "parenthetical", 1.0),
     Entry("신경망", "network", ("신경망",), ("network",), 2, "alignment", 0.5),
+    Entry("연구개발", "research and development", ("연구", "개발"), ("research", "develop"), 9, "general", 1.0),
     Entry("우유", "milk", ("우유",), ("milk",), 40, "parenthetical", 1.0),
     Entry("우유", "dairy", ("우유",), ("dairi",), 1, "parenthetical", 0.6),
     Entry("하천", "river", ("하천",), ("river",), 50, "parenthetical", 1.0),
@@ -92,6 +93,26 @@ def test_a_phrase_that_ends_inside_a_word_is_not_translated(analyzer: KoreanEngl
     assert last == (("deep", "deepwat", "water"), [])
     assert all(not translations for _, translations in _carried(analyzer, words))
     assert _carried(analyzer, "deep water") == [(("deep",), [("깊은", 1.0)]), (("water",), [])]
+
+
+@pytest.mark.parametrize(
+    ("question", "found"),
+    [
+        ("a neural network", ["인공 신경망"]),
+        ("neural or network", []),
+        ("the neural and the network part", []),
+        ("neural, network", []),
+        ("research and development", ["연구개발"]),
+        ("research or development", []),
+        ("research development", ["연구개발"]),
+    ],
+)
+def test_a_phrase_reaches_over_no_conjunction_or_comma_that_it_does_not_have(
+    analyzer: KoreanEnglishAnalyzer, question: str, found: list[str]
+) -> None:
+    (tokens,) = analyzer.tokens([question])
+    segments = translate_query(tokens, _Book(), text=question)
+    assert {way.text for each in segments for way in each.translations} - {"신경망"} == set(found)
 
 
 def test_a_pair_seen_once_beside_one_seen_often_is_not_used(analyzer: KoreanEnglishAnalyzer) -> None:

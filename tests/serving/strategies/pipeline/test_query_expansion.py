@@ -40,7 +40,7 @@ def test_queries_by_words_are_the_translation_then_synonyms_then_parts_of_the_ke
 
 def test_untranslated_english_words_are_not_in_the_korean_query(demo: Engine) -> None:
     first, *_ = _made(demo, "How fast does a restored salt marsh bury blue carbon?", "en", 2)
-    assert first == "복원 블루카본"
+    assert first == "복원 매몰 블루카본"
 
 
 def test_without_a_glossary_queries_are_parts_of_the_keywords(demo: Engine) -> None:
