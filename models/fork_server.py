@@ -142,6 +142,14 @@ class ForkServer:
         lines = self._errors.read().decode(errors="replace").strip().splitlines()
         return status, lines[-1] if lines else ""
 
+    def system_error(self) -> OSError | None:
+        """Return the error of the operating system by which the process could not load; None for any other reason."""
+        status, last = self.failure()
+        if status != os.EX_IOERR:
+            return None
+        code, _, path = last.partition(" ")
+        return OSError(int(code), os.strerror(int(code)), path or None)
+
     def interrupt(self) -> None:
         """End every connection, and refuse new ones: threads that wait for a worker get ``EOFError``."""
         with self._lock:
@@ -176,7 +184,13 @@ def serve(load: Callable[[bytes], Callable[[Connection], None]]) -> None:
     control = socket.socket(fileno=int(sys.argv[1]))
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C at the terminal is for the process that started this one
     signal.signal(signal.SIGCHLD, signal.SIG_IGN)  # no zombies: nobody waits for the workers
-    handle = load(sys.argv[2].encode())
+    try:
+        handle = load(sys.argv[2].encode())
+    except OSError as error:
+        if error.errno is None:
+            raise
+        print(error.errno, error.filename or "", file=sys.stderr)  # noqa: T201  (ForkServer.system_error reads it)
+        sys.exit(os.EX_IOERR)
     while True:
         _, descriptors, _, _ = socket.recv_fds(control, 1, 1)
         if not descriptors:

@@ -99,6 +99,8 @@ def count_records(
                 return _result(own.connection.receive())
             except EOFError:
                 own.connection = None
+        if (error := server.system_error()) is not None:
+            raise error
         status, message = server.failure()
         raise IndexingError(
             Text(

@@ -215,8 +215,10 @@ def _connect(server: ForkServer) -> Connection:
         raise _failure(server) from None
 
 
-def _failure(server: ForkServer) -> IndexingError:
+def _failure(server: ForkServer) -> Exception:
     """Return an error with the reason why there are no workers."""
+    if (error := server.system_error()) is not None:
+        return error
     status, last = server.failure()
     if status == DEPENDENCY_MISSING:
         return DependencyMissing(last)

@@ -26,6 +26,8 @@ def load(setup):
     factor = msgspec.json.decode(setup)["factor"]
     if factor < 0:
         raise SystemExit("a negative factor")
+    if not factor:
+        open("/nowhere/at all")
     def handle(connection):
         while True:
             number = msgspec.msgpack.decode(connection.receive())
@@ -178,5 +180,17 @@ def test_why_it_could_not_load_is_its_status_and_its_last_line() -> None:
     with pytest.raises(EOFError):
         _ask(server, 1)
     assert server.failure() == (1, "a negative factor")
+    assert server.system_error() is None
+    server.close()
+
+
+def test_an_error_of_the_operating_system_while_it_loads_is_known_with_its_file() -> None:
+    server = ForkServer((sys.executable, "-c", WORKERS), Setup(0))
+    server.start()
+    with pytest.raises(EOFError):
+        _ask(server, 1)
+    error = server.system_error()
+    assert isinstance(error, FileNotFoundError)
+    assert error.filename == "/nowhere/at all"
     server.close()
     server.close()

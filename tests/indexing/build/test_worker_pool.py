@@ -145,6 +145,7 @@ def test_workers_that_cannot_be_started_are_one_sentence(tmp_path: Path, monkeyp
             "^Kiwi is",
         ),
         ("raise MemoryError", IndexingError, "keep ending .exit status 1, MemoryError"),
+        ("import sys; print('116 /m/words', file=sys.stderr); sys.exit(74)", OSError, "Stale file handle: '/m/words'"),
     ):
         monkeypatch.setattr(worker_pool, "COMMAND", (sys.executable, "-c", code))
         with WorkerPool(1, WorkerSetup(None, 10, str(tmp_path))) as pool, pytest.raises(error, match=said):

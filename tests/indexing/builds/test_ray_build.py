@@ -11,6 +11,7 @@ import sys
 import threading
 import time
 from collections.abc import Callable, Iterator
+from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
@@ -114,6 +115,7 @@ def test_an_index_of_three_workers_one_of_which_is_killed_is_that_of_one_machine
 
 
 @pytest.mark.soak
+@pytest.mark.skipif(find_spec("ray") is None, reason="ray is not installed: `make test-ray` has an environment")
 def test_twenty_builds_with_a_killed_worker_are_the_same(
     home: Path, whole: dict[str, object], identity: Identity
 ) -> None:
