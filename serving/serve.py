@@ -19,7 +19,7 @@ from shrag.serving.answer_cache import AnswerCache
 from shrag.serving.app import create_app
 from shrag.serving.engine import Engine, open_engine
 from shrag.serving.http.access import Access, access_for_host
-from shrag.serving.http.server import address_of, listen, run
+from shrag.serving.http.server import address_of, listen, make_server, run, stop_at_sigterm
 from shrag.serving.retrieval.rerankers import AUTO
 from shrag.serving.runtime.admission import ServerLimits
 from shrag.serving.runtime.hot_reload import CurrentIndex
@@ -94,10 +94,12 @@ def serve(
                 source = CurrentIndex(indexes / check_name(name), partial(open_checked, name), verify)
                 sources.append(stack.enter_context(closing(source)))
                 source.watch()
+            server = make_server(create_app(sources, access, limits, log_questions=log_questions), send_heartbeat)
+            stop_at_sigterm(server)  # before any client may be told of the address
             if shared:  # not earlier, or the system would send connections here that other processes could serve
                 listener.listen(socket.SOMAXCONN)
             _report_ready(sources, ready, address_of(host, listener) + "/")
-            run(create_app(sources, access, limits, log_questions=log_questions), listener, send_heartbeat)
+            run(server, listener)
 
 
 def _report_ready(

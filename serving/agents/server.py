@@ -31,7 +31,7 @@ from shrag.serving.http.access import Access, access_for_host, middleware_stack
 from shrag.serving.http.api_key import ApiKey
 from shrag.serving.http.endpoint import Operation
 from shrag.serving.http.middleware import LARGEST_BODY
-from shrag.serving.http.server import address_of, listen, run
+from shrag.serving.http.server import address_of, listen, make_server, run, stop_at_sigterm
 from shrag.serving.runtime.admission import AdmissionControl, ServerLimits, never_disconnects
 from shrag.serving.runtime.index_registry import ServedIndexes
 from shrag.serving.strategies.registry import STRATEGIES
@@ -85,8 +85,10 @@ def serve_http(
     check_installed()
     access = access_for_host(host, key, names)
     with listen(host, port) as listener:
+        server = make_server(http_application(indexes, access, limits))
+        stop_at_sigterm(server)
         ready(address_of(host, listener) + HTTP_PATH)
-        run(http_application(indexes, access, limits), listener)
+        run(server, listener)
 
 
 def http_application(

@@ -65,24 +65,30 @@ def _nothing() -> None:
     """Do nothing: a server that nobody supervises sends no heartbeat."""
 
 
-def run(app: Starlette, listener: socket.socket, send_heartbeat: Callable[[], None] = _nothing) -> None:
-    """Serve ``app`` on ``listener`` until SIGTERM or SIGINT, then let running requests end; log to stderr.
+def stop_at_sigterm(server: uvicorn.Server) -> None:
+    """Let ``server`` stop at SIGTERM, also at one that comes before :func:`run`; stopping on request is success.
 
-    The event loop calls ``send_heartbeat`` about every second while it accepts requests.
+    uvicorn has handlers of its own while it runs, and raises the signal again behind them.
     """
-    # uvicorn raises the signal again after shutdown; stopping on request is success.
-    signal.signal(signal.SIGTERM, lambda *_: None)
+    signal.signal(signal.SIGTERM, server.handle_exit)
+
+
+def run(server: uvicorn.Server, listener: socket.socket) -> None:
+    """Serve on ``listener`` until SIGTERM or SIGINT, then let running requests end; log to stderr."""
     # A full garbage collection takes some 50 ms, in which nothing is answered: exclude the objects that exist now.
     gc.collect()
     gc.freeze()
     sys.setswitchinterval(_SWITCH_SECONDS)
     record_ended_threads()
     with _logging(sys.stderr):
-        make_server(app, send_heartbeat).run(sockets=[listener])
+        server.run(sockets=[listener])
 
 
 def make_server(app: Starlette, send_heartbeat: Callable[[], None] = _nothing) -> uvicorn.Server:
-    """Return a server to run ``app``, whose ``app.state.service`` is an :class:`AdmissionControl`."""
+    """Return a server to run ``app``, whose ``app.state.service`` is an :class:`AdmissionControl`.
+
+    The event loop calls ``send_heartbeat`` about every second while it accepts requests.
+    """
     service: AdmissionControl = app.state.service
     config = uvicorn.Config(
         app,

@@ -18,7 +18,10 @@ from pathlib import Path
 import pytest
 
 from shrag.indexing.storage.generations import generation_folder
-from shrag.serving.http.server import listen, refuse_connections
+from shrag.serving.app import create_app
+from shrag.serving.engine import Engine
+from shrag.serving.http.server import listen, make_server, refuse_connections, stop_at_sigterm
+from tests.support.live import KeptEngine
 from tests.support.published import open_files, publish_copy, wait_for
 
 COMMAND = [sys.executable, "-m", "shrag.cli.main"]
@@ -61,6 +64,21 @@ def test_it_serves_until_told_to_stop_and_ends_with_0(demo_home: Path) -> None:
         assert "SHRAG" in _get(address)[1]
         server.send_signal(signal.SIGTERM)
         assert server.wait(timeout=12) == 0
+
+
+def test_a_server_that_is_told_to_stop_before_it_runs_ends_as_soon_as_it_does(demo: Engine) -> None:
+    before = signal.getsignal(signal.SIGTERM)
+    app = create_app(KeptEngine(demo.open_index))
+    server = make_server(app)
+    try:
+        stop_at_sigterm(server)
+        os.kill(os.getpid(), signal.SIGTERM)
+        assert app.state.service.draining
+        with listen("127.0.0.1", 0) as listener:
+            server.run(sockets=[listener])
+        os.kill(os.getpid(), signal.SIGTERM)  # nor does one behind the end kill the process
+    finally:
+        signal.signal(signal.SIGTERM, before)
 
 
 @pytest.mark.process
