@@ -39,7 +39,9 @@ class _Load:
         self._port = port
         self._stop = threading.Event()
         self._lock = threading.Lock()
-        self._threads = [threading.Thread(target=self._ask, args=(number % 2 == 0,)) for number in range(CLIENTS)]
+        self._threads = [
+            threading.Thread(target=self._ask, args=(number % 2 == 0,), daemon=True) for number in range(CLIENTS)
+        ]
         for each in self._threads:
             each.start()
 
