@@ -60,6 +60,5 @@ def test_a_server_whose_system_calls_fail_at_random_recovers_each_time(server: F
     happened = [outcome for outcome in outcomes if outcome.happened]
     print(f"server: {len(happened)} of {len(outcomes)} happened; {Counter(each.state for each in happened)}")
     print(Counter(each.fault.error for each in happened), Counter(each.fault.call for each in happened))
-    # Of the calls of the traced run, those for what is unchanged since it was read are not all made again.
-    assert len(happened) > 0.8 * len(outcomes)
+    assert len(happened) > 0.9 * len(outcomes)
     assert not [str(outcome) for outcome in outcomes if outcome.problems]
