@@ -30,6 +30,8 @@ class QuestionWeights:
         in_contents: The idf of each of the question's terms in the contents.
         in_title: The idf of each of these terms in titles.
         segments: The segments of the question that count.
+        segment_idf: The idf of each segment's rarest term.
+        most_of_word: The most that a segment counts, in units of that idf.
         first: The same segments, in which a term counts only where it stands first.
         sentence_weight: The weight of the best sentence.
         longest_sentence: The most terms of a sentence; longer ones are read in pieces.
@@ -44,6 +46,8 @@ class QuestionWeights:
     in_contents: Mapping[str, float]
     in_title: Mapping[str, float]
     segments: Sequence[SegmentTerms]
+    segment_idf: Sequence[float]
+    most_of_word: float
     first: Sequence[SegmentTerms]
     sentence_weight: float
     longest_sentence: int
@@ -53,7 +57,12 @@ class QuestionWeights:
 
 
 class RecordScore(NamedTuple):
-    """A record's score for a question: with pairs of words that follow each other, and by the words alone."""
+    """A record's score for a question.
+
+    Attributes:
+        total: The score that records are ranked by.
+        words: BM25 as it is and the best sentence, without pairs: what the confidence is learnt from and measured by.
+    """
 
     total: float
     words: float
@@ -80,7 +89,7 @@ def pack_question(weights: QuestionWeights) -> PackedQuestion:
     number = {term: position for position, term in enumerate(terms)}
     integers = array("i", [weights.longest_sentence])
     numbers = array("d", [weights.parameters.k1, weights.parameters.b, weights.contents_length, weights.title_length])
-    numbers.extend((weights.parameters.title_boost, weights.sentence_weight, weights.pair_weight))
+    numbers.extend((weights.parameters.title_boost, weights.most_of_word, weights.sentence_weight, weights.pair_weight))
     numbers.extend(weights.in_contents.values())
     numbers.extend([weights.in_title[term] for term in terms])
 
@@ -97,6 +106,7 @@ def pack_question(weights: QuestionWeights) -> PackedQuestion:
             for counts, weight in translations:
                 add_counts(counts)
                 numbers.append(weight)
+    numbers.extend(weights.segment_idf)
     integers.append(len(weights.position_weights))
     numbers.extend(weights.position_weights)
     integers.append(len(weights.pairs))

@@ -2,13 +2,17 @@ from __future__ import annotations
 
 import pytest
 
+from shrag.corpora.records import Record
+from shrag.indexing.analyzed_record import AnalyzedRecord
 from shrag.indexing.bm25 import idf
-from shrag.indexing.lexical.reranker import LexicalReranker
+from shrag.indexing.glossary.query_translation import analyze_question
+from shrag.indexing.lexical.reranker import LexicalReranker, QuestionReranker
 from shrag.models.reranker import Passage
 from shrag.serving.engine import Engine
 
 # Written out, so that a change of the module's own is noticed.
 LONGEST_SENTENCE = 16
+MOST_OF_WORD = 1.2
 PAIR_WEIGHT = 0.2
 SENTENCE_WEIGHT = 0.3
 SENTENCE_WORDS = 6
@@ -57,6 +61,30 @@ def test_words_side_by_side_are_found_together_wherever_they_stand(reranker: Lex
     terms = ["other"] * place + list(WORDS)
     filled = terms + ["other"] * (200 - len(terms))
     assert reranker.score(QUESTION, [_passage(filled)]) == reranker.score(QUESTION, [_passage(_apart(0))])
+
+
+@pytest.mark.parametrize("often", [1, 2, 9])
+def test_a_word_found_often_counts_little_more_than_one_found_once(demo: Engine, often: int) -> None:
+    idf_of_word, words, total = _score_of_word(demo, "graphene", ["graphen"] * often + ["other"] * 20)
+    assert 0.3 < words / idf_of_word < MOST_OF_WORD
+    assert total == pytest.approx(idf_of_word * (words / idf_of_word) ** 0.75)
+
+
+def test_a_word_of_several_terms_counts_no_more_than_a_single_one(demo: Engine) -> None:
+    idf_of_rarest, words, total = _score_of_word(demo, "GPT-4", ["gpt", "4", "gpt4"])
+    assert words > 1.5 * idf_of_rarest
+    assert total == pytest.approx(idf_of_rarest * MOST_OF_WORD**0.75)
+
+
+def _score_of_word(demo: Engine, word: str, sentence: list[str]) -> tuple[float, float, float]:
+    """Return the idf of a word's rarest term, and what BM25 and the ranking score count of it in a sentence."""
+    index = demo.open_index
+    asked = analyze_question(word, index.analyzer, index.searcher)
+    (segment,) = (each for each in asked.segments if each.is_content)
+    record = AnalyzedRecord(Record("d", "", "x", "en", complete=True), "", (" ".join(sentence),))
+    (score,) = QuestionReranker(asked, index.manifest.bm25).score_records([record])
+    in_sentence = SENTENCE_WEIGHT * sum(asked.idf[term] for term in segment.terms)
+    return max(asked.idf[term] for term in segment.terms), score.words - in_sentence, score.total - in_sentence
 
 
 def test_a_word_counts_by_its_translation_in_every_passage_whatever_its_language(demo: Engine) -> None:

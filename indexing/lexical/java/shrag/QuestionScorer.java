@@ -29,9 +29,11 @@ final class QuestionScorer {
   private final double contentsLength;
   private final double titleLength;
   private final double titleBoost;
+  private final double mostOfWord;
   private final double sentenceWeight;
   private final double pairWeight;
   private final Segment[] segments;
+  private final double[] segmentIdf;
   private final Segment[] first;
   private final Map<Long, int[]> pairs = new HashMap<>();
   private final double[] pairWeights;
@@ -41,7 +43,16 @@ final class QuestionScorer {
   private final int[] titleCounts;
 
   /** A segment's terms with their counts, one after the other, and its translations' with their weights. */
-  private record Segment(int[] own, int[][] translations, double[] weights) {}
+  private record Segment(int[] own, int[][] translations, double[] weights) {
+    /** Returns the score of its own terms or of its best translation, whichever is higher. */
+    double best(double[] scores) {
+      double best = sum(own, scores);
+      for (int each = 0; each < weights.length; each++) {
+        best = Math.max(best, weights[each] * sum(translations[each], scores));
+      }
+      return best;
+    }
+  }
 
   /**
    * A title or a sentence: where each of its terms starts, its number among the question's terms, -1 where it is not one
@@ -69,12 +80,14 @@ final class QuestionScorer {
     contentsLength = doubles.get();
     titleLength = doubles.get();
     titleBoost = doubles.get();
+    mostOfWord = doubles.get();
     sentenceWeight = doubles.get();
     pairWeight = doubles.get();
     inContents = read(doubles, terms.length);
     inTitle = read(doubles, terms.length);
     segments = segments(ints, doubles);
     first = segments(ints, doubles);
+    segmentIdf = read(doubles, segments.length);
     pairWeights = read(doubles, ints.get());
     for (int left = ints.get(); left > 0; left--) {
       long pair = pair(ints.get(), ints.get());
@@ -86,8 +99,8 @@ final class QuestionScorer {
   }
 
   /**
-   * Scores a document whose contents are these, a line for the title and one for each sentence: writes the score with
-   * pairs of words and the one without.
+   * Scores a document whose contents are these, a line for the title and one for each sentence: writes the score that
+   * it is ranked by, and the one by its words alone.
    */
   void score(char[] contents, ByteBuffer out) {
     List<Line> lines = read(contents);
@@ -104,9 +117,17 @@ final class QuestionScorer {
         scores[term] += titleBoost * (inTitle[term] * titleCounts[term] / (titleCounts[term] + titleNorm));
       }
     }
-    double total = sum(segments, scores);
-    total += sentenceWeight * bestSentence(title, lines);
-    out.putDouble(pairWeight == 0 ? total : total + pairWeight * weighPairs(contents, lines)).putDouble(total);
+    double words = 0;
+    double damped = 0;
+    for (int each = 0; each < segments.length; each++) {
+      double score = segments[each].best(scores);
+      words += score;
+      double most = Math.min(score, mostOfWord * segmentIdf[each]);
+      damped += Math.sqrt(most * Math.sqrt(most * segmentIdf[each]));
+    }
+    double sentence = sentenceWeight * bestSentence(title, lines);
+    double pairs = pairWeight == 0 ? 0 : pairWeight * weighPairs(contents, lines);
+    out.putDouble(damped + sentence + pairs).putDouble(words + sentence);
   }
 
   /** Returns the most that the title together with one sentence, or a piece of a long one, holds of the question. */
@@ -133,7 +154,11 @@ final class QuestionScorer {
       scores[term] = titleCounts[term] > 0 ? inContents[term] : 0;
     }
     hold(line, start, end);
-    return sum(first, scores);
+    double total = 0;
+    for (Segment segment : first) {
+      total += segment.best(scores);
+    }
+    return total;
   }
 
   private void hold(Line line, int start, int end) {
@@ -196,18 +221,6 @@ final class QuestionScorer {
 
   private double norm(int length, double average) {
     return k1 * (1 - b + b * SmallFloat.byte4ToInt(SmallFloat.intToByte4(length)) / average);
-  }
-
-  private static double sum(Segment[] segments, double[] scores) {
-    double total = 0;
-    for (Segment segment : segments) {
-      double best = sum(segment.own, scores);
-      for (int each = 0; each < segment.weights.length; each++) {
-        best = Math.max(best, segment.weights[each] * sum(segment.translations[each], scores));
-      }
-      total += best;
-    }
-    return total;
   }
 
   private static double sum(int[] counted, double[] scores) {
