@@ -15,6 +15,7 @@ from itertools import chain, islice, pairwise
 from typing import NamedTuple, Protocol
 
 from shrag.indexing.analysis.analyzer import KEYWORD_KINDS, Analyzer, Token
+from shrag.indexing.analysis.light_words import LIGHT_WORDS
 from shrag.indexing.analysis.request_framing import framing_spans
 from shrag.indexing.bm25 import idf
 from shrag.indexing.glossary.query_transliteration import find_transliterations
@@ -67,13 +68,16 @@ class QuerySegment:
     """Tokens of a question that share characters (GPT-4: gpt, 4, gpt4), their distinct terms, and translations.
 
     The most confident translation is the first. ``is_framing`` says that the segment only frames the request (``Could
-    you summarize``): it is neither a keyword nor translated, and should not weigh in a ranking.
+    you summarize``): it is neither a keyword nor translated, and should not weigh in a ranking. ``is_light`` says that
+    it is a light word (:mod:`shrag.indexing.analysis.light_words`): neither a keyword nor translated, and of little
+    weight.
     """
 
     tokens: tuple[Token, ...]
     terms: tuple[str, ...]
     translations: tuple[PhraseTranslation, ...]
     is_framing: bool = False
+    is_light: bool = False
 
     @property
     def is_compound(self) -> bool:
@@ -107,6 +111,7 @@ class AnalyzedQuestion:
         translations: The weighted translations of each segment, the most confident first.
         statistics: Document frequencies of all terms of the segments and of their translations.
         idf: The idf of each of those terms in the contents.
+        light: Those of the terms that only light words have.
         lexicon: The lexicon that translated it, if any.
     """
 
@@ -116,6 +121,7 @@ class AnalyzedQuestion:
     translations: tuple[tuple[Translation, ...], ...]
     statistics: Statistics
     idf: Mapping[str, float]
+    light: AbstractSet[str]
     lexicon: BilingualLexicon | None
 
     @property
@@ -137,6 +143,8 @@ def analyze_question(
     frequencies, documents = statistics.contents.document_frequencies, statistics.contents.documents
     idfs = {term: idf(frequency, documents) for term, frequency in frequencies.items()}
     weights = {term: idfs[term] if frequencies[term] else 0.0 for term in idfs}
+    light = {term for segment in segments if segment.is_light for term in segment.terms}
+    light.difference_update(*(found for found, segment in zip(terms, segments, strict=True) if not segment.is_light))
     return AnalyzedQuestion(
         text=text,
         tokens=tuple(tokens),
@@ -144,6 +152,7 @@ def analyze_question(
         translations=tuple(weight_translations(segments, weights)),
         statistics=statistics,
         idf=idfs,
+        light=light,
         lexicon=lexicon,
     )
 
@@ -162,7 +171,8 @@ def translate_query(
         framing: The ranges of the question that frame it, as
             :func:`~shrag.indexing.analysis.request_framing.framing_spans` gives them; ignored where nothing else has a
             keyword.
-        text: The question; without it no English word has a transliteration, and phrases reach over ``and`` and commas.
+        text: The question; without it no English word has a transliteration or is light, and phrases reach over ``and``
+            and commas.
     """
     compounds: list[Token] = []
     simple: list[Token] = []
@@ -176,6 +186,7 @@ def translate_query(
     if lexicon is not None:
         translations = _translate(text, translatable, lexicon)
         translations |= _transliterate(text, translatable, translations, lexicon)
+    light = _light(text, groups, framed, translations)
     if framed:
         framed |= {number for number, token in enumerate(compounds, len(groups)) if _within(token, framing)}
     groups += [[token] for token in compounds]
@@ -183,8 +194,9 @@ def translate_query(
         QuerySegment(
             tuple(group),
             tuple(dict.fromkeys([token.term for token in group])),
-            translations.get(number, ()),
+            () if number in light else translations.get(number, ()),
             number in framed,
+            number in light,
         )
         for number, group in enumerate(groups)
     ]
@@ -263,6 +275,27 @@ def _framed(groups: Sequence[Sequence[Token]], framing: Sequence[tuple[int, int]
     framed = frozenset(number for number, group in enumerate(groups) if all(_within(token, framing) for token in group))
     others = (token for number, group in enumerate(groups) if number not in framed for token in group)
     return framed if any(token.kind in KEYWORD_KINDS for token in others) else frozenset()
+
+
+def _light(
+    text: str,
+    groups: Sequence[Sequence[Token]],
+    framed: AbstractSet[int],
+    translations: Mapping[int, Sequence[PhraseTranslation]],
+) -> frozenset[int]:
+    """Return the positions of the light words, none if no other group has a keyword.
+
+    A word of a phrase that is translated as one (*decision making*) is none, nor a name (*Children in Need*).
+    """
+    light = frozenset(
+        number
+        for number, group in enumerate(groups)
+        if number not in framed
+        and text[group[0].start : group[0].end] in LIGHT_WORDS
+        and all(found.share == 1 for found in translations.get(number, ()))
+    )
+    others = chain.from_iterable(group for number, group in enumerate(groups) if number not in light | framed)
+    return light if any(token.kind in KEYWORD_KINDS for token in others) else frozenset()
 
 
 def _within(token: Token, ranges: Iterable[tuple[int, int]]) -> bool:

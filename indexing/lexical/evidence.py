@@ -99,7 +99,7 @@ def distinctive_segments(question: AnalyzedQuestion) -> list[int]:
     words = {
         number: max(question.idf[term] for term in segment.terms)
         for number, segment in enumerate(question.segments)
-        if segment.is_content and any(token.kind in KEYWORD_KINDS for token in segment.tokens)
+        if segment.is_content and not segment.is_light and any(token.kind in KEYWORD_KINDS for token in segment.tokens)
     }
     least = least_distinctive_idf(words.values())
     return [number for number, idf in words.items() if idf >= least]

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from itertools import chain, pairwise, product
 
 from shrag.indexing.analysis.analyzer import Analyzer
+from shrag.indexing.analysis.light_words import LIGHT_WEIGHT
 from shrag.indexing.analyzed_record import AnalyzedRecord, to_passage
 from shrag.indexing.bm25 import Bm25, FieldScores, idf
 from shrag.indexing.glossary.query_translation import AnalyzedQuestion, BilingualLexicon, analyze_question
@@ -81,8 +82,8 @@ class LexicalReranker:
     In all sums a word of the question counts in its own language or by its best translation, whichever scores higher,
     in every passage alike. So the scores of passages in two languages are on one scale: a translation adds to a passage
     what it holds of the question, and nothing makes up for words that have no translation. Words that only frame the
-    request do not count. Of a compound (딥러닝: 딥, 러닝) the words count, not the compound, since only passages in
-    Korean can have that.
+    request do not count, and light words (*actually*) little. Of a compound (딥러닝: 딥, 러닝) the words count, not the
+    compound, since only passages in Korean can have that.
     ``docs/en/explanation/strategies.md`` has what else was tried.
     """
 
@@ -159,14 +160,18 @@ def weigh_question(question: AnalyzedQuestion, parameters: Bm25, pair_weight: fl
         if first := tuple((term, 1) for term in own if term not in counted):
             counted.update(own)
             in_sentence.append(SegmentTerms(first, translations))
-    highest = [max(question.idf[term] for term in own) for own, _ in terms]
+    weights = {term: LIGHT_WEIGHT if term in question.light else 1.0 for term in question.idf}
+    in_contents = {term: weights[term] * of_term for term, of_term in question.idf.items()}
+    highest = [max(in_contents[term] for term in own) for own, _ in terms]
     of_length = min(1.0, SENTENCE_WORDS / max(1, len(terms)))
     return QuestionWeights(
         parameters=parameters,
         contents_length=contents.average_length,
         title_length=title.average_length,
-        in_contents=question.idf,
-        in_title={term: idf(title.document_frequencies[term], title.documents) for term in question.idf},
+        in_contents=in_contents,
+        in_title={
+            term: weight * idf(title.document_frequencies[term], title.documents) for term, weight in weights.items()
+        },
         segments=segments,
         segment_idf=highest,
         most_of_word=MOST_OF_WORD,

@@ -14,12 +14,10 @@ _MOST_SHOWN = 4
 _WORD = re.compile(r"[^\W_]+(?:[-'’.][^\W_]+)*")
 _NO_LETTER = re.compile(r"[\W_]+")
 _VERB_ENDINGS = ("ed", "ing", "ly")
-# Adverbs, prepositions, common verbs and nouns of place that no subject is named by, and that few records have.
+# Words that no subject is named by, and that few records have, beside light words.
 _GENERAL = frozenset(
-    "ahead afterwards alongside already always apart avoid away back best better behind beyond bit bring chose "
-    "choose cut do done enough ever far fed get give given go got happen happy help instead keep kept later "
-    "little look lot make many much never often per plus put rather real same save see set single still stuck "
-    "take taken tell together try upon want whole yet "
+    "afterwards always avoid best better bit bring chose choose cut do done enough ever far fed happy later "
+    "little many much never often per rather real same save see set single stuck upon whole "
     "가운데 각각 곳 나라 나머지 내내 누구 다음 대신 동안 뒤 때문 무엇 사람 사이 속 실제 안 애초 앞 어디 언제 옆 요즘 "
     "우리 우리나라 위 이상 이전 이하 이후 전부 정도 주변 중간 처음 최소한 쪽 편 하나 현재".split()
 )

@@ -37,7 +37,7 @@ class QueryTerm(NamedTuple):
         terms: Its distinct index terms.
         idf: The idf of its rarest term in the index; where none is, of an unseen term.
         frequency: How often the question has it.
-        keyword: Whether its kind makes a keyword.
+        keyword: Whether its kind makes a keyword, and it is no light word.
         known: Whether the index has it or a translation of it.
         translations: Its translations, the most confident first.
         start: Where its first occurrence begins in the question.
@@ -88,7 +88,7 @@ def query_terms(question: AnalyzedQuestion) -> list[QueryTerm]:
             terms=terms,
             idf=idf(min(frequencies or translated, default=0), contents.documents),
             frequency=earlier.frequency + 1 if earlier else 1,
-            keyword=any(token.kind in KEYWORD_KINDS for token in tokens),
+            keyword=not segment.is_light and any(token.kind in KEYWORD_KINDS for token in tokens),
             known=bool(frequencies or translated),
             translations=tuple(dict.fromkeys((*(earlier.translations if earlier else ()), *translations))),
             start=earlier.start if earlier else start,
