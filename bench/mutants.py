@@ -41,7 +41,7 @@ from cosmic_ray.mutating import mutate_code
 from cosmic_ray.plugins import get_operator
 
 ROOT = Path(__file__).resolve().parent.parent
-PACKAGES = ("corpora", "indexing", "serving", "models", "evaluation", "cli")
+PACKAGES = ("corpora", "indexing", "serving", "models", "evaluation", "cli", "bundle", "messages")
 BINARY = (
     "Add_Sub Sub_Add Mul_Div Div_Mul Div_FloorDiv FloorDiv_Div FloorDiv_Mul Mod_FloorDiv Pow_Mul "
     "BitOr_BitAnd BitAnd_BitOr"
