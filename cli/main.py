@@ -174,9 +174,7 @@ def _report(error: Exception) -> int:
             return status
     if isinstance(error, MemoryError):
         echo_error(
-            Text(
-                "shrag: The memory is used up: close some programs, or raise the limit of this process (`ulimit -v`)."
-            )
+            Text("shrag: The memory is used up: close some programs, or raise the limit of this process (`ulimit -v`).")
         )
         return 5
     if isinstance(error, OSError) and error.errno in MACHINE_ERRORS:
