@@ -8,7 +8,7 @@ from collections.abc import Iterator
 
 from starlette.exceptions import HTTPException
 
-from shrag.serving.errors import ServiceUnavailable
+from shrag.serving.errors import QuestionError, ServiceUnavailable
 from shrag.serving.http import problems
 from shrag.serving.http.problems import to_problem
 from tests.conftest import ROOT
@@ -29,7 +29,7 @@ def _raised() -> Iterator[tuple[str, str]]:
                 status, code = (ast.literal_eval(argument) for argument in node.args[:2])
                 yield str(status), code
             elif node.func.id == "QuestionError":
-                yield str(to_problem(problems.QuestionError("", "")).status), ast.literal_eval(node.args[0])
+                yield str(to_problem(QuestionError("", "")).status), ast.literal_eval(node.args[0])
 
 
 def _unavailable(kind: type[ServiceUnavailable] = ServiceUnavailable) -> Iterator[Exception]:
@@ -40,9 +40,9 @@ def _unavailable(kind: type[ServiceUnavailable] = ServiceUnavailable) -> Iterato
 
 def _answered() -> set[tuple[str, str]]:
     """Return status and code of every problem that the server can answer."""
-    errors = [HTTPException(status) for status in problems._HTTP_CODES]
-    errors += [kind.__new__(kind) for kind, _, _ in problems._STATUSES]
-    made = [to_problem(error) for error in (*errors, *_unavailable(), Exception())]
+    http = (HTTPException(status) for status in problems._HTTP_CODES)
+    others = (kind.__new__(kind) for kind, _, _ in problems._STATUSES)
+    made = [to_problem(error) for error in (*http, *others, *_unavailable(), Exception())]
     other = to_problem(HTTPException(418)).code
     return {*_raised(), *((str(problem.status), problem.code) for problem in made), ("other", other)}
 
