@@ -68,7 +68,7 @@ test-ray: .venv-ray/.done $(LUCENE) ## run the tests that build on Ray workers o
 test-clients: .venv-clients/.done .venv-open-webui/.done ## run the tests that ask by LangChain, LlamaIndex and Open WebUI (3.5 GB of packages)
 	.venv-clients/bin/python -m pytest -m clients tests/clients
 
-mutants: $(VENV)/.dev ## try 300 small mistakes in the source and list those that no test finds, for hours (MUTANTS="--count 30")
+mutants: $(VENV)/.dev $(LUCENE) ## try 300 small mistakes in the source and list those that no test finds, for hours (MUTANTS="--count 30")
 	$(BIN)/python -m bench.mutants $(MUTANTS)
 
 check: $(VENV)/.dev $(LUCENE) .typing ## lint, format and strict types, over source and tests

@@ -41,7 +41,7 @@ from cosmic_ray.mutating import mutate_code
 from cosmic_ray.plugins import get_operator
 
 ROOT = Path(__file__).resolve().parent.parent
-PACKAGES = ("corpora", "indexing", "serving", "models", "evaluation", "cli")
+PACKAGES = ("corpora", "indexing", "serving", "models", "evaluation", "cli", "bundle", "messages")
 BINARY = (
     "Add_Sub Sub_Add Mul_Div Div_Mul Div_FloorDiv FloorDiv_Div FloorDiv_Mul Mod_FloorDiv Pow_Mul "
     "BitOr_BitAnd BitAnd_BitOr"
@@ -56,6 +56,9 @@ OPERATORS = (
     *"ReplaceFalseWithTrue ReplaceAndWithOr ReplaceOrWithAnd ReplaceBreakWithContinue".split(),
     *"ReplaceContinueWithBreak ExceptionReplacer NumberReplacer RemoveDecorator ZeroIterationForLoop".split(),
 )
+BUILT = ("indexing/lexical/java/lucene", "serving/page/docs")
+"""Folders that are built and in no commit, which tests use."""
+
 BUILDING = ("corpora", "indexing", "models")
 """Packages whose mistakes may change the indexes that tests build."""
 
@@ -190,7 +193,7 @@ def _annotations(source: str) -> list[tuple[tuple[int, int], tuple[int, int]]]:
 
 
 def copy_tree(folder: Path) -> Path:
-    """Copy the working tree, and link its packages as ``shrag`` in ``links`` beside it."""
+    """Copy the working tree and what is built in it, and link its packages as ``shrag`` in ``links`` beside it."""
     tree = folder / "tree"
     listed = subprocess.run(
         ["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard"],
@@ -202,6 +205,9 @@ def copy_tree(folder: Path) -> Path:
         if name and (ROOT / name).is_file():
             (tree / name).parent.mkdir(parents=True, exist_ok=True)
             shutil.copy2(ROOT / name, tree / name)
+    for built in BUILT:
+        if (ROOT / built).is_dir():
+            shutil.copytree(ROOT / built, tree / built)
     package = folder / "links" / "shrag"
     package.mkdir(parents=True)
     for target in (*PACKAGES, "prompts", "shrag/__init__.py", "shrag/py.typed"):

@@ -172,6 +172,11 @@ def _report(error: Exception) -> int:
         if isinstance(error, classes):
             echo_error(Text("shrag: {error}", error=error))
             return status
+    if isinstance(error, MemoryError):
+        echo_error(
+            Text("shrag: The memory is used up: close some programs, or raise the limit of this process (`ulimit -v`).")
+        )
+        return 5
     if isinstance(error, OSError) and error.errno in MACHINE_ERRORS:
         what = error.filename or Text("A file")
         echo_error(

@@ -105,7 +105,9 @@ def _database_is_full(code: int) -> bool:
 
 
 def raise_if_unreadable(path: Path, error: BaseException) -> None:
-    """Raise an error of the system that says nothing of a file's content, with its path; return after others."""
+    """Raise an error that says nothing of a file's content: of the system, with its path, or of memory; else return."""
+    if isinstance(error, MemoryError):  # pyarrow's is an ``ArrowException`` too
+        raise error
     if isinstance(error, OSError) and error.errno in (*PROCESS_ERRORS, errno.EIO):
         raise OSError(error.errno, os.strerror(error.errno), str(path)) from error
 

@@ -70,6 +70,22 @@ def test_each_error_is_one_line_and_has_its_exit_status(
     assert capsys.readouterr() == ("", "shrag: What is wrong: what to do.\n")
 
 
+@pytest.mark.parametrize(
+    ("language", "said"),
+    [
+        ("en", "shrag: The memory is used up: close some programs, or raise the limit of this process (`ulimit -v`)."),
+        ("ko", "shrag: 메모리가 부족합니다. 다른 프로그램을 종료하거나 이 프로세스의 한도를 늘려 주세요(`ulimit -v`)."),
+    ],
+)
+def test_memory_that_is_used_up_is_one_line_and_exit_status_5(
+    language: str, said: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("SHRAG_LANG", language)
+    monkeypatch.setattr(main, "read_config", lambda *_: bytes(1 << 62))
+    assert main.run(["doctor"]) == 5
+    assert capsys.readouterr() == ("", f"{said}\n")
+
+
 class _ClosedPipe(StringIO):
     def flush(self) -> None:
         raise BrokenPipeError

@@ -19,7 +19,16 @@ from typing import Any, NamedTuple
 import pytest
 
 from shrag.indexing.storage.generations import current_number, generation_folder
-from tests.support.injected_faults import ANYWHERE, ERRORS, Fault, Points, has_happened, injecting, read_points
+from tests.support.injected_faults import (
+    ANYWHERE,
+    ERRORS,
+    Fault,
+    Points,
+    calls_of_each,
+    has_happened,
+    injecting,
+    read_points,
+)
 from tests.support.killed_build import ROOT
 from tests.support.process_figures import held
 from tests.support.published import publish_copy, wait_for
@@ -27,6 +36,9 @@ from tests.support.published import publish_copy, wait_for
 NAME = "demo"
 SECONDS = 60.0
 """What has not come true after this long does not; the machine may be busy."""
+
+EXCHANGES = 3
+"""How many exchanges of generations are traced; faults are drawn from the calls that all of them made."""
 
 # The command itself, which looks for a generation ten times a second instead of once, and tries a refused one again
 # after half a second instead of a minute.
@@ -77,7 +89,16 @@ class FaultedServer:
         self._timeout = SECONDS
 
     def points(self) -> Points:
-        """Return the calls of a server that answers and takes up a new generation, which is ``gen-NEW``."""
+        """Return the calls of a server each time that it answers and takes up a new generation, which is ``gen-NEW``.
+
+        How often it looks at the folders, and how many lines of the log it writes at once, is a matter of time; and the
+        first generation is asked for the first time, the others were before.
+        """
+        found = calls_of_each([self._traced_exchange() for _ in range(EXCHANGES)])
+        self._threads = held(self._process.pid).threads
+        return found
+
+    def _traced_exchange(self) -> Points:
         trace = self._home.parent / "trace"
         calls = ",".join(ERRORS)
         with self._attached([self._strace, "-f", "-y", "-s", "0", "-e", f"trace={calls}", "-o", str(trace)]):
@@ -93,7 +114,6 @@ class FaultedServer:
         for (call, path), count in read_points(trace, self._home).items():
             named = re.sub(r"gen-\d+", lambda match: names.get(match.group(), match.group()), path)
             found[call, named] = count
-        self._threads = held(self._process.pid).threads
         return found
 
     def case(self, fault: Fault) -> ServerOutcome:

@@ -68,13 +68,19 @@ def read_points(trace: Path, home: Path) -> Points:
         if match is None:
             continue
         thread, name, arguments = match.groups()
-        for path in dict.fromkeys(_PATH.findall(arguments)):
+        paths = list(dict.fromkeys(_PATH.findall(arguments)))
+        for path in paths[:1] if name == "rename" else paths:  # strace finds a ``rename`` by its first path alone
             if path.startswith(f"{home}/"):
                 calls[name, path.removeprefix(f"{home}/"), thread] += 1
     points: dict[tuple[str, str], int] = {}
     for (name, path, _), count in sorted(calls.items()):
         points[name, path] = max(count, points.get((name, path), 0))
     return points
+
+
+def calls_of_each(runs: Sequence[Points]) -> Points:
+    """Return the points that all runs have, each with the fewest calls of any: those that another run makes too."""
+    return {point: min(run[point] for run in runs) for point in runs[0] if all(point in run for run in runs)}
 
 
 def draw_faults(points: Points, seed: int, count: int) -> list[Fault]:

@@ -86,11 +86,11 @@ def open_files(index: Path, process: int | str = "self") -> set[str]:
 
 
 def wait_for(what: Callable[[], bool], seconds: float = 20.0) -> bool:
-    """Wait until ``what`` holds; return whether it does."""
+    """Wait until ``what`` holds; return whether it did, if only for a moment."""
     end = time.monotonic() + seconds
-    while not what() and time.monotonic() < end:
+    while not (holds := what()) and time.monotonic() < end:
         time.sleep(0.01)
-    return what()
+    return holds
 
 
 def opener(index: Path, cache: AnswerCache | None = None) -> Callable[[Verify, int | None], Engine]:

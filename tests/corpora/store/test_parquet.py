@@ -4,11 +4,13 @@ import errno
 from dataclasses import replace
 from pathlib import Path
 
+import pyarrow
 import pytest
 
 from shrag.corpora.errors import CorpusError
 from shrag.corpora.records import Origin, Record
 from shrag.corpora.store.parquet import (
+    RecordFile,
     RecordWriter,
     StoredRow,
     read_digests,
@@ -102,3 +104,17 @@ def test_an_error_of_the_system_while_writing_names_the_file(
     assert (raised.value.errno, raised.value.filename) == (number or errno.EIO, str(tmp_path / "r"))
     monkeypatch.undo()
     writer._file.close()
+
+
+def test_memory_that_runs_out_while_reading_is_no_damage_of_the_file(
+    tmp_path: Path, record: Record, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail(*_: object, **__: object) -> None:
+        raise pyarrow.lib.ArrowMemoryError("malloc of size 65536 failed")
+
+    with RecordWriter(tmp_path / "r") as writer:
+        writer.write(_row(record))
+    with RecordFile(tmp_path / "r") as file:
+        monkeypatch.setattr(file._file, "read_row_group", fail)
+        with pytest.raises(MemoryError):
+            list(file.read(0, 1))
