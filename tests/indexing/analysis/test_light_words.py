@@ -48,7 +48,8 @@ def test_a_light_word_is_no_keyword_is_not_translated_and_has_three_tenths_of_it
     asked = _ask(demo, "Does graphene actually help batteries?")
     assert {"graphene", "batteries"} == {word.text for word in searchable(query_terms(asked))}
     light = {number for number, each in enumerate(asked.segments) if each.is_light}
-    assert light and light.isdisjoint(distinctive_segments(asked))
+    assert light
+    assert light.isdisjoint(distinctive_segments(asked))
     assert not any(asked.translations[number] for number in light)
     weights = weigh_question(asked, Bm25())
     assert asked.light == {"actual", "help"}
