@@ -134,7 +134,8 @@ def build(
         add_demonstration(home.corpora)
         echo(Text("added the demonstration corpus to {folder}", folder=home.corpora), err=True)
     total = open_corpus(home.corpora, name)[0].records
-    expect_short_use(is_short=total <= _FEW_RECORDS)
+    if total <= _FEW_RECORDS:
+        expect_short_use()
     started = time.monotonic()
     with progress(total) as report:
         options = BuildOptions(workers, max_rejected, keep, report, lambda line: echo(line, err=True), ray)

@@ -45,12 +45,12 @@ _starting = threading.Lock()
 _start_options: list[str] = []
 
 
-def expect_short_use(*, is_short: bool = True) -> None:
+def expect_short_use() -> None:
     """Let the JVM, unless it is running, compile Java code fast rather than well: for a command that ends in seconds.
 
     The second compiler takes a quarter of the processor time of building an index of a few hundred records.
     """
-    _start_options[:] = ["-XX:TieredStopAtLevel=1"] if is_short else []
+    _start_options[:] = ["-XX:TieredStopAtLevel=1"]
 
 
 @cache

@@ -28,7 +28,9 @@ def test_the_sbom_is_valid_has_every_part_and_is_the_same_each_time(tmp_path: Pa
     assert components.keys() == {"org.apache.lucene", "pip", "shrag", "mgte"}
     assert components["shrag"]["hashes"][0]["content"] == parts[2].sha256
     assert components["shrag"]["licenses"] == [{"license": {"id": "Apache-2.0"}}]
+    assert components["shrag"]["purl"] == "pkg:pypi/shrag@1.0"
     assert components["mgte"]["type"] == "machine-learning-model"
+    assert "purl" not in components["mgte"]
     (whole,) = (each for each in json.loads(data)["dependencies"] if each["ref"] == "shrag-bundle")
     assert len(whole["dependsOn"]) == 4
 

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import gettext
 import importlib
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -7,6 +8,7 @@ from pathlib import Path
 import click
 import pytest
 
+from shrag.cli.help import click_messages
 from shrag.cli.main import COMMANDS
 
 IN_WORDS = ("0 is one for each core",)
@@ -31,3 +33,9 @@ def test_the_help_of_every_option_with_a_default_says_it(name: str) -> None:
             if option.default != "" and isinstance(option.default, str | int | float | Path):
                 _, said = option.get_help_record(context) or ("", "")
                 assert "default: " in said or any(words in said for words in IN_WORDS), f"{option.opts}: {said}"
+
+
+def test_clicks_own_words_are_korean_for_a_korean_command_only() -> None:
+    with click_messages("ko"):
+        assert gettext.gettext("Usage:") == "사용법:"
+    assert gettext.gettext("Usage:") == "Usage:"

@@ -80,7 +80,14 @@ def test_a_bundle_is_installed_upgraded_by_an_update_and_undone(tmp_path: Path) 
     assert _version(folder) == "shrag 2.0"
 
 
-def test_an_installation_that_was_damaged_is_repaired_by_its_bundle(tmp_path: Path) -> None:
+def test_an_installation_that_was_damaged_is_repaired_by_its_bundle_whatever_pip_and_python_are_set_to(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "pip.conf").write_text(f"[install]\ntarget = {tmp_path / 'elsewhere'}\n")
+    (tmp_path / "path").mkdir()
+    (tmp_path / "path" / "venv.py").write_text("raise SystemExit('This is another venv.')")
+    monkeypatch.setenv("PIP_CONFIG_FILE", str(tmp_path / "pip.conf"))
+    monkeypatch.setenv("PYTHONPATH", str(tmp_path / "path"))
     bundle, folder = tmp_path / "a.tar", tmp_path / "there"
     manifest = write_small_bundle(bundle)
     release = install_bundle(bundle, folder, _say_nothing)

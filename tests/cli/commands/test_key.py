@@ -41,6 +41,8 @@ def test_key_writes_a_file_for_its_owner_only(tmp_path: Path, capsys: pytest.Cap
     assert chosen.matches(text)
     assert run(["key", "-o", str(file)]) == 3
     assert "name a file that is not there yet" in capsys.readouterr().err
+    assert run(["key", "-o", str(tmp_path)]) == 2
+    assert f"File '{tmp_path}' is a directory." in capsys.readouterr().err
 
 
 def _refused(home: Path, *arguments: str, **environment: str) -> tuple[int, str]:

@@ -10,7 +10,7 @@ import click
 import pytest
 
 from shrag.cli.main import run
-from shrag.cli.options.engine import choose_engine
+from shrag.cli.options.engine import choose_engine, configured_engine
 from shrag.indexing.errors import EngineUnavailable
 from shrag.indexing.search_engine import EngineChoice
 from shrag.serving.http.problems import to_problem
@@ -63,6 +63,12 @@ def test_a_database_without_an_address_says_where_to_set_it(
 ) -> None:
     assert run(["--home", str(demo_home), "search", "demo", "그래핀", "--engine", "milvus"]) == 1
     assert "set engine_address in shrag.toml, SHRAG_ENGINE_ADDRESS or --engine-address" in capsys.readouterr().err
+
+
+def test_the_variables_name_the_engine_of_a_command_without_its_options() -> None:
+    variables = {"SHRAG_ENGINE": "qdrant", "SHRAG_ENGINE_ADDRESS": "http://h:1"}
+    assert configured_engine(variables) == EngineChoice("qdrant", "http://h:1")
+    assert configured_engine({"SHRAG_ENGINE_ADDRESS": "http://h:1"}) == EngineChoice("lucene")
 
 
 def test_the_key_comes_from_a_file_or_a_variable_and_is_never_shown(tmp_path: Path) -> None:

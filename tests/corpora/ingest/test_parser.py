@@ -119,6 +119,16 @@ def test_one_reader_reads_many_files_with_the_columns_of_the_user(tmp_path: Path
     assert len(readers) == 1
 
 
+def test_the_reason_of_a_reject_is_no_longer_than_500_characters(tmp_path: Path) -> None:
+    with Parser(ParserLimits()) as parser:
+        *_, ((item,), _) = parser.read(tmp_path / ("x" * 900), FORMATS["papers"], repair=False)
+    assert isinstance(item.outcome, str)
+    said, reason = item.outcome[:23], item.outcome[23:]
+    assert said == "the file was not read: "
+    assert reason.startswith(f"OSError: [Errno 36] File name too long: '{tmp_path}/xxx")
+    assert len(reason) == 500
+
+
 @contextmanager
 def _blocked(path: Path) -> Iterator[None]:
     """Let other processes that open a file wait, by a lease of this one."""

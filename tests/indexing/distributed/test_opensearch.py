@@ -18,7 +18,10 @@ from shrag.serving.engine import Engine
 @pytest.mark.slow
 def test_every_record_is_an_action_and_a_document_with_its_terms(demo: Engine, demo_home: Path, tmp_path: Path) -> None:
     folder = tmp_path / "export"
-    assert export_opensearch(demo_home / "indexes", "demo", folder) == 235
+    reports: list[tuple[str, int]] = []
+    exported = export_opensearch(demo_home / "indexes", "demo", folder, lambda what, done: reports.append((what, done)))
+    assert exported == 235
+    assert reports == [("records written", 235)]  # one for each 1,000 and one at the end
     lines = (folder / "bulk.ndjson").read_text(encoding="utf-8").splitlines()
     assert len(lines) == 470
     mapping = json.loads((folder / "index.json").read_text(encoding="utf-8"))["mappings"]["properties"]

@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 import pytest
@@ -37,9 +37,10 @@ def _answers(
     *,
     least: float | None = None,
     question: str = QUESTION,
+    choices: Sequence[str] = (),
     model: LanguageModel | None = None,
 ) -> Iterator[Answer]:
-    request = parse_request(question, answered=True, min_confidence=least)
+    request = parse_request(question, answered=True, min_confidence=least, choices=choices)
     resources = Resources(demo.open_index, demo.resources.reranker, model)
     events = list(answer(request, _found(demo, request, confidence), resources, StageTimer()))
     said = [event for event in events if isinstance(event, AnswerSentence)]
@@ -104,6 +105,13 @@ def test_without_a_confidence_the_leading_record_decides_by_its_words(demo: Engi
     assert refused.reason == "nothing_fits"
     assert refused.uncovered == ()
     assert refused.nearest
+
+
+def test_an_extractive_answer_has_a_choice_unless_it_is_a_refusal(demo: Engine) -> None:
+    question = "At four weeks, how large was the error of the LSTM network for onion prices?"
+    choices = ("groundwater", "boosting")
+    assert _answer(demo, HIGH, question=question, choices=choices).choice == "B"
+    assert _answer(demo, LOW, question=question, choices=choices).choice == ""
 
 
 def _model(*lines: str) -> ScriptedModel:

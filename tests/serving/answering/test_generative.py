@@ -5,9 +5,11 @@ from collections.abc import Sequence
 import pytest
 
 from shrag.models.errors import ModelRefused, ModelUnavailable
+from shrag.serving.answering.generative import generate_answer
 from shrag.serving.engine import Engine
 from shrag.serving.events import Answer, AnswerSentence, Event, Fallback, Keywords, ModelCall, Timings
 from shrag.serving.llm.structured_call import fence_records
+from shrag.serving.request import parse_question
 from shrag.serving.search_settings import SearchSettings
 from tests.support.scripted_models import Line, ScriptedModel, listed
 
@@ -177,6 +179,15 @@ def test_the_prompt_has_the_rules_five_records_and_the_question(demo: Engine, se
     assert places == sorted(places)
     assert f"⟦끝 {len(shown)}⟧" in user.content
     assert f"⟦문헌 {len(shown) + 1}⟧" not in user.content
+
+
+@pytest.mark.parametrize(("paper", "named"), [("그래핀", "그래핀"), ("", "–")])
+def test_the_prompt_of_a_brief_answer_names_the_paper(demo: Engine, sentence: str, paper: str, named: str) -> None:
+    index, ranking, model = demo.open_index, demo.search(QUESTION).ranking, ScriptedModel(answer=[f"{sentence} [1]"])
+    evidence = [each for each in index.store.fetch([ranking.records[0].record.docid]) if each]
+    settings = SearchSettings(answer="brief", paper=paper)
+    list(generate_answer(parse_question(QUESTION), evidence, index, model, ranking, settings=settings))
+    assert f"\n\n논문: {named}\n\n질문: " in model.asked[0][-1].content
 
 
 def test_both_languages_keywords_are_single_words_of_the_index_in_the_models_order(demo: Engine) -> None:

@@ -14,6 +14,7 @@ from shrag.serving.events import Ranking
 from shrag.serving.request import Request, parse_question
 from shrag.serving.retrieval.ranking import reciprocal_rank_fusion
 from shrag.serving.strategies.shrag import hybrid_strategy
+from tests.support.scripted_models import ScriptedModel, listed
 
 # Written out, so that a change of the module's own is noticed.
 LSA_COSINE_WEIGHT = 0.1
@@ -77,6 +78,12 @@ def test_the_events_name_the_encoder_and_the_reranker(demo: Engine) -> None:
     plain = demo.search(QUESTION)
     assert (plain.hits.dense, plain.hits.encoder) == ((), "")
     assert "vectors" not in plain.timings.seconds
+    assert plain.keywords.model == ""
+
+
+def test_the_keywords_name_the_model_that_chose_them(demo: Engine) -> None:
+    engine = Engine(demo.open_index, ScriptedModel(listed("양파 가격"), listed("onion price")))
+    assert engine.search(QUESTION).keywords.model == "scripted"
 
 
 def test_a_record_without_a_word_of_the_question_is_found_by_its_vector(demo: Engine) -> None:
