@@ -363,6 +363,7 @@ def relocate(outcomes: Iterable[Outcome]) -> dict[Mutant, Outcome]:
             for mutant in places[path]
             if mutant.operator == found.mutant.operator
             and lines[mutant.line - 1] in removed
+            and _can_be_made(mutant)
             and _change(source, _mutated(source, mutant)) == found.change
         ]
         if same:

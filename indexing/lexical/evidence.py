@@ -55,9 +55,9 @@ def rank_by_words(
 ) -> list[ScoredByWords]:
     """Return the records with the lexical re-ranker's scores, best first, ties by docid.
 
-    Pairs of words do not count. The questions that the confidence is learnt from are made of titles and share more
-    of them with a record than a person's question does: with them 7 % instead of 4 % of the answerable ScienceON
-    questions are refused.
+    By their words alone, without pairs and not damped. The questions that the confidence is learnt from are made of
+    titles and share more pairs with a record than a person's question does: with them 7 % instead of 4 % of the
+    answerable ScienceON questions are refused.
     """
     scores = QuestionReranker(question, parameters, pair_weight=0.0).score_records(records)
     return order_by_words(ScoredByWords(each.words, record) for each, record in zip(scores, records, strict=True))
