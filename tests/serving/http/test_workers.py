@@ -21,15 +21,19 @@ from shrag.serving.http.workers import LONGEST_SILENCE, LONGEST_START
 
 pytestmark = pytest.mark.process
 
+# A line in one call, so that those of several processes do not mix.
 _SCRIPT = """
 import os, signal, sys, time
 from shrag.serving.http.workers import run_workers
 
+def show(*words):
+    os.write(1, (" ".join(map(str, words)) + "\\n").encode())
+
 def work(tell, beat):
-    print("worker", os.getpid(), flush=True)
+    show("worker", os.getpid())
     {body}
 
-sys.exit(run_workers(int(sys.argv[1]), work, lambda text: print("said", text, flush=True), {silence}, {start}))
+sys.exit(run_workers(int(sys.argv[1]), work, lambda text: show("said", text), {silence}, {start}))
 """
 _BEATS = "[(beat(), time.sleep(0.1)) for _ in range(6000)]"
 _SERVES = f'tell("hello"); signal.signal(signal.SIGTERM, lambda *_: sys.exit(0)); {_BEATS}'
@@ -123,7 +127,7 @@ def test_a_worker_that_hangs_is_killed_and_replaced_and_that_is_said(hangs: str,
 
 def test_a_worker_that_hangs_before_it_is_ready_is_killed_and_replaced_and_that_is_said(tmp_path: Path) -> None:
     mark = tmp_path / "mark"
-    hangs = '(print("hangs", os.getpid(), flush=True), time.sleep(600))'
+    hangs = '(show("hangs", os.getpid()), time.sleep(600))'
     body = f"os.path.exists({str(mark)!r}) and {hangs}\n    {_SERVES}"
     with _workers(2, body, start=5) as (process, until):
         first, _ = _pids(until("said"))
@@ -185,7 +189,7 @@ def test_where_a_worker_ends_without_serving_while_others_start_all_are_stopped(
 def test_the_second_signal_reaches_workers_that_take_their_time() -> None:
     # The handler itself prints, so that a signal between two waits is not lost.
     stubborn = 'tell("hello"); words = ["twice", "once"]; '
-    stubborn += "signal.signal(signal.SIGTERM, lambda *_: print(words.pop(), flush=True)); "
+    stubborn += "signal.signal(signal.SIGTERM, lambda *_: show(words.pop())); "
     stubborn += "list(iter(lambda: time.sleep(0.05) or bool(words), False))"
     with _workers(1, stubborn) as (process, until):
         until("said")
