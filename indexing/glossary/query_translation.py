@@ -111,7 +111,6 @@ class AnalyzedQuestion:
         translations: The weighted translations of each segment, the most confident first.
         statistics: Document frequencies of all terms of the segments and of their translations.
         idf: The idf of each of those terms in the contents.
-        light: Those of the terms that only light words have.
         lexicon: The lexicon that translated it, if any.
     """
 
@@ -121,13 +120,21 @@ class AnalyzedQuestion:
     translations: tuple[tuple[Translation, ...], ...]
     statistics: Statistics
     idf: Mapping[str, float]
-    light: AbstractSet[str]
     lexicon: BilingualLexicon | None
 
     @property
     def terms(self) -> list[str]:
         """The terms of the question in its order, repeated ones too."""
         return [token.term for token in self.tokens]
+
+    @property
+    def light(self) -> set[str]:
+        """The terms that only light words have."""
+        light, others = set[str](), set[str]()
+        for segment in self.segments:
+            translated = chain.from_iterable(each.terms for each in segment.translations)
+            (light if segment.is_light else others).update(segment.terms, translated)
+        return light - others
 
 
 def analyze_question(
@@ -143,8 +150,6 @@ def analyze_question(
     frequencies, documents = statistics.contents.document_frequencies, statistics.contents.documents
     idfs = {term: idf(frequency, documents) for term, frequency in frequencies.items()}
     weights = {term: idfs[term] if frequencies[term] else 0.0 for term in idfs}
-    light = {term for segment in segments if segment.is_light for term in segment.terms}
-    light.difference_update(*(found for found, segment in zip(terms, segments, strict=True) if not segment.is_light))
     return AnalyzedQuestion(
         text=text,
         tokens=tuple(tokens),
@@ -152,7 +157,6 @@ def analyze_question(
         translations=tuple(weight_translations(segments, weights)),
         statistics=statistics,
         idf=idfs,
-        light=light,
         lexicon=lexicon,
     )
 
@@ -273,8 +277,13 @@ def _overlapping(tokens: Iterable[Token]) -> list[list[Token]]:
 def _framed(groups: Sequence[Sequence[Token]], framing: Sequence[tuple[int, int]]) -> frozenset[int]:
     """Return the positions of the groups within the ranges, none if no other group has a keyword."""
     framed = frozenset(number for number, group in enumerate(groups) if all(_within(token, framing) for token in group))
-    others = (token for number, group in enumerate(groups) if number not in framed for token in group)
-    return framed if any(token.kind in KEYWORD_KINDS for token in others) else frozenset()
+    return framed if _have_keyword(groups, framed) else frozenset()
+
+
+def _have_keyword(groups: Sequence[Sequence[Token]], left_out: AbstractSet[int]) -> bool:
+    """Return whether a group has a keyword, but for those at the positions ``left_out``."""
+    others = (token for number, group in enumerate(groups) if number not in left_out for token in group)
+    return any(token.kind in KEYWORD_KINDS for token in others)
 
 
 def _light(
@@ -294,8 +303,7 @@ def _light(
         and text[group[0].start : group[0].end] in LIGHT_WORDS
         and all(found.share == 1 for found in translations.get(number, ()))
     )
-    others = chain.from_iterable(group for number, group in enumerate(groups) if number not in light | framed)
-    return light if any(token.kind in KEYWORD_KINDS for token in others) else frozenset()
+    return light if _have_keyword(groups, light | framed) else frozenset()
 
 
 def _within(token: Token, ranges: Iterable[tuple[int, int]]) -> bool:

@@ -160,7 +160,8 @@ def weigh_question(question: AnalyzedQuestion, parameters: Bm25, pair_weight: fl
         if first := tuple((term, 1) for term in own if term not in counted):
             counted.update(own)
             in_sentence.append(SegmentTerms(first, translations))
-    weights = {term: LIGHT_WEIGHT if term in question.light else 1.0 for term in question.idf}
+    light = question.light
+    weights = {term: LIGHT_WEIGHT if term in light else 1.0 for term in question.idf}
     in_contents = {term: weights[term] * of_term for term, of_term in question.idf.items()}
     highest = [max(in_contents[term] for term in own) for own, _ in terms]
     of_length = min(1.0, SENTENCE_WORDS / max(1, len(terms)))
@@ -212,7 +213,7 @@ class _PassageScorer:
         words = damped = 0.0
         for position, score in _best_scores(weights.segments, self._having, scores):
             words += score
-            damped += _dampen(score, weights.segment_idf[position], weights.most_of_word)
+            damped += _damp(score, weights.segment_idf[position], weights.most_of_word)
         in_title = frozenset(title)
         # Most sentences hold few of the question's terms, and many hold the same.
         held = {in_title}
@@ -318,7 +319,7 @@ def _best_scores(
         yield position, best
 
 
-def _dampen(score: float, idf_of_rarest: float, most: float) -> float:
+def _damp(score: float, idf_of_rarest: float, most: float) -> float:
     """Return ``min(score, most * idf) ** 0.75 * idf ** 0.25``: see :data:`MOST_OF_WORD`."""
     score = min(score, most * idf_of_rarest)
     # Square roots are the same to the last bit in every language; powers are not.
