@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Sequence
 
+from shrag.indexing.analysis.light_words import LIGHT_WORDS
 from shrag.indexing.analyzed_record import AnalyzedRecord
 from shrag.indexing.glossary.query_translation import AnalyzedQuestion, QuerySegment
 from shrag.indexing.lexical.evidence import covered_segments, distinctive_segments
@@ -14,8 +15,8 @@ _MOST_SHOWN = 4
 _WORD = re.compile(r"[^\W_]+(?:[-'’.][^\W_]+)*")
 _NO_LETTER = re.compile(r"[\W_]+")
 _VERB_ENDINGS = ("ed", "ing", "ly")
-# Words that no subject is named by, and that few records have, beside light words.
-_GENERAL = frozenset(
+# Words that no subject is named by, and that few records have; light words also where they begin a question.
+_GENERAL = LIGHT_WORDS | frozenset(
     "afterwards always avoid best better bit bring chose choose cut do done enough ever far fed happy later "
     "little many much never often per rather real same save see set single stuck upon whole "
     "가운데 각각 곳 나라 나머지 내내 누구 다음 대신 동안 뒤 때문 무엇 사람 사이 속 실제 안 애초 앞 어디 언제 옆 요즘 "

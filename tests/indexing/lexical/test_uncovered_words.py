@@ -29,3 +29,5 @@ def test_words_that_name_no_subject_are_not_named_as_uncovered(demo: Engine) -> 
     assert uncovered_words(question, analyzed_records(demo, "Graphene is thin.")) == ("yachts", "Lisbon", "races")
     question = analyzed_question(demo, "히말라야에서 가장 높은 산은 어디인가요? 우리나라 사람 가운데 누구인가요?")
     assert uncovered_words(question, analyzed_records(demo, "Graphene is thin.")) == ("히말라야",)
+    question = analyzed_question(demo, "Despite yachts, Help Lisbon?")  # capitals, as where a question begins
+    assert uncovered_words(question, analyzed_records(demo, "Graphene is thin.")) == ("yachts", "Lisbon")
