@@ -28,6 +28,7 @@ import sys
 import tempfile
 import threading
 import time
+import tomllib
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -41,7 +42,8 @@ from cosmic_ray.mutating import mutate_code
 from cosmic_ray.plugins import get_operator
 
 ROOT = Path(__file__).resolve().parent.parent
-PACKAGES = ("corpora", "indexing", "serving", "models", "evaluation", "cli", "bundle", "messages")
+_SETUPTOOLS = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["tool"]["setuptools"]
+PACKAGES = tuple(folder for name, folder in _SETUPTOOLS["package-dir"].items() if name.count(".") == 1)
 BINARY = (
     "Add_Sub Sub_Add Mul_Div Div_Mul Div_FloorDiv FloorDiv_Div FloorDiv_Mul Mod_FloorDiv Pow_Mul "
     "BitOr_BitAnd BitAnd_BitOr"
@@ -210,7 +212,7 @@ def copy_tree(folder: Path) -> Path:
             shutil.copytree(ROOT / built, tree / built)
     package = folder / "links" / "shrag"
     package.mkdir(parents=True)
-    for target in (*PACKAGES, "prompts", "shrag/__init__.py", "shrag/py.typed"):
+    for target in (*PACKAGES, "shrag/__init__.py", "shrag/py.typed"):
         (package / Path(target).name).symlink_to(tree / target)
     where = [sys.executable, "-c", "import shrag.cli.main; print(shrag.cli.main.__file__)"]
     imported = subprocess.run(where, cwd=tree, env=_environment(tree), capture_output=True, text=True, check=True)
