@@ -18,10 +18,14 @@ from tests.support.published import open_files, opener, wait_for
 QUESTION = "재택근무를 많이 할수록 일과 가정 사이의 갈등이 커지는가?"
 
 
+# By the check in the background of another test's engine; gone before it is copied.
+_BEING_WRITTEN = shutil.ignore_patterns("..verified.new")
+
+
 @pytest.fixture
 def indexes(demo_home: Path, tmp_path: Path) -> Path:
     """Return a folder with an index that nothing else has open."""
-    return Path(shutil.copytree(demo_home / "indexes", tmp_path / "indexes"))
+    return Path(shutil.copytree(demo_home / "indexes", tmp_path / "indexes", ignore=_BEING_WRITTEN))
 
 
 @pytest.fixture(params=["fixed", "current"])
