@@ -43,9 +43,9 @@ def uncovered_words(ranking: Ranking) -> tuple[str, ...]:
 
 
 def doubtful_words(ranking: Ranking) -> tuple[str, ...]:
-    """Return the :func:`uncovered_words` that an answer names: none where the confidence is high.
+    """Return the :func:`uncovered_words` that an answer names: none unless the confidence is low.
 
-    The records then have what was asked, mostly in other words.
+    Else the records mostly have what was asked, in other words.
     """
     confidence = ranking.confidence
-    return () if confidence is None or confidence.level == "high" else confidence.uncovered
+    return confidence.uncovered if confidence is not None and confidence.level == "low" else ()

@@ -69,14 +69,16 @@ def test_a_confidence_below_the_threshold_refuses_with_the_nearest_titles(demo: 
     assert text.count("\n- ") == 3
 
 
-def test_a_confidence_above_the_threshold_answers_and_names_what_is_not_covered_unless_it_is_high(demo: Engine) -> None:
+def test_a_confidence_above_the_threshold_answers_and_names_what_is_not_covered_only_where_it_is_low(
+    demo: Engine,
+) -> None:
     answered = _answer(demo, HIGH)
-    assert answered.reason == ""
-    assert answered.nearest == ()
-    assert _answer(demo, replace(HIGH, uncovered=("위성",))).uncovered == ()
-    partly = _answer(demo, replace(HIGH, level="medium", uncovered=("위성",)))
-    assert partly.uncovered == ("위성",)
-    assert answer_text(partly) == answer_text(answered) + "\n\n문헌에서 찾지 못한 단어: 위성"
+    assert (answered.reason, answered.nearest) == ("", ())
+    for level in ("high", "medium"):
+        assert _answer(demo, replace(HIGH, level=level, uncovered=("위성",))).uncovered == ()
+    low = _answer(demo, replace(LOW, uncovered=("위성",)), least=0.0)
+    assert low.uncovered == ("위성",)
+    assert "문헌에서 찾지 못한 단어: 위성" in answer_text(low)
 
 
 def test_an_answer_is_uncertain_where_the_confidence_is_low(demo: Engine) -> None:
