@@ -26,6 +26,7 @@ from shrag.indexing.query import And, Boost, DisjunctionMax, Not, Or, Query, Ter
 from shrag.indexing.record_filter import EVERY_RECORD, VALUE_FIELDS, RecordFilter
 from shrag.indexing.storage.generations import check_files, current_generation
 from shrag.indexing.storage.vector_card import FOLDER as VECTORS
+from shrag.indexing.storage.vector_card import VectorCard
 from shrag.indexing.vectors.store import open_vectors
 from shrag.messages.text import Text
 
@@ -58,7 +59,7 @@ def export_opensearch(
     try:
         with disk_errors(folder.parent):
             folder.mkdir(parents=True)
-            mapping = index_body(manifest.bm25, card.dimension if card else 0)
+            mapping = index_body(manifest.bm25, card)
             (folder / INDEX_FILE).write_bytes(msgspec.json.format(msgspec.json.encode(mapping)) + b"\n")
             with (folder / BULK_FILE).open("wb") as stream:
                 for number, analyzed in enumerate(searcher.documents(range(manifest.records))):
@@ -77,8 +78,8 @@ def export_opensearch(
     return manifest.records
 
 
-def index_body(bm25: Bm25, dimension: int = 0) -> _Json:
-    """Return the settings and the mapping of the index; ``dimension`` 0 is one without vectors."""
+def index_body(bm25: Bm25, card: VectorCard | None) -> _Json:
+    """Return the settings and the mapping of the index, with vectors where it has a ``card`` of them."""
     terms = {"type": "text", "analyzer": "whitespace", "similarity": "shrag", "index_options": "freqs"}
     properties: _Json = {
         "contents": terms,
@@ -88,9 +89,9 @@ def index_body(bm25: Bm25, dimension: int = 0) -> _Json:
         "stored": {"type": "object", "enabled": False},
     }
     settings: _Json = {"similarity": {"shrag": {"type": "BM25", "k1": bm25.k1, "b": bm25.b}}}
-    if dimension:
+    if card:
         method = {"name": "hnsw", "engine": "faiss", "space_type": "innerproduct"}
-        properties["vector"] = {"type": "knn_vector", "dimension": dimension, "method": method}
+        properties["vector"] = {"type": "knn_vector", "dimension": card.dimension, "method": method}
         settings["knn"] = True
     return {"settings": {"index": settings}, "mappings": {"dynamic": "strict", "properties": properties}}
 

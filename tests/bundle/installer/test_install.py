@@ -69,7 +69,9 @@ def test_a_bundle_is_installed_upgraded_by_an_update_and_undone(tmp_path: Path) 
     assert _version(folder) == "shrag 2.0"
     assert (folder / "home" / "shrag.toml").read_text() == "[search]\nk = 7\n"  # the user's own
     before = _content(folder)
-    assert install_bundle(new, folder, _say_nothing) == release  # it is there already
+    said: list[str] = []
+    assert install_bundle(new, folder, said.append) == release  # it is there already
+    assert "installing the packages" not in said
     assert _content(folder) == before
 
     assert undo_installation(folder, _say_nothing) == release
@@ -92,11 +94,13 @@ def test_an_installation_that_was_damaged_is_repaired_by_its_bundle_whatever_pip
     manifest = write_small_bundle(bundle)
     release = install_bundle(bundle, folder, _say_nothing)
     (module,) = (folder / "current" / "venv").rglob("started_shrag.py")
-    module.write_text(module.read_text() + "#")
+    whole = module.read_text()
+    module.write_text(whole + "#")
     for file in manifest.files.values():
         (folder / "files" / file.sha256).write_bytes(b"damaged")
     assert install_bundle(bundle, folder, _say_nothing) == release
     assert _version(folder) == "shrag 1.0"
+    assert module.read_text() == whole
     assert all(Installation(folder).store.has(file) for file in manifest.files.values())
 
 

@@ -10,6 +10,7 @@ import subprocess
 import sys
 import time
 import urllib.request
+from contextlib import closing
 from pathlib import Path
 
 import click
@@ -17,6 +18,8 @@ import pytest
 
 from shrag.cli.main import run
 from shrag.cli.options.model import open_language_model, read_llm_settings
+from shrag.models.chat.client import OpenAIModel
+from shrag.models.chat.endpoint_pool import EndpointPool
 from shrag.models.chat.settings import LlmSettings
 from tests.support.fake_endpoint import Endpoint, answers, serving
 
@@ -65,6 +68,16 @@ def test_without_an_address_there_is_no_model_and_nothing_of_the_client_is_impor
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "[]"
+
+
+@pytest.mark.parametrize(
+    ("url", "client"), [("http://h:1/v1", OpenAIModel), ("http://h:1/v1,http://h:2/v1", EndpointPool)]
+)
+def test_one_address_has_a_client_of_its_own_and_several_share_one(url: str, client: type) -> None:
+    model = open_language_model(LlmSettings(url=url))
+    assert model is not None
+    with closing(model):
+        assert type(model) is client
 
 
 def _doctor(capsys: pytest.CaptureFixture[str]) -> tuple[int, dict[str, str]]:

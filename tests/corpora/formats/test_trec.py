@@ -89,10 +89,12 @@ def test_what_is_no_document_is_a_reason(tmp_path: Path, text: str | bytes, outc
     assert [line.outcome for line in read(tmp_path, text)] == outcomes
 
 
-def test_a_document_that_is_not_closed_does_not_take_the_next_with_it(tmp_path: Path) -> None:
-    first, second = read(tmp_path, "<DOC><DOCNO>1</DOCNO><TEXT>a\n" + CRANFIELD)
-    assert (first.number, first.outcome) == (1, "<DOC> is not closed by </DOC>")
+@pytest.mark.parametrize(("end", "line"), [("\n", 2), (" ", 1)])
+def test_a_document_that_is_not_closed_does_not_take_the_next_with_it(tmp_path: Path, end: str, line: int) -> None:
+    first, second = read(tmp_path, f"<DOC><DOCNO>1</DOCNO><TEXT>a{end}{CRANFIELD}")
+    assert first == ParsedItem(1, 0, "<DOC> is not closed by </DOC>")
     assert isinstance(second.outcome, Record)
+    assert (second.number, second.offset) == (line, 29)
 
 
 def test_a_document_beyond_the_limit_is_a_reason(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

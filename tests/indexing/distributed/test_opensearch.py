@@ -40,7 +40,7 @@ def test_every_record_is_an_action_and_a_document_with_its_terms(demo: Engine, d
 
 
 def test_the_mapping_has_the_parameters_of_the_index() -> None:
-    body = index_body(Bm25(k1=1.2, b=0.5))
+    body = index_body(Bm25(k1=1.2, b=0.5), None)
     assert body["settings"]["index"] == {"similarity": {"shrag": {"type": "BM25", "k1": 1.2, "b": 0.5}}}
     assert body["mappings"]["properties"]["contents"]["analyzer"] == "whitespace"
     assert "vector" not in body["mappings"]["properties"]

@@ -1,4 +1,4 @@
-"""The table of error codes in the documentation has every code that the server can answer, and no other."""
+"""What the server can answer is in the documentation's table of error codes, and has a title."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from starlette.exceptions import HTTPException
 
 from shrag.serving.errors import QuestionError, ServiceUnavailable
 from shrag.serving.http import problems
-from shrag.serving.http.problems import to_problem
+from shrag.serving.http.problems import HTTPProblem, problem_body, to_problem
 from tests.conftest import ROOT
 
 _ROW = re.compile(r"^\| (?P<status>\d{3}|other) \| (?P<codes>[^|]+) \|", re.MULTILINE)
@@ -52,3 +52,10 @@ def test_the_documentation_lists_every_code_with_its_status_and_no_other() -> No
     listed = [(row["status"], code) for row in _ROW.finditer(page) for code in re.findall(r"`(\w+)`", row["codes"])]
     assert len(listed) == len(set(listed))
     assert set(listed) == _answered()
+
+
+def test_every_problem_has_a_title_of_its_own_but_for_that_of_a_client_who_has_left() -> None:
+    statuses = {int(status) for status, _ in _answered() if status != "other"}
+    titles = {status: problem_body(HTTPProblem(status, "", "")).title for status in statuses}
+    assert [status for status, title in titles.items() if title == "Request not served"] == [499]
+    assert titles[429] == "Too many requests"
