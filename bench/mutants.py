@@ -61,8 +61,8 @@ OPERATORS = (
 BUILT = ("indexing/lexical/java/lucene", "serving/page/docs")
 """Folders that are built and in no commit, which tests use."""
 
-BUILDING = ("corpora", "indexing", "models")
-"""Packages whose mistakes may change the indexes that tests build."""
+BUILDING = ("corpora", "evaluation", "indexing", "models")
+"""Packages whose mistakes may change the indexes and results that tests build once and look at."""
 
 SELECTION = "not (soak or vllm or data)"
 QUICK = "not (browser or data or process or slow or soak or vllm)"
@@ -228,7 +228,9 @@ def try_mutant(tree: Path, mutant: Mutant, broken: set[str]) -> Outcome:
     file = tree / mutant.path
     source = file.read_text(encoding="utf-8")
     mutated = _mutated(source, mutant)
-    built = None if mutant.path.startswith(BUILDING) else tree.parent / "built"
+    shared = tree.parent / "built"
+    shared.mkdir(exist_ok=True)
+    built = None if mutant.path.startswith(BUILDING) else shared
     start = time.monotonic()
     found = ""
     stages = _stages(tree, mutant.path)
@@ -236,10 +238,13 @@ def try_mutant(tree: Path, mutant: Mutant, broken: set[str]) -> Outcome:
         selection = QUICK if stages["mirror"] and stage in {"importing", "beside"} else SELECTION
         while files:
             file.write_text(mutated, encoding="utf-8")
+            kept = set(shared.iterdir())
             try:
                 failure = run_tests(tree, files, built, selection, broken)
             finally:
                 file.write_text(source, encoding="utf-8")
+                for made in set(shared.iterdir()) - kept:  # with the mistake: not for other runs
+                    shutil.rmtree(made, ignore_errors=True)
             # The same over the source as it is: what fails or does not end there too has found nothing.
             if failure and not run_tests(tree, [failure] if "::" in failure else files, built, selection):
                 found = f"{stage}: {failure}"
@@ -304,7 +309,6 @@ def run_tests(
     temporary = tree.parent / "pytest"
     environment = _environment(tree)
     if built is not None:
-        built.mkdir(exist_ok=True)
         environment["SHRAG_BUILT_ONCE"] = str(built)
     with subprocess.Popen(
         [*command, f"--basetemp={temporary}", *(f"--deselect={test}" for test in left_out), *tests],

@@ -4,6 +4,7 @@ from pathlib import Path
 
 import pytest
 
+from shrag.cli.commands.bundle import create
 from shrag.cli.main import run
 from tests.support.small_bundle import write_small_bundle
 
@@ -20,3 +21,55 @@ def test_diff_prints_the_files_to_carry_with_their_sizes_and_what_to_run_there(
         f"{tmp_path}/update.{ending}" for ending in ("install.pyz  0.1 MiB", "sha256  0.0 MiB", "tar  1.5 MiB")
     ]
     assert printed.err == "next, on the other machine: python3 update.install.pyz install --into ~/shrag\n"
+
+
+def test_verify_says_what_a_bundle_is_and_ends_with_3_where_it_is_damaged(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    bundle = tmp_path / "a.tar"
+    write_small_bundle(bundle)
+    assert run(["bundle", "verify", str(bundle)]) == 0
+    assert capsys.readouterr().out.startswith(f"{bundle}: SHRAG 1.0")
+    bundle.write_bytes(bundle.read_bytes()[:-1])
+    assert run(["bundle", "verify", str(bundle)]) == 3
+    assert "a.tar" in capsys.readouterr().err
+
+
+def test_install_refuses_a_folder_of_other_files(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    bundle, folder = tmp_path / "a.tar", tmp_path / "there"
+    write_small_bundle(bundle)
+    folder.mkdir()
+    (folder / "letters.txt").touch()
+    assert run(["bundle", "install", str(bundle), "--into", str(folder)]) == 3
+    assert f"{folder} has other files (letters.txt)" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("arguments", "name", "value"),
+    [
+        ([], "pythons", ()),
+        (["--python", "3.13, 3.11,3.13"], "pythons", ("3.13", "3.11")),
+        ([], "volume_bytes", 0),
+        (["--volume", "700M"], "volume_bytes", 734_003_200),
+        (["--volume", "4gb"], "volume_bytes", 4_294_967_296),
+        (["--volume", "1048576"], "volume_bytes", 1_048_576),
+    ],
+)
+def test_versions_of_python_and_sizes_are_read(arguments: list[str], name: str, value: object) -> None:
+    with create.make_context("create", ["a.tar", *arguments]) as context:
+        assert context.params[name] == value
+
+
+@pytest.mark.parametrize(
+    ("option", "value", "says"),
+    [
+        ("--python", "3.11,3.10", "SHRAG does not run with Python '3.10': use 3.11, 3.12, 3.13."),
+        ("--volume", "1023K", "'1023K' is no size of at least 1M: write it as 700M or 4G."),
+        ("--volume", "1.5G", "'1.5G' is no size of at least 1M"),
+    ],
+)
+def test_a_version_or_a_size_that_cannot_be_used_is_refused(
+    option: str, value: str, says: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run(["bundle", "create", str(tmp_path / "a.tar"), option, value]) == 2
+    assert says in capsys.readouterr().err

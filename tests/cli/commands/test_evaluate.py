@@ -179,6 +179,16 @@ def test_the_confidence_of_outcomes_is_scored_in_three_tables(
     ]
 
 
+def test_where_no_question_is_answered_what_is_served_is_a_row_of_empty_cells(
+    outcomes: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "o.jsonl").write_text(OUTCOMES.replace("0.3}", "0.95}"))
+    assert run(outcomes) == 0
+    header, row = capsys.readouterr().out.split("\n\n")[1].splitlines()
+    assert header.count("\t") == 6
+    assert row.split("\t")[2:] == ["", "", "", "", ""]
+
+
 def test_unanswerable_questions_need_no_kinds_and_runs_may_stand_before(
     outcomes: list[str], capsys: pytest.CaptureFixture[str]
 ) -> None:

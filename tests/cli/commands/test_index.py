@@ -84,6 +84,19 @@ def test_rollback_and_list(indexes: Path, capsys: pytest.CaptureFixture[str]) ->
     assert indexes.is_dir()
 
 
+def test_an_index_that_was_exported_is_imported_under_the_name_that_is_given(
+    indexes: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    file = tmp_path / "carried.tar"
+    assert run(["index", "export", "demo", str(file), "--generation", "1"]) == 0
+    exported = capsys.readouterr()
+    assert exported.out == f"index demo: {file}, {file.stat().st_size / 2**20:.1f} MiB\n"
+    assert exported.err == "next, on the other machine: shrag index import carried.tar\n"
+    assert run(["index", "import", str(file), "--name", "other"]) == 0
+    assert capsys.readouterr().out == "index other: generation 1 is current, 235 records\n"
+    assert list_generations(indexes / "other") == [1]
+
+
 def test_options_of_building_may_stand_before_the_name_in_the_file_or_in_the_environment(
     indexes: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -13,6 +13,7 @@ from shrag.serving.errors import StrategyUnavailable
 from shrag.serving.events import Ranking
 from shrag.serving.request import Request, parse_question
 from shrag.serving.retrieval.ranking import reciprocal_rank_fusion
+from shrag.serving.search_settings import SearchSettings
 from shrag.serving.strategies.shrag import hybrid_strategy
 from tests.support.scripted_models import ScriptedModel, listed
 
@@ -99,3 +100,11 @@ def test_hybrid_without_vectors_says_how_to_build_them(demo: Engine) -> None:
     bare = Engine(replace(demo.open_index, dense=None))
     with pytest.raises(StrategyUnavailable, match=r"Index demo has no vectors.*`shrag index demo --encoder lsa`"):
         bare.search(QUESTION, strategy="hybrid")
+
+
+def test_an_index_without_vectors_is_searched_by_words_unless_vectors_are_asked_for(demo: Engine) -> None:
+    bare = Engine(replace(demo.open_index, dense=None))
+    assert bare.search(QUESTION).ranking.records[0].record.docid == "DEMO-AGR-002"
+    for candidates in ("dense", "hybrid"):
+        with pytest.raises(StrategyUnavailable, match=r"Index demo has no vectors, which the strategy shrag needs"):
+            bare.search(QUESTION, settings=SearchSettings.from_mapping({"candidates": candidates}))
