@@ -164,7 +164,7 @@ def log_likelihood_ratio(together: int, first: int, second: int, texts: int) -> 
         return 0.0
     table = (together, first - together, second - together, texts - first - second + together)
     rows, columns = (first, texts - first), (second, texts - second)
-    return 2 * max(0.0, _entropy(table) - _entropy(rows) - _entropy(columns) + _entropy((texts,)))
+    return 2 * (_entropy(table) - _entropy(rows) - _entropy(columns) + _entropy((texts,)))
 
 
 def _entropy(counts: Sequence[int]) -> float:

@@ -3,6 +3,7 @@ from __future__ import annotations
 import random
 from pathlib import Path
 
+import msgspec
 import numpy as np
 import pytest
 from numpy.typing import NDArray
@@ -61,6 +62,14 @@ def test_a_calibration_is_read_as_it_was_written(calibration: ConfidenceCalibrat
     write(tmp_path / "none.json", None)
     assert read_calibration(tmp_path / "none.json") is None
     assert read_calibration(tmp_path / "missing.json") is None
+
+
+def test_a_file_with_another_field_is_no_calibration(calibration: ConfidenceCalibration, tmp_path: Path) -> None:
+    path = tmp_path / "calibration.json"
+    write(path, calibration)
+    path.write_bytes(b'{"more": 1, ' + path.read_bytes()[1:])
+    with pytest.raises(msgspec.ValidationError, match="unknown field `more`"):
+        read_calibration(path)
 
 
 def test_an_index_is_calibrated_alike_each_time(demo: Engine) -> None:
