@@ -118,6 +118,7 @@ def test_stopped_anywhere_and_gone_on_with_it_ends_in_the_same_files_and_asks_no
         run_small(demo_home, folder)
     ran = run_small(demo_home, folder, resume=True)
     assert ran.questions_asked == 30 - stopped_after
+    assert not (folder / "plots").exists()  # they were not asked for
     sessions = read_card(folder).sessions
     assert [bool(session.ended) for session in sessions] == [False, True]
     assert run_small(demo_home, folder, plots=True, resume=True).questions_asked == 0

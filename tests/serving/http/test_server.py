@@ -129,6 +129,7 @@ def test_an_address_that_is_being_closed_begins_no_connection_and_keeps_those_th
                 assert accepted.recv(5) == b"asked"
                 accepted.sendall(b"answered")
                 assert waiting.recv(8) == b"answered"
+    assert not refuse_connections(listener)  # which is closed
 
 
 @pytest.mark.process
