@@ -239,7 +239,7 @@ def unpack_events(packed: bytes, kind: str = "") -> tuple[Event, ...]:
 def memory_size(value: object) -> int:
     """Return the bytes of ``value`` and of all objects in it, each once, without the allocator's overhead.
 
-    Looks into dataclasses, tuples, lists and dicts.
+    Looks into dataclasses, structs, tuples, lists and dicts.
     """
     counted: set[int] = set()
     waiting = [value]
@@ -252,6 +252,8 @@ def memory_size(value: object) -> int:
         size += sys.getsizeof(each)
         if is_dataclass(each):
             waiting.extend(getattr(each, attribute.name) for attribute in fields(each))
+        elif isinstance(each, msgspec.Struct):
+            waiting.extend(getattr(each, name) for name in each.__struct_fields__)
         elif isinstance(each, dict):
             waiting.extend(each.keys())
             waiting.extend(each.values())

@@ -8,6 +8,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
+import msgspec
+
 from shrag.corpora.records import Language, Record
 from shrag.indexing.record_filter import FacetCounts
 
@@ -186,9 +188,8 @@ class Queries:
     event: Literal["queries"] = "queries"
 
 
-@dataclass(frozen=True, slots=True)
-class ScoredDoc:
-    """A hit of one query."""
+class ScoredDoc(msgspec.Struct, frozen=True):
+    """A hit of one query: a struct, since a search makes a hundred of them."""
 
     docid: str
     score: float
@@ -235,7 +236,7 @@ class Confidence:
         value: The share of the answerable questions that the index was calibrated with that have less evidence, from 0
             to 1.
         level: The same in three levels.
-        uncovered: The distinctive words of the question that the best records do not cover.
+        uncovered: The distinctive words of the question that the best records do not cover; none at the level high.
         threshold: The value below which the question is refused, unless the request sets another.
     """
 

@@ -56,10 +56,14 @@ class Entry(NamedTuple):
 _ALL = "SELECT korean, english, korean_terms, english_terms, records, source, score, '' FROM entries"
 # Of these only the phrase in another language than ``only`` can be in a question and not in the records.
 _ONE_SIDED = "SELECT korean, english, korean_terms, english_terms, records, source, score, only FROM one_sided"
-_MATCHES = f"{_ALL} WHERE korean_terms = ?1 UNION {_ALL} WHERE english_terms = ?1 UNION {_ONE_SIDED} WHERE terms = ?1"
+# Sorted and freed of doubles in Python: most phrases have no entry, and SQLite prepares both for each.
+_MATCHES = " UNION ALL ".join(
+    [f"{_ALL} WHERE korean_terms = ?1", f"{_ALL} WHERE english_terms = ?1", f"{_ONE_SIDED} WHERE terms = ?1"]
+)
 _SUREST_FIRST = "ORDER BY score DESC, korean, english"
 _MOST_FREQUENT_FIRST = "ORDER BY records DESC, score DESC, korean, english"
 
+_SOURCES: dict[str, Source] = {name: name for name in get_args(Source)}
 
 _MAX_CACHED = 20_000
 
@@ -136,8 +140,9 @@ class Glossary:
 
     def _look_up(self, terms: str) -> tuple[Entry, ...]:
         with self._lock:
-            rows = self._database.execute(f"{_MATCHES} {_SUREST_FIRST}", (terms,)).fetchall()
-        return tuple(_entry(row) for row in rows)
+            rows = self._database.execute(_MATCHES, (terms,)).fetchall()
+        found = map(_entry, dict.fromkeys(rows))
+        return tuple(sorted(found, key=lambda entry: (-entry.score, entry.korean, entry.english)))
 
 
 def write_glossary(path: Path, entries: Iterable[Entry]) -> int:
@@ -186,10 +191,8 @@ def _absent_terms(entry: Entry) -> str:
 
 def _entry(row: tuple[str, str, str, str, int, str, float, Language | Literal[""]]) -> Entry:
     korean, english, korean_terms, english_terms, records, source, score, only = row
-    typed_source: Source = next(name for name in get_args(Source) if name == source)
-    return Entry(
-        korean, english, tuple(korean_terms.split()), tuple(english_terms.split()), records, typed_source, score, only
-    )
+    terms = tuple(korean_terms.split()), tuple(english_terms.split())
+    return Entry(korean, english, *terms, records, _SOURCES[source], score, only)
 
 
 def simple_tokens(tokens: Sequence[Token]) -> list[Token]:

@@ -227,9 +227,12 @@ class PyseriniSearcher:
             case Not(wanted, unwanted):
                 return self._combine([(self._build(wanted), must), (self._build(unwanted), must_not)])
             case DisjunctionMax(clauses):
+                # First the clauses: a list that a clause makes while ``add`` is looked up would be added to instead
+                # (pyjnius binds a method to the object that it was last looked up on).
+                built = list(map(self._build, clauses))
                 alternatives = self._pyserini.autoclass("java.util.ArrayList")()
-                for clause in clauses:
-                    alternatives.add(self._build(clause))
+                for clause in built:
+                    alternatives.add(clause)
                 return self._pyserini.autoclass("org.apache.lucene.search.DisjunctionMaxQuery")(alternatives, 0.0)
             case Boost(inner, weight):
                 return builder.get_boost_query(self._build(inner), float(weight))

@@ -340,13 +340,14 @@ class LuceneSearcher:
         return known
 
 
-def write_queries(queries: Iterable[Query]) -> str:
+def write_queries(queries: Sequence[Query]) -> str:
     """Encode queries for Java, as nodes separated by NUL, each before its clauses.
 
     The first letter of a node is its kind: ``t`` a term; ``o`` or, ``a`` and, ``b`` disjunction max, with the number of
     clauses; ``n`` not, with an included and an excluded query; ``w`` a boost with its factor and a query.
     """
-    return SEPARATOR.join(map(_write, queries))
+    written: dict[int, str] = {}
+    return SEPARATOR.join([_write(query, written) for query in queries])
 
 
 def join_texts(texts: Iterable[str]) -> str:
@@ -354,24 +355,32 @@ def join_texts(texts: Iterable[str]) -> str:
     return SEPARATOR.join(map(_escape, texts))
 
 
-def _write(query: Query) -> str:
+def _write(query: Query, written: dict[int, str]) -> str:
+    """Encode a query, or take it from those ``written``, by identity: the queries of a question share most clauses."""
+    known = written.get(id(query))
+    if known is None:
+        known = written[id(query)] = _write_new(query, written)
+    return known
+
+
+def _write_new(query: Query, written: dict[int, str]) -> str:
     match query:
         case Term(term):
             return "t" + _escape(term)
         case Or(clauses):
-            return _write_clauses("o", clauses)
+            return _write_clauses("o", clauses, written)
         case And(clauses):
-            return _write_clauses("a", clauses)
+            return _write_clauses("a", clauses, written)
         case DisjunctionMax(clauses):
-            return _write_clauses("b", clauses)
+            return _write_clauses("b", clauses, written)
         case Not(wanted, unwanted):
-            return SEPARATOR.join(("n", _write(wanted), _write(unwanted)))
+            return SEPARATOR.join(("n", _write(wanted, written), _write(unwanted, written)))
         case Boost(inner, weight):
-            return f"w{float(weight)!r}{SEPARATOR}{_write(inner)}"
+            return f"w{float(weight)!r}{SEPARATOR}{_write(inner, written)}"
 
 
-def _write_clauses(kind: str, clauses: Sequence[Query]) -> str:
-    return SEPARATOR.join((f"{kind}{len(clauses)}", *map(_write, clauses)))
+def _write_clauses(kind: str, clauses: Sequence[Query], written: dict[int, str]) -> str:
+    return SEPARATOR.join([f"{kind}{len(clauses)}", *[_write(clause, written) for clause in clauses]])
 
 
 def _escape(text: str) -> str:

@@ -13,7 +13,7 @@ import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from types import FrameType
-from typing import TextIO
+from typing import TextIO, cast
 
 import uvicorn
 from starlette.applications import Starlette
@@ -22,6 +22,7 @@ from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 from shrag.messages.text import Text
 from shrag.serving.errors import AddressTaken
 from shrag.serving.http.connection_limits import Deadlines
+from shrag.serving.http.joined_writes import JoinedWrites
 from shrag.serving.http.logging import LOGGER, JsonLines
 from shrag.serving.runtime.admission import AdmissionControl
 from shrag.serving.runtime.background import record_ended_threads
@@ -105,7 +106,11 @@ def make_server(app: Starlette, send_heartbeat: Callable[[], None] = _nothing) -
 
 
 class _Connection(Deadlines, HttpToolsProtocol):
-    """uvicorn's protocol, with deadlines and a limit of connections."""
+    """uvicorn's protocol, with deadlines, a limit of connections, and responses sent in one piece."""
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        """See :class:`asyncio.Protocol`."""
+        super().connection_made(cast("asyncio.Transport", JoinedWrites(cast("asyncio.Transport", transport))))
 
     def connection_refused(self) -> None:
         """See :class:`Deadlines`."""

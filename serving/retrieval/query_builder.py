@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import partial
 from typing import NamedTuple
 
 from shrag.indexing.query import And, Boost, DisjunctionMax, Not, Or, Query, Term
@@ -74,7 +75,7 @@ def build_subqueries(
     The longest asks for any word of the phrases that the index knows, so that a record with some of them can be found;
     the others ask for a phrase as a whole.
     """
-    queries = [_join(subquery, settings) for subquery in subqueries]
+    queries = _join_each(subqueries, _clause, settings)
     if settings.words == "known" and not settings.ands and queries:
         queries[0] = _any_word(subqueries[0])
     return queries
@@ -106,11 +107,7 @@ def build_translated_queries(
     subqueries: Sequence[Sequence[QueryTerm]], language: AnswerLanguage, settings: SearchSettings = WITHOUT_MODEL
 ) -> list[Query]:
     """Return the queries of :func:`reduce_translated_query`; a keyword is scored by its best translation."""
-    korean = language == "ko"
-    return [
-        join_clauses([_translated_clause(keyword, korean=korean) for keyword in subquery], settings)
-        for subquery in subqueries
-    ]
+    return _join_each(subqueries, partial(_translated_clause, korean=language == "ko"), settings)
 
 
 def filter_languages(keywords: Sequence[QueryTerm], languages: Languages, language: AnswerLanguage) -> list[QueryTerm]:
@@ -173,6 +170,14 @@ def _any_word(keywords: Sequence[QueryTerm]) -> Query:
     wholes = [Term(keyword.whole) for keyword in keywords if keyword.whole]
     words = dict.fromkeys(word.terms for keyword in keywords for word in keyword.parts or (keyword,))
     return Or((*wholes, *(Term(term) for terms in words for term in terms)))
+
+
+def _join_each(
+    subqueries: Sequence[Sequence[QueryTerm]], make_clause: Callable[[QueryTerm], Query], settings: SearchSettings
+) -> list[Query]:
+    """Join the clauses of each subquery, which are the first ones of the longest: each clause is made once."""
+    clauses = list(map(make_clause, subqueries[0] if subqueries else ()))
+    return [join_clauses(clauses[: len(subquery)], settings) for subquery in subqueries]
 
 
 def _join(keywords: Sequence[QueryTerm], settings: SearchSettings) -> Query:
