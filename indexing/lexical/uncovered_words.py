@@ -20,8 +20,8 @@ _GENERAL = LIGHT_WORDS | frozenset(
     "afterwards always avoid best better bit bring brought built chose choose cut do done earlier enough ever far "
     "faster fed happy later little lower many much never often past people per rather real regardless same save see "
     "set single slower smaller stuck upon whole worse "
-    "가운데 각각 곳 나라 나머지 내내 누구 다음 대신 동안 뒤 때문 무엇 사람 사이 속 실제 안 애초 앞 어디 언제 옆 요즘 "
-    "우리 우리나라 위 이상 이전 이하 이후 전부 정도 주변 중간 처음 최소한 쪽 편 하나 현재".split()
+    "가운데 각각 곳 나라 나머지 내내 누구 다음 대신 동안 뒤 때문 며칠 무엇 사람 사이 속 실제 안 애초 앞 어디 언제 얼마 "
+    "옆 요즘 우리 우리나라 위 이상 이전 이하 이후 전부 정도 주변 중간 처음 최소한 쪽 편 하나 현재".split()
 )
 # Suffixes that belong to a Korean word (자유학기제) but are no term, unlike particles, which are left out.
 _SUFFIXES = "소제자성용식형화률율법론학품원체층망계력감"

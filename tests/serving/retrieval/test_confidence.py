@@ -46,6 +46,17 @@ def test_incomplete_records_give_no_confidence(demo: Engine) -> None:
     assert values[1] == values[2] < 0.05
 
 
+def test_a_high_confidence_names_no_words_that_are_not_covered_and_lower_ones_do(demo: Engine) -> None:
+    def assessed(question: str) -> tuple[str, tuple[str, ...]]:
+        confidence = demo.search(question).ranking.confidence
+        assert confidence is not None
+        return confidence.level, confidence.uncovered
+
+    breaks = "How far does a floating offshore wind turbine drift if one mooring line breaks during a typhoon?"
+    assert assessed(breaks) == ("high", ())  # no record has "breaks"
+    assert assessed("당뇨 망막 인공지능 검진 당일 통보 안과 방문율") == ("medium", ("통보", "안과"))
+
+
 def test_an_index_without_a_calibration_has_no_confidence(demo: Engine) -> None:
     ranking = Engine(replace(demo.open_index, calibration=None)).search("graphene shielding").ranking
     assert ranking.confidence is None
