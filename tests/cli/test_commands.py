@@ -255,6 +255,15 @@ def test_settings_reach_the_search_and_the_run(
     assert lines[0] < lines[1]
 
 
+def test_a_topic_in_two_files_of_one_run_is_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    topics = [tmp_path / "one.tsv", tmp_path / "two.tsv"]
+    for path in topics:
+        path.write_text("q7\tgraphene\n")
+    files = [argument for path in topics for argument in ("--topics", str(path))]
+    assert run(["run", "demo", *files, "--output", str(tmp_path / "a.run")]) == 2
+    assert "Two of the topics files have the topic q7" in capsys.readouterr().err
+
+
 @pytest.mark.slow
 def test_filters_reach_the_search_the_answer_and_the_run(
     demo_home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]

@@ -89,6 +89,12 @@ def test_what_is_no_document_is_a_reason(tmp_path: Path, text: str | bytes, outc
     assert [line.outcome for line in read(tmp_path, text)] == outcomes
 
 
+def test_text_behind_a_document_is_named_with_its_place(tmp_path: Path) -> None:
+    first, second = read(tmp_path, "\n<DOC><DOCNO>1</DOCNO><TEXT>a</TEXT></DOC> more\n")
+    assert isinstance(first.outcome, Record)
+    assert second == ParsedItem(2, 1 + 41, "text outside <DOC> … </DOC>")
+
+
 @pytest.mark.parametrize(("end", "line"), [("\n", 2), (" ", 1)])
 def test_a_document_that_is_not_closed_does_not_take_the_next_with_it(tmp_path: Path, end: str, line: int) -> None:
     first, second = read(tmp_path, f"<DOC><DOCNO>1</DOCNO><TEXT>a{end}{CRANFIELD}")

@@ -6,7 +6,13 @@ import pytest
 
 from shrag.indexing.analysis.korean_english import KoreanEnglishAnalyzer
 from shrag.indexing.errors import GlossaryRejected
-from shrag.indexing.glossary.corrections import apply_corrections, parse_corrections, read_corrections
+from shrag.indexing.glossary.corrections import (
+    FILE,
+    apply_corrections,
+    parse_corrections,
+    read_corrections,
+    stored_corrections,
+)
 from shrag.indexing.glossary.store import Entry
 
 MINED = [
@@ -23,6 +29,12 @@ def test_pairs_are_added_and_taken_out(analyzer: KoreanEnglishAnalyzer) -> None:
         ("전고체 전지", "solid-state battery", "user", 1.0),
     ]
     assert apply_corrections(MINED, parse_corrections(b""), analyzer, pytest.fail) == MINED
+
+
+def test_an_index_keeps_the_corrections_it_was_built_with(tmp_path: Path) -> None:
+    assert stored_corrections(tmp_path) == b""
+    (tmp_path / FILE).write_bytes("지도\tmap\n".encode())
+    assert stored_corrections(tmp_path) == "지도\tmap\n".encode()
 
 
 @pytest.mark.parametrize("line", ["지도", "map\t지도", "지도\t", "지도\t地圖\t3", "-지도\tmap\tx", "지도\t지도"])

@@ -14,7 +14,7 @@ from shrag.indexing.build.builder import build_index
 from shrag.indexing.errors import IndexDamaged, IndexingError, IndexMismatch, IndexMissing
 from shrag.indexing.open_index import open_index
 from shrag.indexing.storage.checksums import MANIFEST_FILE
-from shrag.indexing.storage.generations import CURRENT_FILE, current_generation
+from shrag.indexing.storage.generations import CURRENT_FILE, current_generation, recovery_hint
 from tests.conftest import DEMO
 
 
@@ -72,6 +72,14 @@ def test_an_index_of_another_analyser_or_format_is_refused_with_what_to_do(home:
         _rewrite_manifest(home / "indexes" / "demo", change)
         with pytest.raises(IndexMismatch, match=problem):
             open_index(home / "indexes", "demo")
+
+
+def test_another_generation_is_only_offered_where_there_is_one(tmp_path: Path) -> None:
+    index = tmp_path / "demo"
+    (index / "gen-000001").mkdir(parents=True)
+    assert recovery_hint(index) == "build it again with `shrag index demo`"
+    (index / "gen-000002").mkdir()
+    assert recovery_hint(index).endswith(", or use another generation with `shrag index rollback demo`")
 
 
 def test_lucene_files_of_another_corpus_are_refused(home: Path) -> None:
