@@ -96,7 +96,9 @@ def decode_record(stored: bytes) -> AnalyzedRecord:
 def to_passage(analyzed: AnalyzedRecord) -> Passage:
     """Return the passage of a record, for encoders and re-rankers."""
     record = analyzed.record
-    return Passage(record.title, record.text, analyzed.title_terms, analyzed.sentence_terms, record.docid)
+    return Passage(
+        record.title, record.text, analyzed.title_terms, analyzed.sentence_terms, record.docid, record.language
+    )
 
 
 class RecordStore(Protocol):

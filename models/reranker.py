@@ -15,6 +15,7 @@ class Passage(NamedTuple):
         title_terms: Index terms of the title.
         sentence_terms: Index terms of each sentence of the text.
         docid: Its docid; empty for a passage that is not from an index.
+        language: ``ko``, ``en`` or ``und``; empty where it is not known.
     """
 
     title: str
@@ -22,6 +23,7 @@ class Passage(NamedTuple):
     title_terms: Sequence[str]
     sentence_terms: Sequence[Sequence[str]]
     docid: str = ""
+    language: str = ""
 
 
 class Reranker(Protocol):

@@ -9,6 +9,7 @@ from typing import Protocol
 from shrag.indexing.errors import EncoderUnavailable
 from shrag.indexing.lexical.reranker import LexicalReranker
 from shrag.indexing.open_index import OpenIndex
+from shrag.indexing.vectors.hybrid_reranker import HybridReranker
 from shrag.indexing.vectors.vector_index import VectorIndex
 from shrag.messages.text import Text, message_of
 from shrag.models.language_model import LanguageModel
@@ -28,10 +29,13 @@ class Resources:
 
     def without_glossary(self) -> Resources:
         """Return the resources without translations, both for searching and for ranking."""
-        reranker = self.reranker
-        if isinstance(reranker, LexicalReranker):
-            reranker = reranker.without_glossary()
-        return replace(self, index=replace(self.index, glossary=None), reranker=reranker)
+        return replace(self, index=replace(self.index, glossary=None), reranker=_without_glossary(self.reranker))
+
+
+def _without_glossary(reranker: Reranker) -> Reranker:
+    if isinstance(reranker, HybridReranker):
+        return replace(reranker, words=_without_glossary(reranker.words))
+    return reranker.without_glossary() if isinstance(reranker, LexicalReranker) else reranker
 
 
 class Strategy(Protocol):

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import copy
 import threading
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import suppress
+from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple, Protocol
 
@@ -21,6 +22,10 @@ if TYPE_CHECKING:
     from shrag.indexing.vectors.exact_search import InnerProducts, VectorSearch
     from shrag.indexing.vectors.store import Float16Vectors, StoredDocuments
     from shrag.models.encoder import Encoder, Vectors
+
+
+# A question is encoded to search and to rank, and again where its answer is asked for after its records.
+_MOST_ENCODED = 64
 
 
 class VectorRows(Protocol):
@@ -83,7 +88,7 @@ class VectorIndex:
 
     def encode(self, question: str) -> Vectors:
         """Return the question's vector: ``float32[1, dim]``, all zeros if the encoder knows none of its words."""
-        return self._open().encoder.encode_queries([question])
+        return self._open().encode(question)
 
     def search(self, question_vector: Vectors, k: int) -> list[Hit]:
         """Return the at most ``k`` documents of largest cosine, best first; those of 0 and less are left out."""
@@ -128,11 +133,12 @@ class VectorIndex:
         from shrag.indexing.vectors.store import open_vectors
 
         encoder = open_encoder(self._index, self._card, self._folder, self._analyzer, self._weights)
+        encode = lru_cache(_MOST_ENCODED)(lambda question: encoder.encode_queries([question]))
         if self._rows is not None:
-            return _OpenedVectors(encoder, self._rows)
+            return _OpenedVectors(encoder, encode, self._rows)
         vectors = open_vectors(self._folder, self._card)
         search = choose_search(vectors, self._documents.docids, self._folder / FAISS_FILE, self._card.faiss)
-        return _OpenedVectors(encoder, FileRows(vectors, search, self._documents, _products(encoder)))
+        return _OpenedVectors(encoder, encode, FileRows(vectors, search, self._documents, _products(encoder)))
 
 
 class FileRows(NamedTuple):
@@ -162,6 +168,7 @@ class FileRows(NamedTuple):
 
 class _OpenedVectors(NamedTuple):
     encoder: Encoder
+    encode: Callable[[str], Vectors]
     rows: VectorRows
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import islice
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -14,6 +14,7 @@ from shrag.indexing.lexical.reranker import LexicalReranker, QuestionReranker
 from shrag.indexing.open_index import OpenIndex
 from shrag.indexing.query import Query
 from shrag.indexing.search_engine import Hit
+from shrag.indexing.vectors.hybrid_reranker import HybridReranker
 from shrag.models.reranker import Reranker
 from shrag.serving.events import Event, Hits, Keywords, Queries, RankedRecord, Ranking, ScoredDoc
 from shrag.serving.request import Request
@@ -124,6 +125,8 @@ class ScoredRecord(NamedTuple):
 
 def bind_question(reranker: Reranker, question: AnalyzedQuestion, index: OpenIndex) -> Reranker:
     """Return the re-ranker for one question: a lexical one uses its analysis, others read its text themselves."""
+    if isinstance(reranker, HybridReranker):
+        return replace(reranker, words=bind_question(reranker.words, question, index))
     if isinstance(reranker, LexicalReranker) and reranker.lexicon is question.lexicon:
         return QuestionReranker(question, reranker.parameters, scorer=index.scorer)
     return reranker
@@ -131,14 +134,18 @@ def bind_question(reranker: Reranker, question: AnalyzedQuestion, index: OpenInd
 
 def rerank(text: str, candidates: Sequence[ScoredRecord], reranker: Reranker) -> list[ScoredRecord]:
     """Return candidates with the re-ranker's scores for ``text``, best first, ties by docid; without those of −∞."""
-    if isinstance(reranker, QuestionReranker):
-        scores: list[tuple[float, float | None]] = [*reranker.score_records([each.record for each in candidates])]
+    lexical = reranker.words if isinstance(reranker, HybridReranker) else reranker
+    by_words: Sequence[float | None] = [None] * len(candidates)
+    if isinstance(lexical, QuestionReranker):
+        found = lexical.score_records([each.record for each in candidates])
+        scores, by_words = [each.total for each in found], [each.words for each in found]
     else:
-        passages = [to_passage(each.record) for each in candidates]
-        scores = [(score, None) for score in reranker.score(text, passages)]
+        scores = lexical.score(text, [to_passage(each.record) for each in candidates])
+    if isinstance(reranker, HybridReranker):
+        scores = reranker.add_cosines(text, [to_passage(each.record) for each in candidates], scores)
     shown = [
         ScoredRecord(each.record, score, each.candidate_rank, words)
-        for each, (score, words) in zip(candidates, scores, strict=True)
+        for each, score, words in zip(candidates, scores, by_words, strict=True)
         if score > -math.inf
     ]
     return sorted(shown, key=lambda each: (-each.score, each.record.record.docid))

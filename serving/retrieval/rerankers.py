@@ -5,14 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
-from typing import TYPE_CHECKING
-
-import numpy as np
 
 from shrag.corpora.near_names import did_you_mean
 from shrag.indexing.lexical.reranker import LexicalReranker
 from shrag.indexing.open_index import OpenIndex
 from shrag.indexing.storage.vector_card import LSA
+from shrag.indexing.vectors.hybrid_reranker import add_vectors
+from shrag.indexing.vectors.vector_index import VectorReranker
 from shrag.messages.text import Text
 from shrag.models.encoders.catalog import find_reranker_card, read_catalog
 from shrag.models.encoders.installed import installed_encoders
@@ -21,11 +20,8 @@ from shrag.models.reranker import Passage, Reranker
 from shrag.serving.errors import StrategyUnavailable, UnknownReranker
 from shrag.serving.strategy import require_vectors
 
-if TYPE_CHECKING:
-    from shrag.models.encoder import Encoder
-
 AUTO = "auto"
-"""By stored vectors where they are an embedding model's that is installed, else by words."""
+"""By words, and by stored vectors too where they are an embedding model's that is installed."""
 
 LEXICAL = "lexical"
 """BM25 and the best sentence."""
@@ -50,30 +46,6 @@ class NoReranker:
     def score(self, question: str, passages: Sequence[Passage]) -> list[float]:
         """See :class:`~shrag.models.reranker.Reranker`; ``passages`` are the candidates in their order."""
         return [1 / rank for rank in range(1, len(passages) + 1)]
-
-
-class CosineReranker:
-    """Implements :class:`~shrag.models.reranker.Reranker` for one question's candidates, whose cosines are known.
-
-    ``score = s + weight · σ(s) · (cosine − mean(cosine)) / σ(cosine)``: ``s`` is the score of another re-ranker; the
-    mean and the standard deviations are over the candidates. So both spread alike, whatever their units are: with a
-    weight of 1, a record that stands out by its words as much as another by its vector has the same score.
-    """
-
-    def __init__(self, reranker: Reranker, cosines: Sequence[float], weight: float, encoder: Encoder) -> None:
-        self._reranker = reranker
-        self._cosines = np.asarray(cosines, dtype=np.float64)
-        self._weight = weight
-        self.name = f"{reranker.name} + {weight:g} × {encoder.name} cosine"
-        self.is_model = reranker.is_model or encoder.is_model
-
-    def score(self, question: str, passages: Sequence[Passage]) -> list[float]:
-        """See :class:`~shrag.models.reranker.Reranker`; ``passages`` are the candidates in their order."""
-        scores = np.asarray(self._reranker.score(question, passages), dtype=np.float64)
-        spread = self._cosines.std() if len(scores) else 0.0
-        if spread:
-            scores = scores + self._weight * scores.std() * (self._cosines - self._cosines.mean()) / spread
-        return [float(score) for score in scores]
 
 
 def check_reranker(choice: str, threshold: float | None = None) -> None:
@@ -150,12 +122,13 @@ def open_lexical_reranker(index: OpenIndex) -> LexicalReranker:
 
 
 def _best_available(index: OpenIndex) -> Reranker:
-    """Use vectors, as the SHRAG paper does, if a model made them; those of LSA rank worse than words."""
+    """Add vectors to words if a model made them; those of LSA add nothing that is worth their search."""
+    words = open_lexical_reranker(index)
     card = index.manifest.vectors
     if card is not None and card.encoder != LSA:
         with suppress(StrategyUnavailable):
-            return _open_vector_reranker(index)
-    return open_lexical_reranker(index)
+            return add_vectors(words, _open_vector_reranker(index))
+    return words
 
 
 def _open_pool_reranker(choice: str, weights: Path) -> Reranker:
@@ -179,7 +152,7 @@ def _open_pool_reranker(choice: str, weights: Path) -> Reranker:
     return PoolReranker(load_encoder(choose_encoder(installed[0], weights)))
 
 
-def _open_vector_reranker(index: OpenIndex) -> Reranker:
+def _open_vector_reranker(index: OpenIndex) -> VectorReranker:
     # Loaded now, so that a missing encoder is reported before the first question.
     dense = require_vectors(
         index,
@@ -187,6 +160,4 @@ def _open_vector_reranker(index: OpenIndex) -> Reranker:
         Text("choose the re-ranker {name}", name=LEXICAL),
         encoder="gte",
     )
-    from shrag.indexing.vectors.vector_index import VectorReranker
-
     return VectorReranker(dense)

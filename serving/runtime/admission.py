@@ -20,6 +20,8 @@ _Done = TypeVar("_Done")
 
 _WEIGHT_OF_LAST = 0.2
 _LONGEST_RETRY = 60
+# Refusing takes processor time, so that those who wait while others are refused wait longer.
+_OVERLOADED_SECONDS = 1.0
 _POLL_SECONDS = 0.25
 
 
@@ -37,7 +39,9 @@ class ServerLimits:
 
     While there are searches, a fifth at most of the threads that compute works on answers, so that these do not take
     the processors from searches either; threads that wait for a language model do not count. 64 searches may wait: a
-    longer queue would only make all requests wait longer, also those after a burst.
+    longer queue would only make all requests wait longer, also those after a burst. Once one was refused, half as many
+    may wait until a second has passed without a refusal, so that those admitted under overload wait no longer than
+    those of a queue that is just full.
 
     Attributes:
         searches: Searches that run at once, in a thread each.
@@ -150,6 +154,7 @@ class AdmissionQueue:
         self._busy = 0
         self._waiting: deque[asyncio.Future[None]] = deque()
         self._seconds = 0.1
+        self._overloaded_until = -math.inf
 
     @property
     def busy(self) -> int:
@@ -165,14 +170,17 @@ class AdmissionQueue:
         """Take a slot, waiting for one where none is free; :meth:`leave` gives it back.
 
         Raises:
-            Overloaded: The queue is full. Otherwise raises as :meth:`Deadline.wait` does.
+            Overloaded: The queue is full, or half full within a second after a refusal. Otherwise raises as
+                :meth:`Deadline.wait` does.
         """
         loop = asyncio.get_running_loop()
-        deadline.check(loop.time())
+        now = loop.time()
+        deadline.check(now)
         if self._busy < self._slots:
             self._busy += 1
             return
-        if len(self._waiting) >= self._queue:
+        if len(self._waiting) >= (self._queue if now >= self._overloaded_until else math.ceil(self._queue / 2)):
+            self._overloaded_until = now + _OVERLOADED_SECONDS
             raise Overloaded(
                 Text(
                     "{busy} requests run and {waiting_count} wait, the most allowed: ask again later.",

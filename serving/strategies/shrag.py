@@ -14,11 +14,10 @@ from collections.abc import Generator, Sequence
 from typing import NamedTuple
 
 from shrag.indexing.glossary.query_translation import AnalyzedQuestion, analyze_question
-from shrag.indexing.lexical.reranker import QuestionReranker
 from shrag.indexing.open_index import OpenIndex
-from shrag.indexing.vectors.vector_index import VectorIndex, VectorReranker
+from shrag.indexing.vectors.hybrid_reranker import HybridReranker, add_vectors
+from shrag.indexing.vectors.vector_index import VectorReranker
 from shrag.messages.text import Text
-from shrag.models.encoder import Vectors
 from shrag.models.reranker import Reranker
 from shrag.serving.answering.answer import StageTimer, answer
 from shrag.serving.events import Event, KeywordOrder, Keywords, Queries, Ranking
@@ -46,7 +45,7 @@ from shrag.serving.retrieval.ranking import (
     rerank,
     search_candidates,
 )
-from shrag.serving.retrieval.rerankers import CosineReranker, NoReranker
+from shrag.serving.retrieval.rerankers import NoReranker, open_lexical_reranker
 from shrag.serving.search_settings import (
     ANSWERING,
     SEARCH,
@@ -59,12 +58,6 @@ from shrag.serving.strategy import Resources, require_vectors
 
 DEPTH = 10
 """Hits of each query, as in the paper; without a model's keywords more where more records are wanted."""
-
-COSINE_WEIGHT = 1.0
-"""Weight of the cosine beside the words in ``hybrid``, where a model made the vectors."""
-
-LSA_COSINE_WEIGHT = 0.1
-"""The same for vectors of latent semantic analysis, which rank worse than words."""
 
 
 class ShragStrategy:
@@ -119,17 +112,17 @@ def retrieve(
     yield plan.event
     depth = settings.depth or (DEPTH if chosen.event.model else max(DEPTH, request.k))
     nearest = None
-    if index.dense is not None and (cosine_weight != 0 or source != "lexical"):
+    if index.dense is not None and source != "lexical":
         with timer.stage("vectors"):
             vector = index.dense.encode(question.text)
-            nearest = Nearest(index.dense.search(vector, depth), index.dense.encoder) if source != "lexical" else None
+            nearest = Nearest(index.dense.search(vector, depth), index.dense.encoder)
     with timer.stage("search"):
         hits, records = search_candidates(plan.queries, index, _hits_per_query(chosen, depth), nearest)
     yield hits
     with timer.stage("ranking"):
-        reranker = bind_question(resources.reranker, question, index) if settings.rerank else NoReranker()
-        if settings.rerank and index.dense is not None and cosine_weight != 0:
-            reranker = _with_cosines(reranker, question, index, index.dense, vector, hits.candidates, cosine_weight)
+        reranker: Reranker = NoReranker()
+        if settings.rerank:
+            reranker = bind_question(_with_cosines(resources, cosine_weight), question, index)
         unranked = [ScoredRecord(record, 0.0, rank) for rank, record in enumerate(records, 1)]
         scored = rerank(question.text, unranked, reranker)
         reason = "nothing_fits" if records else why_nothing(terms)
@@ -144,26 +137,20 @@ def retrieve(
     return RetrievalResult(terms, chosen.event, plan.event, hits, ranking, records)
 
 
-def _with_cosines(
-    reranker: Reranker,
-    question: AnalyzedQuestion,
-    index: OpenIndex,
-    dense: VectorIndex,
-    vector: Vectors,
-    candidates: Sequence[str],
-    weight: float | None,
-) -> Reranker:
-    """Return a re-ranker that adds the candidates' cosines to the scores of ``reranker``.
+def _with_cosines(resources: Resources, weight: float | None) -> Reranker:
+    """Return the re-ranker of ``resources`` with cosines of this weight added, as it is where that is 0.
 
-    Where that ranks by the same cosines, as an index with a model's vectors does by default, it is replaced by the
-    lexical one: else the words would have no part in the ranking.
+    One that ranks by the same cosines is replaced by the lexical one, since the words would have no part in the
+    ranking; one that adds them already gets the weight.
     """
-    encoder = dense.encoder
-    if isinstance(reranker, VectorReranker):
-        reranker = QuestionReranker(question, index.manifest.bm25)
-    if weight is None:
-        weight = COSINE_WEIGHT if encoder.is_model else LSA_COSINE_WEIGHT
-    return CosineReranker(reranker, dense.cosines(vector, candidates), weight, encoder)
+    reranker, dense = resources.reranker, resources.index.dense
+    if weight == 0 or dense is None:
+        return reranker
+    if isinstance(reranker, HybridReranker):
+        reranker = reranker.words
+    elif isinstance(reranker, VectorReranker):
+        reranker = open_lexical_reranker(resources.index)
+    return add_vectors(reranker, VectorReranker(dense), weight)
 
 
 class _ChosenKeywords(NamedTuple):

@@ -8,13 +8,14 @@ import pytest
 
 from shrag.indexing.analyzed_record import to_passage
 from shrag.indexing.lexical.reranker import LexicalReranker
+from shrag.indexing.vectors.hybrid_reranker import add_vectors
 from shrag.indexing.vectors.vector_index import VectorReranker
 from shrag.models.reranker import Passage, Reranker
 from shrag.serving.engine import Engine
 
 pytestmark = pytest.mark.slow
 
-RERANKERS = ["lexical", "vectors", "cross-encoder"]
+RERANKERS = ["lexical", "vectors", "hybrid", "cross-encoder"]
 
 
 @pytest.fixture(params=RERANKERS)
@@ -24,10 +25,10 @@ def reranker(request: pytest.FixtureRequest, demo: Engine) -> Reranker:
     if request.param == "cross-encoder":
         made: Reranker = request.getfixturevalue("cross_encoder")
         return made
-    if request.param == "vectors":
-        assert index.dense is not None
-        return VectorReranker(index.dense)
-    return LexicalReranker(index.analyzer, index.searcher, index.manifest.bm25)
+    assert index.dense is not None
+    vectors = VectorReranker(index.dense)
+    words = LexicalReranker(index.analyzer, index.searcher, index.manifest.bm25)
+    return {"vectors": vectors, "lexical": words, "hybrid": add_vectors(words, vectors)}[request.param]
 
 
 def _passages(demo: Engine, *docids: str) -> list[Passage]:

@@ -8,6 +8,7 @@ from functools import partial
 from shrag.corpora.text.cleaning import plain_line
 from shrag.indexing.analyzed_record import AnalyzedRecord
 from shrag.indexing.glossary.query_translation import AnalyzedQuestion
+from shrag.indexing.vectors.hybrid_reranker import HybridReranker
 from shrag.serving.answering.extractive import EVIDENCE, sentence_that_answers
 from shrag.serving.events import EmptyReason, Event, Node, Ranking
 from shrag.serving.llm.request_model import attempt
@@ -38,6 +39,9 @@ class RankedList:
     ) -> None:
         self._request = request
         self._resources = resources
+        # A pipeline's words have a stage of their own, and its filter wants scores that depend on no other candidate.
+        reranker = resources.reranker
+        self._reranker = reranker.vectors if isinstance(reranker, HybridReranker) else reranker
         self._question = question
         self._terms = terms
         self._records = fused.candidates
@@ -65,13 +69,13 @@ class RankedList:
         return Ranking(
             records=rank_records(self._records, self._request),
             reranker=self._ordered_by,
-            reranker_is_model=self._by_reranker and self._resources.reranker.is_model,
+            reranker_is_model=self._by_reranker and self._reranker.is_model,
             reason="" if self._records else "nothing_fits" if self._found else reason,
         )
 
     def _rerank(self, text: str, most: int) -> None:
         """Keep the ``most`` records that score highest for ``text``."""
-        reranker = self._resources.reranker
+        reranker = self._reranker
         if text == self._question.text:
             reranker = bind_question(reranker, self._question, self._resources.index)
         self._records = rerank(text, self._records, reranker)[:most]
@@ -81,7 +85,7 @@ class RankedList:
         """Keep the records whose calibrated score is above ``least``, with that score."""
         if not self._records:
             return
-        calibration = calibrate(self._resources.reranker, self._resources.index)
+        calibration = calibrate(self._reranker, self._resources.index)
         values = calibration.values(self._scored_for, [each.score for each in self._records])
         self._records = [
             each._replace(score=value) for each, value in zip(self._records, values, strict=True) if value > least

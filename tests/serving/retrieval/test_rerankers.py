@@ -14,6 +14,7 @@ import pytest
 import shrag
 from shrag.cli.main import run
 from shrag.indexing.lexical.reranker import LexicalReranker
+from shrag.indexing.vectors.hybrid_reranker import HybridReranker, add_vectors
 from shrag.indexing.vectors.vector_index import VectorReranker
 from shrag.models.errors import WeightsMissing
 from shrag.models.reranker import Passage
@@ -53,16 +54,31 @@ def test_by_a_cross_encoder_every_pair_is_scored_and_low_ones_are_left_out(demo:
     assert [ranked.score for ranked in best] == pytest.approx(scores[:3])
 
 
-def test_left_alone_it_is_the_vectors_of_a_model_and_words_where_there_is_none(demo: Engine, demo_home: Path) -> None:
+def test_left_alone_it_is_words_and_the_vectors_of_a_model_where_there_are_such(demo: Engine, demo_home: Path) -> None:
     index, weights = demo.open_index, demo_home / "weights"
     card = index.manifest.vectors
     assert card is not None
     learnt = replace(
         index, manifest=msgspec.structs.replace(index.manifest, vectors=msgspec.structs.replace(card, encoder="gte"))
     )
-    assert isinstance(open_reranker("auto", learnt, weights), VectorReranker)
+    chosen = open_reranker("auto", learnt, weights)
+    assert isinstance(chosen, HybridReranker)
+    assert isinstance(chosen.words, LexicalReranker)
     assert isinstance(open_reranker("auto", index, weights), LexicalReranker)  # counted vectors rank worse than words
     assert isinstance(open_reranker("auto", replace(learnt, dense=None), weights), LexicalReranker)
+
+
+def test_a_pipeline_ranks_and_filters_by_the_cosines_alone(demo: Engine) -> None:
+    dense = demo.open_index.dense
+    assert dense is not None
+    vectors = VectorReranker(dense)
+    both = Engine(demo.open_index, reranker=add_vectors(demo.resources.reranker, vectors, 1.0))
+    alone = Engine(demo.open_index, reranker=vectors)
+    for stages in ("retrieve(20) > rerank(5)", "retrieve(20) > rerank(9) > filter(0.3)"):
+        found, expected = (engine.search(QUESTION, strategy=stages).ranking for engine in (both, alone))
+        assert found == expected
+        assert "LSA cosine" in found.reranker
+    assert both.search(QUESTION).ranking.reranker == "BM25 + best sentence + 1 × LSA cosine"
 
 
 class Nothing:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import threading
 import time
+from collections import deque
 from functools import partial
 
 import pytest
@@ -35,6 +36,48 @@ def test_what_is_one_too_many_is_refused_within_50_ms_and_told_when_to_come_back
     seconds, retry_after = asyncio.run(run())
     assert seconds < 0.05
     assert 1 <= retry_after <= 60
+
+
+def test_after_a_refusal_half_as_many_may_wait_until_a_second_without_one_has_passed(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    now = 0.0
+
+    async def run() -> None:
+        nonlocal now
+        queue = AdmissionQueue("test", slots=1, queue=5)
+        monkeypatch.setattr(asyncio.get_running_loop(), "time", lambda: now)
+        waiting = deque[asyncio.Task[None]]()
+
+        async def asks() -> bool:
+            """Return whether one more is admitted."""
+            task = asyncio.create_task(queue.enter(Deadline()))
+            await asyncio.sleep(0)
+            await asyncio.sleep(0)
+            if task.done() and task.exception() is not None:
+                return False
+            waiting.append(task)
+            return True
+
+        assert [await asks() for _ in range(7)] == [True] * 6 + [False]
+        queue.leave()
+        queue.leave()
+        assert (queue.queued, await asks()) == (3, False)
+        queue.leave()
+        assert [await asks() for _ in range(2)] == [True, False]
+        now = 0.9
+        assert not await asks()
+        now = 1.8  # nine tenths after the last refusal
+        assert not await asks()
+        now = 2.8
+        assert [await asks() for _ in range(3)] == [True, True, False]
+        monkeypatch.undo()
+        while queue.busy:
+            queue.leave()
+        await asyncio.gather(*waiting)
+        queue.close()
+
+    asyncio.run(run())
 
 
 def test_those_who_wait_are_served_in_the_order_they_came_and_never_more_at_once_than_places() -> None:

@@ -45,8 +45,15 @@ def test_the_ranking_is_the_rerankers_score_and_the_cosine(demo: Engine) -> None
         QUESTION, passages
     )
     cosines = dense.cosines(dense.encode(QUESTION), docids)
-    spread = LSA_COSINE_WEIGHT * pstdev(words) / pstdev(cosines)
-    expected = [word + spread * (cosine - mean(cosines)) for word, cosine in zip(words, cosines, strict=True)]
+    languages = [passage.language for passage in passages]
+    assert set(languages) == {"ko", "en"}
+    means = {
+        language: mean(cosine for cosine, spoken in zip(cosines, languages, strict=True) if spoken == language)
+        for language in languages
+    }
+    above = [cosine - means[language] for cosine, language in zip(cosines, languages, strict=True)]
+    spread = LSA_COSINE_WEIGHT * pstdev(words) / pstdev(above)
+    expected = [word + spread * value for word, value in zip(words, above, strict=True)]
     assert [ranked.score for ranked in hybrid] == pytest.approx(expected)
     assert expected == sorted(expected, reverse=True)
 

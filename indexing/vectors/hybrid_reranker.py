@@ -1,0 +1,77 @@
+"""Rerank passages by their words and by the cosines of an index's vectors, on one scale for both languages."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from statistics import fmean, pstdev
+
+from shrag.indexing.vectors.vector_index import VectorReranker
+from shrag.models.reranker import Passage, Reranker
+
+MODEL_WEIGHT = 0.5
+"""Weight of a model's cosines."""
+
+LSA_WEIGHT = 0.1
+"""The same of latent semantic analysis, which ranks worse than words."""
+
+
+@dataclass(frozen=True, slots=True)
+class HybridReranker:
+    """Implements :class:`~shrag.models.reranker.Reranker` by another re-ranker's scores and cosines.
+
+    ``score = s + weight · σ(s) · (c − mean(c)) / σ(c − mean(c))``: ``s`` is the score of ``words``, ``c`` the cosine,
+    and ``mean(c)`` that of the candidates in the passage's language. Encoders of several languages place a passage in
+    the question's language nearer to it than one in another language that says the same, so cosines can only be
+    compared within a language; which language has the answer is left to the words. The standard deviations, over all
+    candidates, make both spread alike, whatever their units are.
+
+    Attributes:
+        words: The re-ranker by words, or a cross-encoder. What it leaves out stays left out.
+        vectors: The re-ranker by cosines.
+        weight: Weight of the cosines: with 1, a record that stands out by its words as much as another by its vector
+            has the same score.
+    """
+
+    words: Reranker
+    vectors: VectorReranker
+    weight: float
+
+    @property
+    def name(self) -> str:
+        """See :class:`~shrag.models.reranker.Reranker`."""
+        return f"{self.words.name} + {self.weight:g} × {self.vectors.name}"
+
+    @property
+    def is_model(self) -> bool:
+        """See :class:`~shrag.models.reranker.Reranker`."""
+        return self.words.is_model or self.vectors.is_model
+
+    def score(self, question: str, passages: Sequence[Passage]) -> list[float]:
+        """See :class:`~shrag.models.reranker.Reranker`; ``passages`` are all candidates of the question."""
+        return self.add_cosines(question, passages, self.words.score(question, passages))
+
+    def add_cosines(self, question: str, passages: Sequence[Passage], scores: Sequence[float]) -> list[float]:
+        """Return ``scores``, which ``words`` gave the passages, with the cosines added."""
+        kept = [position for position, score in enumerate(scores) if score > -math.inf]
+        cosines = self.vectors.score(question, [passages[position] for position in kept])
+        by_language: dict[str, list[float]] = {}
+        for position, cosine in zip(kept, cosines, strict=True):
+            by_language.setdefault(passages[position].language, []).append(cosine)
+        means = {language: fmean(found) for language, found in by_language.items()}
+        above = [cosine - means[passages[position].language] for position, cosine in zip(kept, cosines, strict=True)]
+        added = list(scores)
+        spread = pstdev(above) if above else 0.0
+        if spread:
+            factor = self.weight * pstdev([scores[position] for position in kept]) / spread
+            for position, value in zip(kept, above, strict=True):
+                added[position] += factor * value
+        return added
+
+
+def add_vectors(reranker: Reranker, vectors: VectorReranker, weight: float | None = None) -> HybridReranker:
+    """Return a re-ranker that adds ``vectors`` to another one; ``weight`` None is the one that fits the vectors."""
+    if weight is None:
+        weight = MODEL_WEIGHT if vectors.is_model else LSA_WEIGHT
+    return HybridReranker(reranker, vectors, weight)
