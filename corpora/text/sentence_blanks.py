@@ -37,7 +37,7 @@ _ABBREVIATIONS = frozenset(
 _BEFORE_STOP = r"(?<![\w./@\\:#&=?+_-])([A-Za-z][A-Za-z'’]{0,40}(?:[-‐–][A-Za-z]{1,40}){0,4}(?<=[a-z]))\."
 _ENGLISH_STOP = re.compile(_BEFORE_STOP + r"(?=([A-Z][a-z]*)[ ,])")
 # Not "A", which may be part of a number: "Task 4.A".
-_AFTER_SIGN = re.compile(rf"(?<=[\w%][)\]\"”])\.(?=(?!A )(?:{STARTERS})[ ,])")
+_AFTER_SIGN = re.compile(rf"(?<=[\w%][)\]\"”’])\.(?=(?!A )(?:{STARTERS})[ ,])")
 _AFTER_NUMBER = re.compile(rf"(?<![\w./@\\:#-])(\d{{1,20}}(?:\.\d{{1,20}})?%?)\.(?=(?!A )(?:{STARTERS})[ ,])")
 _MIXED_STOP = re.compile(
     r"(?<=[a-z] )([a-z]{4,40})\.(?=[\uac00-\ud7a3])"

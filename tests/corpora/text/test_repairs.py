@@ -139,6 +139,7 @@ def test_other_hyphens_stay(text: str) -> None:
         ("어떻게 나타나는가?본 연구는", "어떻게 나타나는가? 본 연구는"),
         ("a new method.The results", "a new method. The results"),
         ("the network (NFV).Then, we", "the network (NFV). Then, we"),
+        ("‘video’ and ‘mobile media’.In this study", "‘video’ and ‘mobile media’. In this study"),
         ("reached 0.82.The data", "reached 0.82. The data"),
         ("However,previous studies", "However, previous studies"),
         ("to the next level.빅데이터 시대", "to the next level. 빅데이터 시대"),

@@ -207,7 +207,7 @@ def test_the_command_names_the_encoders_there_are(
     source = _write_records(tmp_path / "records.jsonl", 3)
     add_corpus(own_home / "corpora", "demo", "scienceon", [source], replace=True)
     assert run(["index", "demo", "--encoder", "word2vec"]) == 2
-    known = "lsa, gte, arctic, kure, bge-m3, bge-base, e5, none"
+    known = "lsa, gte, arctic, kure, bge-m3, bge-base, e5, e5-small, none"
     assert f"There is no encoder 'word2vec': use one of {known}" in capsys.readouterr().err
     assert run(["index", "demo", "--encoder", "gte"]) == 6
     assert f"There are no weights at {own_home}/weights/gte-multilingual-base" in capsys.readouterr().err

@@ -25,6 +25,7 @@ def test_the_catalogue_has_the_required_models_under_distinct_names() -> None:
         "bge-m3",
         "bge-base-en-v1.5",
         "multilingual-e5-large",
+        "multilingual-e5-small",
     ]
     assert [card.name for card in catalog.rerankers] == [
         "gte-multilingual-reranker-base",
@@ -46,6 +47,7 @@ def test_prefixes_and_pooling_are_those_the_models_were_trained_with() -> None:
         "bge-m3": ("", "", "cls"),
         "bge-base": ("Represent this sentence for searching relevant passages: ", "", "cls"),
         "e5": ("query: ", "passage: ", "mean"),
+        "e5-small": ("query: ", "passage: ", "mean"),
     }
 
 
