@@ -31,7 +31,7 @@ from shrag.indexing.analysis.analyzer import Analyzer
 from shrag.indexing.analyzed_record import AnalyzedRecord
 from shrag.indexing.bm25 import Bm25
 from shrag.indexing.glossary.query_translation import BilingualLexicon, analyze_question
-from shrag.indexing.lexical.evidence import Evidence, best_papers, measure_evidence, rank_by_words
+from shrag.indexing.lexical.evidence import Evidence, best_papers, measure_evidence, order_by_words, rank_by_words
 from shrag.indexing.lexical.searcher import LuceneSearcher
 from shrag.indexing.query import any_of
 
@@ -123,7 +123,13 @@ def calibrate(
         if own is not None and _has_long_title(own):
             own = msgspec.structs.replace(own, title="")
         others = [record for record in found if record.record.docid != question.docid]
-        ranked = rank_by_words(analyzed, parameters, others if own is None else [own, *others])
+        # The own record may have lost its title, so it is not scored where it is stored.
+        ranked = order_by_words(
+            [
+                *rank_by_words(analyzed, parameters, others, searcher),
+                *rank_by_words(analyzed, parameters, [] if own is None else [own]),
+            ]
+        )
         unanswered.append(measure_evidence(analyzed, best_papers(each for each in ranked if each.record is not own)))
         if ranked and ranked[0].record is own:
             answered.append(measure_evidence(analyzed, best_papers(ranked)))

@@ -11,6 +11,7 @@ from shrag.indexing.analysis.analyzer import KEYWORD_KINDS
 from shrag.indexing.analyzed_record import AnalyzedRecord
 from shrag.indexing.bm25 import Bm25
 from shrag.indexing.glossary.query_translation import AnalyzedQuestion, has_word, least_distinctive_idf
+from shrag.indexing.lexical.packed_question import RecordScorer
 from shrag.indexing.lexical.reranker import QuestionReranker
 
 DEPTH = 10
@@ -51,15 +52,20 @@ NO_EVIDENCE = Evidence(-math.inf, 0, 0.0, 0.0, 0.0)
 
 
 def rank_by_words(
-    question: AnalyzedQuestion, parameters: Bm25, records: Sequence[AnalyzedRecord]
+    question: AnalyzedQuestion,
+    parameters: Bm25,
+    records: Sequence[AnalyzedRecord],
+    scorer: RecordScorer | None = None,
 ) -> list[ScoredByWords]:
     """Return the records with the lexical re-ranker's scores, best first, ties by docid.
+
+    With a ``scorer`` all are records of its index as they are stored there.
 
     By their words alone, without pairs and not damped. The questions that the confidence is learnt from are made of
     titles and share more pairs with a record than a person's question does: with them 7 % instead of 4 % of the
     answerable ScienceON questions are refused.
     """
-    scores = QuestionReranker(question, parameters, pair_weight=0.0).score_records(records)
+    scores = QuestionReranker(question, parameters, pair_weight=0.0, scorer=scorer).score_records(records)
     return order_by_words(ScoredByWords(each.words, record) for each, record in zip(scores, records, strict=True))
 
 
