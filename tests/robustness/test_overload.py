@@ -140,6 +140,6 @@ def test_2_minutes_of_twice_what_can_be_done_leave_admitted_searches_as_fast_as_
         assert median(refusals) < max(FAST, 2 * median(_seconds(health)))
         with_64, slowest = percentile(_seconds(usual), 99), percentile(_seconds(done), 99)
         print(f"p99 {slowest:.2f} s, of 64 clients {with_64:.2f} s; {len(refusals)} refused of {len(done)}")
-        assert slowest < 1.5 * with_64
+        assert slowest < 1.3 * with_64
         assert median(_seconds(health)) < 0.1
         assert after.seconds < 0.5
