@@ -42,7 +42,7 @@ test: $(VENV)/.dev $(LUCENE) ## run the tests
 	$(BIN)/python -m pytest --numprocesses=auto --dist=loadfile --no-loadscope-reorder
 
 quick: $(VENV)/.dev $(LUCENE) ## run most tests in under a minute, for use while working: no browser, no process, nothing slow
-	$(BIN)/python -m pytest --numprocesses=auto --dist=loadfile --no-loadscope-reorder -m "not (browser or data or process or slow or soak or vllm or pyserini or wheel or clients or airgap)"
+	$(BIN)/python -m pytest --numprocesses=auto --dist=loadfile --no-loadscope-reorder -m "not (browser or data or process or slow or soak or vllm or pyserini or wheel or clients or airgap or ray)"
 
 soak: $(VENV)/.dev $(LUCENE) ## run the tests that take minutes: kills, full disks, damage, load (SHRAG_SOAK_MINUTES=5)
 	$(BIN)/python -m pytest -m soak --hypothesis-profile=soak

@@ -64,8 +64,8 @@ BUILT = ("indexing/lexical/java/lucene", "serving/page/docs")
 BUILDING = ("corpora", "evaluation", "indexing", "models")
 """Packages whose mistakes may change the indexes and results that tests build once and look at."""
 
-SELECTION = "not (soak or vllm or data)"
-QUICK = "not (browser or data or process or slow or soak or vllm)"
+SELECTION = "not (soak or vllm or data or ray)"
+QUICK = "not (browser or data or process or slow or soak or vllm or ray)"
 """Which tests are run of those that mirror a module, and of others."""
 
 TIMEOUT = 600

@@ -227,6 +227,13 @@ class DistributedSearcher:
         found = self._cosines(question_vector, [number for number in numbers if number is not None])
         return [0.0 if number is None else found.get(number, 0.0) for number in numbers]
 
+    def mean(self, numbers: Sequence[int]) -> Vectors:
+        """See :class:`~shrag.indexing.vectors.vector_index.VectorRows`."""
+        from shrag.indexing.vectors.exact_search import mean_vector
+
+        batches = [numbers[start : start + _BATCH] for start in range(0, len(numbers), _BATCH)]
+        return mean_vector(np.concatenate([self._dense(batch)[1] for batch in batches]))
+
     def _search(self, plans: Mapping[int, BoundedQuery], depth: int, filtered: Condition) -> dict[int, Scored]:
         """Search for all plans that have the same condition in one request."""
         groups: dict[Condition, list[int]] = {}
@@ -287,13 +294,18 @@ class DistributedSearcher:
     def _cosines(self, question_vector: Vectors, numbers: Sequence[int]) -> dict[int, float]:
         from shrag.indexing.vectors.exact_search import cosines
 
-        read = self._collection.read(list(numbers), ("dense",)) if numbers else {}
-        there = {number: parts.dense for number, parts in read.items() if parts.dense is not None}
-        if not there:
+        if not numbers:
             return {}
-        # The vectors were stored from half precision, which they still have.
-        rows = np.stack(list(there.values())).astype(np.float16)
+        there, rows = self._dense(numbers)
         return dict(zip(there, cosines(rows, question_vector[0], range(len(rows))), strict=True))
+
+    def _dense(self, numbers: Sequence[int]) -> tuple[list[int], NDArray[np.float16]]:
+        """Return which of these documents have a vector, and the vectors."""
+        read = self._collection.read(list(numbers), ("dense",))
+        there = {number: parts.dense for number, parts in read.items() if parts.dense is not None}
+        # The vectors were stored from half precision, which they still have.
+        rows = np.stack(list(there.values())).astype(np.float16) if there else np.empty((0, 0), dtype=np.float16)
+        return list(there), rows
 
     def _numbers(self, condition: Condition) -> list[int]:
         """Return the numbers of all documents that meet the condition, rising."""

@@ -88,6 +88,12 @@ def inner_products(rows: Float16Vectors, query: NDArray[np.float32]) -> NDArray[
     return products
 
 
+def mean_vector(rows: Float16Vectors) -> Vectors:
+    """Return the mean of the rows: ``float32[dim]``, of double precision, so that their order does not show."""
+    mean: Vectors = rows.astype(np.float64).mean(axis=0).astype(np.float32)
+    return mean
+
+
 def cosines(
     vectors: Float16Vectors,
     query: NDArray[np.float32],

@@ -28,7 +28,8 @@ def reranker(request: pytest.FixtureRequest, demo: Engine) -> Reranker:
     assert index.dense is not None
     vectors = VectorReranker(index.dense)
     words = LexicalReranker(index.analyzer, index.searcher, index.manifest.bm25)
-    return {"vectors": vectors, "lexical": words, "hybrid": add_vectors(words, vectors)}[request.param]
+    by_name: dict[str, Reranker] = {"vectors": vectors, "lexical": words, "hybrid": add_vectors(words, vectors)}
+    return by_name[request.param]
 
 
 def _passages(demo: Engine, *docids: str) -> list[Passage]:

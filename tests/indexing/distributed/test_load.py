@@ -76,13 +76,14 @@ def test_a_loaded_index_answers_word_for_word_as_lucene_does(home: Path, demo: E
     (generation_folder(home / "indexes" / "demo", 1) / "vectors" / "passages.f16").unlink()
     with open_engine(home / "indexes", "demo", engine=_edge(home)) as engine:
         for question in QUESTIONS:
-            for strategy in ("shrag", "hybrid"):
+            # Rounding lets in other candidates at the end of the lists, over which hybrid has means and deviations.
+            for strategy, tolerance in (("shrag", 1e-4), ("hybrid", 1e-3)):
                 found, wanted = (each.ask(question, strategy=strategy, facets=True) for each in (engine, demo))
                 assert found.answer == wanted.answer
                 assert found.search.facets == wanted.search.facets
                 assert [each.record for each in found.search] == [each.record for each in wanted.search]
                 assert [each.score for each in found.search] == pytest.approx(
-                    [each.score for each in wanted.search], abs=1e-4
+                    [each.score for each in wanted.search], abs=tolerance
                 )
 
 

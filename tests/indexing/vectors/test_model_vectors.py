@@ -83,6 +83,21 @@ def test_rows_and_queries_equal_the_encoders_vectors(made: Path) -> None:
     index.close()
 
 
+def test_the_means_of_the_languages_are_those_of_all_cosines_where_there_are_few_records(made: Path) -> None:
+    index = open_index(made / "indexes", "demo")
+    assert index.dense is not None
+    vector = index.dense.encode(QUESTION)
+    cosines: dict[str, list[float]] = {}
+    for analyzed in index.store.sample(ROWS):
+        (cosine,) = index.dense.cosines(vector, [analyzed.record.docid])
+        cosines.setdefault(analyzed.record.language, []).append(cosine)
+    assert sum(map(len, cosines.values())) == ROWS
+    means = index.dense.language_means(vector)
+    assert set(means) == set(cosines)
+    assert means == pytest.approx({language: sum(each) / len(each) for language, each in cosines.items()}, abs=1e-5)
+    index.close()
+
+
 def test_weights_chosen_by_a_path_are_found_again_in_another_home(home: Path, made: Path, tmp_path: Path) -> None:
     moved = made.rename(made.with_name("away"))
     try:

@@ -47,13 +47,10 @@ def test_the_ranking_is_the_rerankers_score_and_the_cosine(demo: Engine) -> None
     cosines = dense.cosines(dense.encode(QUESTION), docids)
     languages = [passage.language for passage in passages]
     assert set(languages) == {"ko", "en"}
-    means = {
-        language: mean(cosine for cosine, spoken in zip(cosines, languages, strict=True) if spoken == language)
-        for language in languages
-    }
+    means = dense.language_means(dense.encode(QUESTION))
     above = [cosine - means[language] for cosine, language in zip(cosines, languages, strict=True)]
     spread = LSA_COSINE_WEIGHT * pstdev(words) / pstdev(above)
-    expected = [word + spread * value for word, value in zip(words, above, strict=True)]
+    expected = [word + spread * (value - mean(above)) for word, value in zip(words, above, strict=True)]
     assert [ranked.score for ranked in hybrid] == pytest.approx(expected)
     assert expected == sorted(expected, reverse=True)
 
