@@ -24,7 +24,7 @@ pytestmark = pytest.mark.slow
 
 STREAMS = 64
 DROPS = 1_000
-NOTICED = 1.0
+NOTICED = 5.0
 """Seconds within which the model is let go of."""
 KEPT = 2 * 16
 """Descriptors of connections to the model that its client keeps for the next question, both ends in this process."""

