@@ -20,9 +20,12 @@ and ``related``, one for each related record; a generated one has the others."""
 ConfidenceLevel = Literal["high", "medium", "low"]
 """The three levels of a confidence, as they are shown in words."""
 
-EmptyReason = Literal["", "no_keywords", "unknown_words", "nothing_found", "nothing_fits", "not_searched"]
+EmptyReason = Literal[
+    "", "no_keywords", "unknown_words", "nothing_found", "filtered_out", "nothing_fits", "not_searched"
+]
 """Why there is no record or no answer: the question has no word to search for; the index has none of its words; no
-complete record was found; no record found answers; the strategy does not search. Empty where there is one."""
+complete record was found; no record that passes the filter was found; no record found answers; the strategy does not
+search. Empty where there is one."""
 
 KeywordOrder = Literal["tfidf", "model", "entropy"]
 """What keywords are ranked by: tf-idf, the order of the language model, or log-entropy."""
@@ -236,7 +239,7 @@ class Confidence:
         value: The share of the answerable questions that the index was calibrated with that have less evidence, from 0
             to 1.
         level: The same in three levels.
-        uncovered: The distinctive words of the question that the best records do not cover; none at the level high.
+        uncovered: The distinctive words of the question that the best records do not have; none at the level high.
         threshold: The value below which the question is refused, unless the request sets another.
     """
 
@@ -338,7 +341,7 @@ class Answer:
     other kinds and where there is no citation. ``complete`` is false where the model was cut off. ``choice`` is the
     letter of the choice made, or empty; where there is also a ``reason``, no record supports it.
     ``nearest`` are the records nearest to a question that was refused, which are no citations. ``uncovered`` are the
-    distinctive words of the question that the best records do not cover. ``quoted_language`` is the language of the
+    distinctive words of the question that the best records do not have. ``quoted_language`` is the language of the
     record quoted, where that is not the question's. ``uncertain`` says that an extractive answer has low confidence: it
     quotes the nearest record, which may not answer.
     """

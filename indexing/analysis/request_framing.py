@@ -139,7 +139,25 @@ _KOREAN_END = re.compile(
     """,
     re.VERBOSE,
 )
-_KOREAN_ANYWHERE = re.compile(r"(?<!\S)(?:얼마나|어느\s*정도)(?![가-힣])|^\W*(?:혹시|그렇다면)(?=\s)")
+# 이란 behind a blank (HMM 이란?) is a particle where the question ends; elsewhere it may be the country.
+_KOREAN_ANYWHERE = re.compile(
+    r"(?<!\S)(?:얼마나|어느\s*정도)(?![가-힣])|^\W*(?:혹시|그렇다면|안녕하세요|안녕하십니까)(?=[\s,.!])"
+    r"|(?<=[A-Za-z0-9]\s)이?란(?=\s*(?:(?:무엇|뭐|뭔)[가-힣]*\s*)?\W*$)"
+)
+_GREETING = re.compile(
+    r"\W*(?:안녕(?:하세요|하십니까|히\s*계세요)?|반갑습니다|(?:대단히\s+)?(?:감사|고맙)(?:합니다|습니다|해요|드립니다)"
+    r"|수고하(?:셨습니다|세요)|hi|hello|good\s+(?:morning|afternoon|evening)|thanks|thank\s+you(?:\s+very\s+much)?|bye)\W*",
+    re.IGNORECASE,
+)
+
+
+def is_greeting(text: str) -> bool:
+    """Return whether a text only greets or thanks, and so asks for nothing.
+
+    >>> is_greeting("안녕하세요!"), is_greeting("Thanks"), is_greeting("Hello world programs")
+    (True, True, False)
+    """
+    return _GREETING.fullmatch(text) is not None
 
 
 def framing_spans(text: str) -> list[tuple[int, int]]:

@@ -10,13 +10,13 @@ import math
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from collections.abc import Set as AbstractSet
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import chain, islice, pairwise
 from typing import NamedTuple, Protocol
 
 from shrag.indexing.analysis.analyzer import KEYWORD_KINDS, Analyzer, Token
 from shrag.indexing.analysis.light_words import LIGHT_WORDS
-from shrag.indexing.analysis.request_framing import framing_spans
+from shrag.indexing.analysis.request_framing import framing_spans, is_greeting
 from shrag.indexing.bm25 import idf
 from shrag.indexing.glossary.query_transliteration import find_transliterations
 from shrag.indexing.glossary.store import MAX_TERMS, Entry, simple_tokens
@@ -47,30 +47,43 @@ class BilingualLexicon(Protocol):
 
 
 class PhraseTranslation(NamedTuple):
-    """A translation in the lexicon: ``text`` as written; ``share`` is the part of its weight that one word has."""
+    """A translation in the lexicon: ``text`` as written; ``share`` is the part of its weight that one word has.
+
+    ``rest`` are the terms of the parts of the word that it does not translate (U-Net → 네트: u).
+    """
 
     text: str
     terms: tuple[str, ...]
     share: float
     confidence: float
+    rest: tuple[str, ...] = ()
 
 
 class Translation(NamedTuple):
-    """A translation with the weight that makes it count as much as the translated word."""
+    """A translation with the weight that makes it count as much as the translated word.
+
+    ``rest`` are the terms of the parts of the word that it does not translate.
+    """
 
     text: str
     terms: tuple[str, ...]
     weight: float
+    rest: tuple[str, ...] = ()
+
+    @property
+    def all_terms(self) -> frozenset[str]:
+        """The terms, all of which a text has that has the word."""
+        return frozenset((*self.terms, *self.rest))
 
 
 @dataclass(frozen=True, slots=True)
 class QuerySegment:
     """Tokens of a question that share characters (GPT-4: gpt, 4, gpt4), their distinct terms, and translations.
 
-    The most confident translation is the first. ``is_framing`` says that the segment only frames the request (``Could
-    you summarize``): it is neither a keyword nor translated, and should not weigh in a ranking. ``is_light`` says that
-    it is a light word (:mod:`shrag.indexing.analysis.light_words`): neither a keyword nor translated, and of little
-    weight.
+    ``forms`` are those of :func:`word_forms`. The most confident translation is the first. ``is_framing`` says that the
+    segment only frames the request (``Could you summarize``): it is neither a keyword nor translated, and should not
+    weigh in a ranking. ``is_light`` says that it is a light word (:mod:`shrag.indexing.analysis.light_words`): neither
+    a keyword nor translated, and of little weight.
     """
 
     tokens: tuple[Token, ...]
@@ -78,6 +91,10 @@ class QuerySegment:
     translations: tuple[PhraseTranslation, ...]
     is_framing: bool = False
     is_light: bool = False
+    forms: tuple[frozenset[str], ...] = field(init=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "forms", word_forms(self.tokens))
 
     @property
     def is_compound(self) -> bool:
@@ -174,7 +191,7 @@ def translate_query(
         lexicon: Translates them.
         framing: The ranges of the question that frame it, as
             :func:`~shrag.indexing.analysis.request_framing.framing_spans` gives them; ignored where nothing else has a
-            keyword.
+            keyword, unless ``text`` is a greeting.
         text: The question; without it no English word has a transliteration or is light, and phrases reach over ``and``
             and commas.
     """
@@ -183,7 +200,7 @@ def translate_query(
     for token in tokens:
         (compounds if token.kind == "compound" else simple).append(token)
     groups = _overlapping(simple)
-    framed = _framed(groups, framing) if framing else frozenset()
+    framed = frozenset(range(len(groups))) if is_greeting(text) else _framed(groups, framing)
     # Framing words are in no phrase to translate.
     translatable = [() if number in framed else group for number, group in enumerate(groups)]
     translations: dict[int, tuple[PhraseTranslation, ...]] = {}
@@ -225,6 +242,7 @@ def weight_translations(
                     found.share
                     * found.confidence**_CONFIDENCE_EXPONENT
                     * _scale(_weight(segment.terms, weights), found, weights),
+                    found.rest,
                 )
                 for found in segment.translations
             ]
@@ -233,9 +251,24 @@ def weight_translations(
     ]
 
 
-def has_word(terms: AbstractSet[str], own: Iterable[str], translations: Iterable[Translation]) -> bool:
-    """Return whether ``terms`` contain one of a word's ``own`` terms, or all terms of one of its translations."""
-    return not terms.isdisjoint(own) or any(terms >= frozenset(each.terms) for each in translations)
+def word_forms(tokens: Sequence[Token]) -> tuple[frozenset[str], ...]:
+    """Return the sets of terms, all of one of which a text has that has the word of these overlapping tokens.
+
+    *GPT-4* is written as one term or as all its parts: a text that has a 4 only does not have it.
+
+    >>> gpt4 = [Token("gpt", 0, 3, "foreign"), Token("gpt4", 0, 5, "foreign"), Token("4", 4, 5, "number")]
+    >>> [sorted(form) for form in word_forms(gpt4)]
+    [['gpt4'], ['4', 'gpt']]
+    """
+    start, end = tokens[0].start, max([token.end for token in tokens])
+    wholes = [token.term for token in tokens if (token.start, token.end) == (start, end)]
+    parts = frozenset([token.term for token in tokens if (token.start, token.end) != (start, end)])
+    return (*(frozenset((whole,)) for whole in dict.fromkeys(wholes)), *((parts,) if parts else ()))
+
+
+def has_word(terms: AbstractSet[str], forms: Iterable[AbstractSet[str]], translations: Iterable[Translation]) -> bool:
+    """Return whether ``terms`` contain all terms of one of a word's ``forms``, or of one of its translations."""
+    return any(terms >= form for form in forms) or any(terms >= each.all_terms for each in translations)
 
 
 def least_distinctive_idf(idfs: Iterable[float]) -> float:
@@ -346,7 +379,13 @@ def _translate(
                 if entry.source != "parenthetical" or entry.records >= _RARE * most
             ]
             for number in covered:
-                found[number] = (*found.get(number, ()), *translations[:_MOST_TRANSLATIONS])
+                rest = tuple(
+                    term for place, (group, term) in enumerate(terms) if group == number and not start <= place < end
+                )
+                found[number] = (
+                    *found.get(number, ()),
+                    *(each._replace(rest=rest) for each in translations[:_MOST_TRANSLATIONS]),
+                )
             start = end
             break
         else:

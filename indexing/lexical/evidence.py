@@ -125,7 +125,7 @@ def covered_segments(question: AnalyzedQuestion, record: AnalyzedRecord) -> list
 def _held(question: AnalyzedQuestion, terms: AbstractSet[str]) -> list[bool]:
     """Return for each segment of the question whether ``terms`` have it; compounds and framing words are not held."""
     return [
-        segment.is_content and has_word(terms, segment.terms, translations)
+        segment.is_content and has_word(terms, segment.forms, translations)
         for segment, translations in zip(question.segments, question.translations, strict=True)
     ]
 

@@ -32,7 +32,7 @@ class HybridReranker:
     the cosine less the mean cosine of the index's documents in the passage's language. Encoders of several languages
     place any text in the question's language nearer to it than one in another language, so only how far it is from
     their mean can be compared. The mean and the standard deviations over all candidates make both spread alike,
-    whatever their units are.
+    whatever their units are. Where all have the same ``s``, σ(s) counts as 1, and the cosines alone decide.
 
     Attributes:
         words: The re-ranker by words, or a cross-encoder. What it leaves out stays left out.
@@ -72,7 +72,7 @@ class HybridReranker:
                 for position, cosine in zip(kept, cosines, strict=True)
             ]
             middle, spread = fmean(above), max(pstdev(above), LEAST_SPREAD)
-            factor = self.weight * pstdev([scores[position] for position in kept]) / spread
+            factor = self.weight * (pstdev([scores[position] for position in kept]) or 1.0) / spread
             for position, value in zip(kept, above, strict=True):
                 added[position] += factor * (value - middle)
         return added

@@ -29,6 +29,9 @@ _MOST_ENCODED = 64
 # Documents whose vectors the means of the languages are taken of; with all 4,502 ScienceON records as many are right.
 _SAMPLED = 1_000
 
+# Documents with the mean of all languages that each language's own are counted with.
+_PRIOR = 5
+
 
 class VectorRows(Protocol):
     """The stored vectors of an index. Thread-safe."""
@@ -124,7 +127,11 @@ class VectorIndex:
         return self._open().rows.cosines(question_vector, docids)
 
     def language_means(self, question_vector: Vectors) -> dict[str, float]:
-        """Return for each language the mean cosine of its documents, of a sample of them."""
+        """Return for each language the mean cosine of its documents, of a sample of them.
+
+        That of a few documents is drawn towards the mean of all languages, as if :data:`_PRIOR` more had that: from one
+        document alone every question would be as far as from the mean.
+        """
         opened, files = self._open(), self._files
         with files.lock:
             if files.centres is None:
@@ -138,7 +145,10 @@ class VectorIndex:
         numbers: dict[str, list[int]] = {}
         for number, analyzed in zip(sampled, self._documents.documents(sampled), strict=True):
             numbers.setdefault(analyzed.record.language, []).append(number)
-        return {language: rows.mean(found) for language, found in numbers.items()}
+        means = {language: rows.mean(found) for language, found in numbers.items()}
+        middle = sum(means.values()) / max(len(means), 1)
+        shares = {language: len(found) / (len(found) + _PRIOR) for language, found in numbers.items()}
+        return {language: middle + shares[language] * (mean - middle) for language, mean in means.items()}
 
     def _open(self) -> _OpenedVectors:
         files = self._files

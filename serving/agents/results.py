@@ -98,7 +98,7 @@ class AskReply:
     passed the checks; null where it has none and where the answer is quoted from the records.
     ``cached`` says that it was made for an earlier question like this one. ``confidence`` says how likely the best
     record answers, null where it is not known. Where no record answers, ``reason`` is not empty and ``nearest`` are the
-    nearest records, which answer nothing. ``uncovered`` are the question's words that the records do not cover;
+    nearest records, which answer nothing. ``uncovered`` are the question's words that the closest records do not have;
     ``quoted_language`` is the language of the record quoted where that is not the question's; ``uncertain`` says that
     the confidence is low, so that the record quoted may not answer. ``read_as`` says how a follow-up
     question was read, and is empty where it was read as it stands.

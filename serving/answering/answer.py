@@ -131,7 +131,8 @@ def _extract(request: Request, found: RetrievalResult, evidence: Sequence[Analyz
     value = confidence.value if confidence else 0.0
     extracted = extract_answer(question, found.terms, evidence, merged=found.merged, confidence=value)
     extracted = verify_quotes(extracted, [each.record for each in evidence])
-    uncertain = confidence is not None and confidence.level == "low"
+    # A record that cannot be quoted and fits better than all that can may be the one that was asked for.
+    uncertain = confidence is not None and (confidence.level == "low" or not ranking.records[0].record.complete)
     return replace(extracted, uncovered=doubtful_words(ranking), uncertain=uncertain)
 
 

@@ -106,6 +106,7 @@ REASONS: Mapping[AnswerLanguage, Mapping[EmptyReason, str]] = {
         "no_keywords": "질문에 검색할 단어가 없습니다. 찾으려는 주제를 나타내는 단어를 넣어 주세요.",
         "unknown_words": "질문의 단어가 이 색인에 하나도 없습니다. 다른 단어로 질문해 주세요.",
         "nothing_found": "답변의 근거로 쓸 수 있는 문헌(제목과 초록이 모두 있는 문헌)을 찾지 못했습니다.",
+        "filtered_out": "조건에 맞는 문헌 가운데 질문의 단어가 있는 것이 없습니다. 조건을 줄이거나 바꿔 보세요.",
         "nothing_fits": "이 질문에 답하는 문헌이 없습니다.",
         "not_searched": "이 방식은 문헌을 검색하지 않습니다. 언어 모델이 검색 없이 답변합니다.",
     },
@@ -113,6 +114,7 @@ REASONS: Mapping[AnswerLanguage, Mapping[EmptyReason, str]] = {
         "no_keywords": "The question has no word to search for. Add words that name the subject.",
         "unknown_words": "None of the question's words is in this index. Ask in other words.",
         "nothing_found": "No record was found that can support an answer (one with a title and an abstract).",
+        "filtered_out": "No record that passes the filter has words of the question. Widen the filter or remove it.",
         "nothing_fits": "No record answers this question.",
         "not_searched": "This strategy does not search: the language model answers from what it knows.",
     },
@@ -137,7 +139,10 @@ _LANGUAGE_NOTES: Mapping[AnswerLanguage, Mapping[str, str]] = {
     "ko": {"en": " (영어)", "ko": " (한국어)"},
     "en": {"en": " (in English)", "ko": " (in Korean)"},
 }
-_UNCOVERED: Mapping[AnswerLanguage, str] = {"ko": "문헌에서 찾지 못한 단어: {words}", "en": "Not covered: {words}"}
+_UNCOVERED: Mapping[AnswerLanguage, str] = {
+    "ko": "가장 가까운 문헌에 없는 단어: {words}",
+    "en": "Not in the closest records: {words}",
+}
 _NEAREST: Mapping[AnswerLanguage, str] = {"ko": "가장 가까운 문헌:", "en": "Nearest titles:"}
 
 
@@ -182,7 +187,7 @@ def quotation_lines(answer: Answer) -> list[str]:
 
 
 def uncovered_line(answer: Answer) -> str:
-    """Return the line that names the question's words that the records do not cover, empty where there are none."""
+    """Return the line with the question's words that the closest records do not have, empty where there are none."""
     return _UNCOVERED[answer.language].format(words=", ".join(answer.uncovered)) if answer.uncovered else ""
 
 

@@ -38,8 +38,11 @@ def nearest_records(ranking: Ranking) -> tuple[NearestRecord, ...]:
 
 
 def uncovered_words(ranking: Ranking) -> tuple[str, ...]:
-    """Return the distinctive words of the question that the best records do not cover, as far as that is known."""
-    return ranking.confidence.uncovered if ranking.confidence else ()
+    """Return the distinctive words of the question that the best records do not have, as far as that is known.
+
+    Where there is no record, its reason says enough.
+    """
+    return ranking.confidence.uncovered if ranking.confidence and ranking.records else ()
 
 
 def doubtful_words(ranking: Ranking) -> tuple[str, ...]:

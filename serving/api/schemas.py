@@ -180,9 +180,9 @@ class AnswerBody:
     supported; null where it has none and where the answer is quoted from the records. ``choice`` is the letter of the
     choice made, empty where there is none. Where no record answers, ``reason`` is not empty, there are no sections and
     citations, and ``nearest`` are the nearest records. ``uncovered`` are distinctive words of the question that the
-    records do not cover; ``quoted_language`` is the language of the record quoted where that is not the question's,
-    else null. ``uncertain`` says that an extractive answer has low confidence: it quotes the nearest record, which may
-    not answer.
+    closest records do not have; ``quoted_language`` is the language of the record quoted where that is not the
+    question's, else null. ``uncertain`` says that an extractive answer has low confidence, or that a record without
+    abstract fits better: it quotes the nearest record that can be quoted, which may not answer.
     """
 
     kind: str

@@ -16,7 +16,7 @@ from shrag.serving.events import Event, Facets, Ranking, Timings
 class FilteredSearcher:
     """Implements :class:`~shrag.indexing.search_engine.SearchEngine`, for one request.
 
-    Only searches are filtered. Statistics are those of the whole index, so that a filter changes no score.
+    Only searches are filtered. Statistics are those of the whole index, so that a filter changes no score by words.
     """
 
     def __init__(self, engine: SearchEngine, record_filter: RecordFilter) -> None:

@@ -15,6 +15,7 @@ from typing import Annotated
 import msgspec
 
 from shrag.corpora.text.cleaning import plain_line
+from shrag.indexing.analysis.request_framing import is_greeting
 from shrag.indexing.glossary.query_translation import analyze_question
 from shrag.indexing.open_index import OpenIndex
 from shrag.models.language_model import LanguageModel
@@ -86,8 +87,10 @@ def missing_keywords(question: str, before: str, index: OpenIndex) -> list[str]:
     """Return the most important keywords of the question ``before`` that ``question`` lacks, in their order there.
 
     None where ``question`` stands by itself: it has more than one word to search for, and refers to nothing or has more
-    than :data:`FEW_WORDS`.
+    than :data:`FEW_WORDS`; or it is a greeting.
     """
+    if is_greeting(question):
+        return []
     own = searchable(text_terms(question, index))
     if len(own) > 1 and (len(own) > FEW_WORDS or not refers(question)):
         return []

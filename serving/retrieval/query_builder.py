@@ -10,7 +10,7 @@ from typing import NamedTuple
 from shrag.indexing.query import And, Boost, DisjunctionMax, Not, Or, Query, Term
 from shrag.serving.events import Queries
 from shrag.serving.request import AnswerLanguage
-from shrag.serving.retrieval.query_terms import QueryTerm
+from shrag.serving.retrieval.query_terms import QueryTerm, forms_of
 from shrag.serving.search_settings import WITHOUT_MODEL, Languages, SearchSettings
 
 _HANGUL = re.compile("[\uac00-\ud7a3]")
@@ -200,7 +200,12 @@ def _translated_clause(keyword: QueryTerm, *, korean: bool) -> Query:
 
 
 def _in_any_language(word: QueryTerm) -> Query:
-    return Or((_any_of(word.terms), *(And(tuple(map(Term, each.terms))) for each in word.translations)))
+    translated = [(*each.terms, *each.rest) for each in word.translations]
+    return Or((*map(_all_of, map(sorted, forms_of(word))), *map(_all_of, translated)))
+
+
+def _all_of(terms: Sequence[str]) -> Query:
+    return And(tuple(map(Term, terms))) if len(terms) > 1 else Term(terms[0])
 
 
 def _any_of(terms: Iterable[str]) -> Or:

@@ -17,6 +17,7 @@ from shrag.indexing.glossary.query_translation import (
     analyze_question,
     has_word,
     least_distinctive_idf,
+    word_forms,
 )
 from shrag.indexing.open_index import OpenIndex
 from shrag.indexing.search_engine import FieldStatistics, SearchEngine
@@ -30,7 +31,9 @@ _CONTENT_KINDS: frozenset[TokenKind] = KEYWORD_KINDS | {"predicate"}
 
 
 class QueryTerm(NamedTuple):
-    """A word of a question with its index terms, any of which matches: ``GPT-4`` has gpt4, gpt and 4.
+    """A word of a question with its index terms: ``GPT-4`` has gpt4, gpt and 4.
+
+    Any of them finds candidates; a text has the word where it has gpt4, or gpt and 4.
 
     Attributes:
         text: The word as written.
@@ -43,8 +46,10 @@ class QueryTerm(NamedTuple):
         start: Where its first occurrence begins in the question.
         end: Where that ends.
         parts: The words of a phrase, all of which must match; ``terms`` are the terms of all.
-        whole: The index's term of the whole phrase (강화학습), which matches as all its parts do; else empty.
         framing: Whether it only frames the request (``Could you summarize``).
+        whole: The index's term of the whole phrase (강화학습), which matches as all its parts do; else empty.
+        forms: Sets of terms, all of one of which a text has that has the word
+            (:func:`~shrag.indexing.glossary.query_translation.word_forms`); without any, one of its terms is enough.
     """
 
     text: str
@@ -59,6 +64,7 @@ class QueryTerm(NamedTuple):
     parts: tuple[QueryTerm, ...] = ()
     framing: bool = False
     whole: str = ""
+    forms: tuple[frozenset[str], ...] = ()
 
 
 def content_terms(segment: QuerySegment) -> tuple[str, ...]:
@@ -94,6 +100,7 @@ def query_terms(question: AnalyzedQuestion) -> list[QueryTerm]:
             start=earlier.start if earlier else start,
             end=earlier.end if earlier else end,
             framing=segment.is_framing,
+            forms=word_forms(tokens),
         )
     return list(found.values())
 
@@ -116,11 +123,21 @@ def distinctive_words(query: Iterable[QueryTerm]) -> list[QueryTerm]:
 
 
 def held_words(query: Iterable[QueryTerm], terms: AbstractSet[str]) -> list[QueryTerm]:
-    """Return the words of a query that match ``terms``, without those that frame a request.
+    """Return the words of a query that ``terms`` have in one of their forms, without those that frame a request.
 
     A translation matches where all of its terms do.
     """
-    return [word for word in query if not word.framing and has_word(terms, word.terms, word.translations)]
+    return [word for word in query if not word.framing and has_word(terms, forms_of(word), word.translations)]
+
+
+def has_phrase(terms: AbstractSet[str], phrases: Iterable[Sequence[QueryTerm]]) -> bool:
+    """Return whether ``terms`` have all words of one of the ``phrases``, in either language."""
+    return any(all(has_word(terms, forms_of(word), word.translations) for word in phrase) for phrase in phrases)
+
+
+def forms_of(word: QueryTerm) -> tuple[frozenset[str], ...]:
+    """Return the sets of terms, all of one of which a text has that has the word."""
+    return word.forms or tuple(frozenset((term,)) for term in word.terms)
 
 
 def matched_share(query: Sequence[QueryTerm], terms: AbstractSet[str]) -> float:
@@ -132,11 +149,11 @@ def matched_share(query: Sequence[QueryTerm], terms: AbstractSet[str]) -> float:
     return sum([word.idf for word in held_words(query, terms)]) / total if total else 0.0
 
 
-def why_nothing(terms: Sequence[QueryTerm]) -> EmptyReason:
-    """Return why a question of these words found no record."""
+def why_nothing(terms: Sequence[QueryTerm], *, filtered: bool = False) -> EmptyReason:
+    """Return why a question of these words found no record, among all or among those that pass a filter."""
     if searchable(terms):
-        return "nothing_found"
-    return "unknown_words" if any(term.keyword for term in terms) else "no_keywords"
+        return "filtered_out" if filtered else "nothing_found"
+    return "unknown_words" if any(term.keyword and not term.framing for term in terms) else "no_keywords"
 
 
 def join_terms(parts: Sequence[QueryTerm], text: str = "") -> QueryTerm:

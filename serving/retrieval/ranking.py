@@ -151,6 +151,12 @@ def rerank(text: str, candidates: Sequence[ScoredRecord], reranker: Reranker) ->
     return sorted(shown, key=lambda each: (-each.score, each.record.record.docid))
 
 
+def limit_incomplete(scored: Iterable[ScoredRecord], most: int) -> list[ScoredRecord]:
+    """Return the records without those that lack title or abstract behind the first ``most`` of these."""
+    places = iter(range(most))
+    return [each for each in scored if each.record.record.complete or next(places, None) is not None]
+
+
 def rank_records(scored: Iterable[ScoredRecord], request: Request) -> tuple[RankedRecord, ...]:
     """Return the ranking of records that come best first: at most ``k``, each paper once unless requested otherwise."""
     ranked = [

@@ -55,7 +55,8 @@ class Bm25Strategy:
                     break
                 depth += request.k - len(ranked)  # the ranking drops duplicates of a paper: search deeper
         yield hits
-        ranking = Ranking(ranked, "BM25", reranker_is_model=False, reason="" if records else why_nothing(words))
+        reason = "" if records else why_nothing(words, filtered=bool(request.record_filter))
+        ranking = Ranking(ranked, "BM25", reranker_is_model=False, reason=reason)
         yield ranking
         found = RetrievalResult(words, keywords, queries, hits, ranking, records)
         yield from answer(request, found, resources, timer)

@@ -15,6 +15,7 @@ from typing import NamedTuple
 
 from shrag.indexing.glossary.query_translation import AnalyzedQuestion, analyze_question
 from shrag.indexing.open_index import OpenIndex
+from shrag.indexing.search_engine import Hit
 from shrag.indexing.vectors.hybrid_reranker import HybridReranker, add_vectors
 from shrag.indexing.vectors.vector_index import VectorReranker
 from shrag.messages.text import Text
@@ -29,6 +30,7 @@ from shrag.serving.retrieval.query_builder import QueryPlan, build_queries, filt
 from shrag.serving.retrieval.query_terms import (
     QueryTerm,
     choose_phrases,
+    has_phrase,
     keyword_of,
     query_terms,
     rank_keywords,
@@ -41,6 +43,7 @@ from shrag.serving.retrieval.ranking import (
     RetrievalResult,
     ScoredRecord,
     bind_question,
+    limit_incomplete,
     rank_records,
     rerank,
     search_candidates,
@@ -86,7 +89,7 @@ class ShragStrategy:
 
     def _run(self, request: Request, resources: Resources, source: Candidates) -> Generator[Event, None, None]:
         timer = StageTimer()
-        found = yield from retrieve(request, resources, source, timer, self._cosine_weight)
+        found = yield from retrieve(request, resources, source, timer, self._cosine_weight, complete_only=False)
         yield from answer(request, found, resources, timer)
 
 
@@ -96,12 +99,19 @@ def hybrid_strategy(cosine_weight: float | None = None) -> ShragStrategy:
 
 
 def retrieve(
-    request: Request, resources: Resources, source: Candidates, timer: StageTimer, cosine_weight: float | None = 0.0
+    request: Request,
+    resources: Resources,
+    source: Candidates,
+    timer: StageTimer,
+    cosine_weight: float | None = 0.0,
+    *,
+    complete_only: bool = True,
 ) -> Generator[Event, None, RetrievalResult]:
     """Yield the keywords, the queries, the hits and the ranking of a question; return them with the candidates.
 
     ``source`` says where candidates come from. Where vectors are needed, by ``source`` or by a ``cosine_weight`` in the
-    ranking score, the index must have them (:func:`~shrag.serving.strategy.require_vectors`).
+    ranking score, the index must have them (:func:`~shrag.serving.strategy.require_vectors`). Unless ``complete_only``
+    records without title or abstract are ranked too; for an answer, which they cannot support, they are at most half.
     """
     index = resources.index
     question, terms, chosen = yield from _choose_keywords(request, resources, timer)
@@ -115,9 +125,12 @@ def retrieve(
     if index.dense is not None and source != "lexical":
         with timer.stage("vectors"):
             vector = index.dense.encode(question.text)
-            nearest = Nearest(index.dense.search(vector, depth), index.dense.encoder)
+            near = _without_phrases(index.dense.search(vector, depth), chosen.excluded, index)
+            nearest = Nearest(near, index.dense.encoder)
     with timer.stage("search"):
-        hits, records = search_candidates(plan.queries, index, _hits_per_query(chosen, depth), nearest)
+        hits, records = search_candidates(
+            plan.queries, index, _hits_per_query(chosen, depth), nearest, complete_only=complete_only
+        )
     yield hits
     with timer.stage("ranking"):
         reranker: Reranker = NoReranker()
@@ -125,7 +138,9 @@ def retrieve(
             reranker = bind_question(_with_cosines(resources, cosine_weight), question, index)
         unranked = [ScoredRecord(record, 0.0, rank) for rank, record in enumerate(records, 1)]
         scored = rerank(question.text, unranked, reranker)
-        reason = "nothing_fits" if records else why_nothing(terms)
+        if request.answered:
+            scored = limit_incomplete(scored, request.k // 2)
+        reason = "nothing_fits" if records else why_nothing(terms, filtered=bool(request.record_filter))
         ranking = Ranking(
             records=rank_records(scored, request),
             reranker=reranker.name,
@@ -135,6 +150,18 @@ def retrieve(
         )
     yield ranking
     return RetrievalResult(terms, chosen.event, plan.event, hits, ranking, records)
+
+
+def _without_phrases(hits: list[Hit], phrases: Sequence[Sequence[QueryTerm]], index: OpenIndex) -> list[Hit]:
+    """Return the hits of vectors without those of records that the queries would exclude for one of the phrases."""
+    if not phrases:
+        return hits
+    records = index.store.fetch([hit.docid for hit in hits])
+    return [
+        hit
+        for hit, record in zip(hits, records, strict=True)
+        if record is not None and not has_phrase(frozenset(record.contents_terms), phrases)
+    ]
 
 
 def _with_cosines(resources: Resources, weight: float | None) -> Reranker:

@@ -123,7 +123,7 @@ class _PipelineRun:
             with timer.stage(stage.name):
                 events = ranked.apply(stage)
             yield from events
-        ranking = ranked.ranking(why_nothing(words))
+        ranking = ranked.ranking(why_nothing(words, filtered=bool(request.record_filter)))
         yield ranking
         found = RetrievalResult(words, keywords, shown, hits, ranking, [each.record for each in fused.candidates])
         rest = answer(request, found, resources, timer)

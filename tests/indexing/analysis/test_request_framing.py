@@ -72,6 +72,9 @@ def test_english_requests_are_framed_by_their_opening_and_their_end(question: st
         ("조석 발전 관련 연구가 있나요?", "조석 발전 ?"),
         ("조석 발전의 효과를 분석한 결과가 있나요?", "조석 발전의 효과를 분석한 ?"),
         ("조석 발전이 환경에 얼마나 영향을 주나요?", "조석 발전이 환경에 영향을 주나요?"),
+        ("안녕하세요, 조석 발전이 궁금합니다.", ", 조석 발전이 ."),
+        ("HMM 이란?", "HMM ?"),
+        ("CNN 이란 무엇인가요?", "CNN 무엇인가요?"),
     ],
 )
 def test_korean_requests_are_framed_by_their_ending(question: str, content: str) -> None:
@@ -95,6 +98,8 @@ def test_korean_requests_are_framed_by_their_ending(question: str, content: str)
         "월드컵을 주최한 나라는 어디인가요?",
         "주가가 오르면 주식을 파는가?",
         "경기 결과는 무엇인가?",
+        "미국과 이란 핵 협상의 쟁점은?",
+        "OPEC 이란 제재의 영향",
         "",
     ],
 )  # fmt: skip

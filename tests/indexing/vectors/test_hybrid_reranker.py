@@ -93,6 +93,11 @@ def test_equal_cosines_change_nothing(cosines: Mapping[str, float]) -> None:
     assert _hybrid({"a": 1.0, "b": 2.0}, cosines, 1.0).score("?", _passages(a="en", b="en")) == [1.0, 2.0]
 
 
+def test_where_all_have_the_same_score_by_words_the_cosines_alone_decide() -> None:
+    scores = _hybrid({"a": 0.0, "b": 0.0}, {"a": 0.7, "b": 0.9}, 1.0).score("?", _passages(a="en", b="en"))
+    assert scores == pytest.approx([-1.0, 1.0])
+
+
 def test_no_passages_and_none_that_the_words_keep() -> None:
     hybrid = _hybrid({"a": -math.inf}, {"a": 1.0}, 1.0)
     assert hybrid.score("?", []) == []

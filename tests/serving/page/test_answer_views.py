@@ -165,19 +165,19 @@ def test_a_refusal_names_the_words_not_covered_and_the_nearest_titles_which_it_d
     text = _text(html)
     assert "답변 없음" in text
     assert "이 질문에 답하는 문헌이 없습니다." in text
-    assert "문헌에서 찾지 못한 질문의 단어: &lt;피자&gt;, 도우" in text
+    assert "가장 가까운 문헌에 없는 질문의 단어: &lt;피자&gt;, 도우" in text
     assert "가장 가까운 문헌" in text
     assert re.findall(r'class="record-title" href="/record\?ui=ko&amp;docid=([\w-]+)', html) == ["L-1", "O-2"]
     assert 'class="mark"' not in html
     assert "source-" not in html
     english = _text(_html(demo, refuse(QUESTION, ranking, "nothing_fits"), ranking, "en"))
-    assert "Words of the question that the records do not cover: &lt;피자&gt;, 도우" in english
+    assert "Words of the question that the closest records do not have: &lt;피자&gt;, 도우" in english
     assert "Nearest titles" in english
 
 
 def test_words_not_covered_are_named_beside_an_answer_too(demo: Engine) -> None:
     html = _html(demo, replace(_answer(), uncovered=("제주도",)))
-    assert "문헌에서 찾지 못한 질문의 단어: 제주도" in _text(html)
+    assert "가장 가까운 문헌에 없는 질문의 단어: 제주도" in _text(html)
 
 
 def test_a_refusal_that_found_nothing_has_no_nearest_titles(demo: Engine) -> None:

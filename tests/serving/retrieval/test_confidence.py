@@ -57,6 +57,14 @@ def test_a_high_confidence_names_no_words_that_are_not_covered_and_lower_ones_do
     assert assessed("당뇨 망막 인공지능 검진 당일 통보 안과 방문율") == ("medium", ("통보", "안과"))
 
 
+@pytest.mark.parametrize("question", ["What is Zorblax-12?", "What is zorblax-learning?", "long-haul-zorblax란?"])
+def test_an_invented_name_is_not_answered_for_a_part_that_records_have(demo: Engine, question: str) -> None:
+    result = demo.ask(question)
+    confidence = result.search.ranking.confidence
+    assert confidence is not None
+    assert (result.answer.reason, confidence.value < THRESHOLD) == ("nothing_fits", True)
+
+
 def test_an_index_without_a_calibration_has_no_confidence(demo: Engine) -> None:
     ranking = Engine(replace(demo.open_index, calibration=None)).search("graphene shielding").ranking
     assert ranking.confidence is None

@@ -63,6 +63,13 @@ def test_a_question_that_stands_by_itself_is_searched_for_as_it_is(demo: Engine,
     assert after.ranking == alone.ranking
 
 
+@pytest.mark.parametrize("greeting", ["안녕하세요", "감사합니다!", "Thanks."])
+def test_a_greeting_asks_for_nothing_alone_and_after_a_question(demo: Engine, greeting: str) -> None:
+    for history in ([], [Turn(COWS)]):
+        found = demo.ask(greeting, history=history)
+        assert (found.answer.reason, found.search.follow_up) == ("no_keywords", None)
+
+
 def test_nothing_is_added_that_the_question_has_in_either_language(demo: Engine) -> None:
     index = demo.open_index
     assert missing_keywords("그 그래핀은?", "Graphene aerogels shield electromagnetic waves", index) == [

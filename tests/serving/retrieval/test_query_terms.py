@@ -12,6 +12,7 @@ from shrag.serving.retrieval.query_builder import build_subqueries, reduce_query
 from shrag.serving.retrieval.query_terms import (
     QueryTerm,
     choose_phrases,
+    has_phrase,
     join_terms,
     matched_share,
     query_terms,
@@ -103,6 +104,14 @@ def test_a_word_weighs_as_its_rarest_term_that_the_index_has(demo: Engine) -> No
     assert word.idf == max(idf(df, 235) for df in statistics.document_frequencies.values() if df)
     (unknown,) = _words(demo, "재귀")
     assert unknown.idf == idf(0, 235)
+
+
+def test_a_text_with_one_part_of_a_word_does_not_have_the_word(demo: Engine) -> None:
+    words = _words(demo, "GPT-4")
+    texts = ({"4"}, {"gpt"}, {"gpt", "4"}, {"gpt4"})
+    assert [matched_share(words, terms) for terms in texts] == [0, 0, 1, 1]
+    assert [has_phrase(terms, [words]) for terms in texts] == [False, False, True, True]
+    assert not has_phrase({"gpt", "4"}, [])
 
 
 def test_the_share_of_a_question_goes_from_none_to_all() -> None:
