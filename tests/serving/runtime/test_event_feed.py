@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import threading
 from collections.abc import Generator
 
 import pytest
@@ -66,6 +67,47 @@ def test_a_run_that_is_refused_or_cannot_begin_is_closed_and_takes_no_slot() -> 
 
     asyncio.run(run())
     queue.close()
+
+
+@pytest.mark.parametrize("held", ["start", "first event"])
+def test_a_thread_that_still_works_when_the_deadline_ends_the_stream_keeps_its_slot(held: str) -> None:
+    queue = AdmissionQueue("ask", 1, 1)
+    release = threading.Event()
+
+    def begin() -> Generator[Event, None, None]:
+        if held == "start":
+            assert release.wait(30)
+        return events()
+
+    def events() -> Generator[Event, None, None]:
+        assert release.wait(30)
+        yield from EVENTS
+
+    async def answer(run: EventRun[Event]) -> None:
+        deadline = Deadline(asyncio.get_running_loop().time() + 0.05, 0.05)
+        feed = await open_feed(run, 7, queue, deadline)
+        try:
+            await anext(feed.events(deadline))
+        finally:
+            feed.leave()
+
+    async def run() -> None:
+        run = EventRun(SingleFlight(begin))
+        with pytest.raises(DeadlineExceeded):
+            await answer(run)
+        assert (run.closed, queue.busy) == (True, 1)
+        with pytest.raises(DeadlineExceeded):  # waits for the slot, not for the thread behind it
+            await queue.enter(Deadline(asyncio.get_running_loop().time() + 0.05, 0.05))
+        release.set()
+        await queue.enter(Deadline())
+        queue.leave()
+        assert queue.busy == 0
+
+    try:
+        asyncio.run(run())
+    finally:
+        release.set()
+        queue.close()
 
 
 def test_a_cached_answer_takes_no_slot_and_is_observed() -> None:
