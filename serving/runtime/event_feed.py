@@ -23,11 +23,12 @@ class EventFeed(Generic[_Event]):
     """
 
     def __init__(self, run: EventRun[_Event], generation: int, queue: AdmissionQueue | None) -> None:
-        """Make a feed of ``run``, for which a slot of ``queue`` has been taken."""
+        """Make a feed of ``run``, for which a slot of ``queue`` has just been taken."""
         self.generation = generation
         self.cached = run.cached
         self._run = run
         self._queue = queue
+        self._entered = asyncio.get_running_loop().time()
         self._step: asyncio.Future[Any] | None = None
 
     async def events(
@@ -77,10 +78,14 @@ class EventFeed(Generic[_Event]):
         queue = self._queue
         if queue is None:
             return
+
+        def give_back(_: object = None) -> None:
+            queue.leave(asyncio.get_running_loop().time() - self._entered)
+
         if self._step is None or self._step.done():
-            queue.leave()
+            give_back()
         else:
-            self._step.add_done_callback(lambda _: queue.leave())
+            self._step.add_done_callback(give_back)
 
     def _submit(self, queue: AdmissionQueue, step: Callable[[], _Done]) -> asyncio.Future[_Done]:
         """Begin a step of the run in a thread."""

@@ -110,6 +110,26 @@ def test_a_thread_that_still_works_when_the_deadline_ends_the_stream_keeps_its_s
         queue.close()
 
 
+def test_the_time_that_streams_take_makes_the_time_to_come_back(monkeypatch: pytest.MonkeyPatch) -> None:
+    queue = AdmissionQueue("ask", 1, 0)
+    now = 0.0
+
+    async def run() -> None:
+        nonlocal now
+        monkeypatch.setattr(asyncio.get_running_loop(), "time", lambda: now)
+        feed = await open_feed(_run([]), 7, queue, Deadline())
+        assert [event async for event in feed.events(Deadline())] == list(EVENTS)
+        now += 99.5
+        feed.leave()
+        await queue.enter(Deadline())
+        with pytest.raises(Overloaded) as refused:
+            await queue.enter(Deadline())
+        assert refused.value.retry_after == 20  # a fifth of the time measured and four fifths of the 0.1 s assumed
+
+    asyncio.run(run())
+    queue.close()
+
+
 def test_a_cached_answer_takes_no_slot_and_is_observed() -> None:
     ended: list[str] = []
     observed: list[Event] = []
