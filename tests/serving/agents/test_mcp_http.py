@@ -190,7 +190,7 @@ def test_more_calls_than_may_wait_are_told_to_come_back_and_counted(demo_home: P
         first = server.send("POST", "/mcp", _body("ask", {"question": QUESTION}), **CALL)
         assert model.begun.acquire(timeout=20)
         started = time.monotonic()
-        assert "the most allowed: ask again later" in _say(
+        assert "1 requests run and 0 wait, and 0 may now: ask again later" in _say(
             server.ask("POST", "/mcp", _body("ask", {"question": "그래핀"}), **CALL)
         )
         assert time.monotonic() - started < 2
