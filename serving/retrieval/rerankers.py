@@ -127,7 +127,9 @@ def _best_available(index: OpenIndex) -> Reranker:
     card = index.manifest.vectors
     if card is not None and card.encoder != LSA:
         with suppress(StrategyUnavailable):
-            return add_vectors(words, _open_vector_reranker(index))
+            vectors = _open_vector_reranker(index)
+            vectors.prepare_means()
+            return add_vectors(words, vectors)
     return words
 
 

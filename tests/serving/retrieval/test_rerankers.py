@@ -15,7 +15,7 @@ import shrag
 from shrag.cli.main import run
 from shrag.indexing.lexical.reranker import LexicalReranker
 from shrag.indexing.vectors.hybrid_reranker import HybridReranker, add_vectors
-from shrag.indexing.vectors.vector_index import VectorReranker
+from shrag.indexing.vectors.vector_index import VectorIndex, VectorReranker
 from shrag.models.errors import WeightsMissing
 from shrag.models.reranker import Passage
 from shrag.serving.engine import Engine, open_engine
@@ -54,7 +54,15 @@ def test_by_a_cross_encoder_every_pair_is_scored_and_low_ones_are_left_out(demo:
     assert [ranked.score for ranked in best] == pytest.approx(scores[:3])
 
 
-def test_left_alone_it_is_words_and_the_vectors_of_a_model_where_there_are_such(demo: Engine, demo_home: Path) -> None:
+def test_left_alone_it_is_words_and_the_vectors_of_a_model_where_there_are_such(
+    demo: Engine, demo_home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    prepared: list[VectorIndex] = []
+
+    def prepare(dense: VectorIndex) -> None:
+        prepared.append(dense)
+
+    monkeypatch.setattr(VectorIndex, "prepare_means", prepare)
     index, weights = demo.open_index, demo_home / "weights"
     card = index.manifest.vectors
     assert card is not None
@@ -64,6 +72,7 @@ def test_left_alone_it_is_words_and_the_vectors_of_a_model_where_there_are_such(
     chosen = open_reranker("auto", learnt, weights)
     assert isinstance(chosen, HybridReranker)
     assert isinstance(chosen.words, LexicalReranker)
+    assert prepared == [learnt.dense]  # before the first question
     assert isinstance(open_reranker("auto", index, weights), LexicalReranker)  # counted vectors rank worse than words
     assert isinstance(open_reranker("auto", replace(learnt, dense=None), weights), LexicalReranker)
 
