@@ -18,6 +18,7 @@ from mcp import Client
 from mcp.client.streamable_http import streamable_http_client
 from starlette.testclient import TestClient
 
+from shrag.models.errors import ModelUnavailable
 from shrag.models.language_model import Completion, LanguageModel, Message
 from shrag.serving.agents.server import http_application, serve_http
 from shrag.serving.engine import Engine
@@ -137,6 +138,18 @@ def test_the_client_searches_and_fetches_as_connectors_do_and_reads_records_as_r
     assert (read.contents[0].mime_type, read.contents[0].text) == (
         "text/plain", f"DEMO-SOC-012 {record.title}\n{record.text}",
     )  # fmt: skip
+
+
+def test_what_was_done_without_the_model_is_counted(demo_home: Path, demo: Engine) -> None:
+    away = ModelUnavailable("away.")
+    model = ScriptedModel(away, away, [away])
+    with _running(demo_home, demo, model) as (server, _):
+        assert _say(server.ask("POST", "/mcp", _body("search", {"query": QUESTION}), **CALL))
+        assert _say(server.ask("POST", "/mcp", _body("ask", {"question": QUESTION}), **CALL))
+        metrics = server.ask("GET", "/metrics")[2]
+    for stage, calls in (("keywords", 2), ("answer", 1)):
+        assert f'shrag_fallbacks_total{{cause="unavailable",stage="{stage}"}} {calls}.0' in metrics
+        assert f'shrag_stage_duration_seconds_count{{stage="{stage}"}} {calls}.0' in metrics
 
 
 @pytest.mark.parametrize(
