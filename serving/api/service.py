@@ -199,7 +199,7 @@ class Service(AdmissionControl):
         infos = []
         for source in self.sources:
             with source.use() as engine:
-                infos.append((engine.name, engine.manifest.generation, engine.digest))
+                infos.append((engine.name, engine.manifest.generation, engine.digest, bool(engine.reranker_problem)))
         self.metrics.indexes(infos)
         self.metrics.status({source.name: source.status for source in self.sources})
         if self.cache is not None:
