@@ -73,6 +73,8 @@ class CachedAnswer(EventRun[Event]):
 
     def take_all(self) -> tuple[Event, ...]:
         """See :meth:`EventRun.take_all`."""
+        if self.closed:
+            return ()
         self.close()
         return self.events
 

@@ -35,7 +35,7 @@ from shrag.serving.request import DEFAULT_K, DEFAULT_STRATEGY, Request, Turn, ch
 from shrag.serving.results import AskResult, SearchResult, ask_result, search_result
 from shrag.serving.retrieval.filtered_search import FilteredSearcher
 from shrag.serving.retrieval.follow_up import read_follow_up
-from shrag.serving.retrieval.rerankers import AUTO, check_reranker, open_lexical_reranker, open_reranker
+from shrag.serving.retrieval.rerankers import AUTO, WordsAlone, check_reranker, open_lexical_reranker, open_reranker
 from shrag.serving.search_settings import PRODUCT, SearchSettings
 from shrag.serving.strategies.registry import STRATEGIES, find_strategy
 from shrag.serving.strategy import Resources, Strategy
@@ -115,6 +115,12 @@ class Engine:
     def model(self) -> LanguageModel | None:
         """The language model, None where answers are extractive."""
         return self.resources.model
+
+    @property
+    def reranker_problem(self) -> str:
+        """Why records are ranked by words alone and not by the index's vectors too; empty where they are to be."""
+        reranker = self.resources.reranker
+        return reranker.problem if isinstance(reranker, WordsAlone) else ""
 
     def search(
         self,

@@ -185,7 +185,12 @@ class EventRun(Generic[_Event]):
         return self._flight.events[self._taken - 1]
 
     def take_all(self) -> Sequence[_Event]:
-        """Take the events that are left and return them; raises what the work raises. A closed run has no more."""
+        """Take the events that are left and return them; raises what the work raises.
+
+        A closed run has no more. One that is closed meanwhile has those made until then.
+        """
+        if self.closed:
+            return ()
         self._reach(sys.maxsize)
         taken = self._flight.events[self._taken :]
         self._taken += len(taken)

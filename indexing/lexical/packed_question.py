@@ -72,7 +72,11 @@ class RecordScorer(Protocol):
     """Scores the stored records of an index for a question. Thread-safe."""
 
     def score_records(self, question: PackedQuestion, docids: Sequence[str]) -> list[RecordScore]:
-        """Return the scores of each record, in the order of ``docids``, all of which must be in the index."""
+        """Return the scores of each record, in the order of ``docids``.
+
+        Raises:
+            ValueError: One is not in the index.
+        """
 
 
 class PackedQuestion(NamedTuple):

@@ -187,10 +187,10 @@ class LuceneSearcher:
         """See :class:`~shrag.indexing.lexical.packed_question.RecordScorer`."""
         if not question.terms or not docids:
             return [RecordScore(0.0, 0.0)] * len(docids)
+        numbers = self.numbers(docids)
+        if None in numbers:
+            raise ValueError(f"{docids[numbers.index(None)]!r} is not in the index.")
         with self._java_errors():
-            numbers = list(map(self._number, docids))
-            if None in numbers:
-                raise ValueError(f"{docids[numbers.index(None)]!r} is not in the index")
             scores = self._java.score(SEPARATOR.join(question.terms), question.integers, question.numbers, numbers)
             values = array("d", bytes(memoryview(scores)))
             return list(map(RecordScore, values[::2], values[1::2]))

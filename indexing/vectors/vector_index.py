@@ -94,6 +94,10 @@ class VectorIndex:
         """Open encoder and vectors now, so that the first search does not wait for it."""
         self._open()
 
+    def prepare_means(self) -> None:
+        """Compute the means of the languages now, so that the first :meth:`language_means` does not wait for them."""
+        self._centres()
+
     def encode(self, question: str) -> Vectors:
         """Return the question's vector: ``float32[1, dim]``, all zeros if the encoder knows none of its words."""
         return self._open().encode(question)
@@ -129,15 +133,17 @@ class VectorIndex:
     def language_means(self, question_vector: Vectors) -> dict[str, float]:
         """Return for each language the mean cosine of its documents, of a sample of them.
 
-        That of a few documents is drawn towards the mean of all languages, as if :data:`_PRIOR` more had that: from one
-        document alone every question would be as far as from the mean.
+        That of a few documents is drawn towards the mean of all languages, as if :data:`_PRIOR` more had that: a
+        document alone would be as far from it for every question.
         """
+        return {language: float(centre @ question_vector[0]) for language, centre in self._centres().items()}
+
+    def _centres(self) -> dict[str, Vectors]:
         opened, files = self._open(), self._files
-        with files.lock:
+        with files.centres_lock:
             if files.centres is None:
                 files.centres = self._language_centres(opened.rows)
-            centres = files.centres
-        return {language: float(centre @ question_vector[0]) for language, centre in centres.items()}
+            return files.centres
 
     def _language_centres(self, rows: VectorRows) -> dict[str, Vectors]:
         count = self._documents.count()
@@ -217,6 +223,7 @@ class _OpenFiles:
         self.lock = threading.Lock()
         self.opened: _OpenedVectors | None = None
         self.sizes: dict[Path, int] = {}
+        self.centres_lock = threading.Lock()  # its own: reading a thousand records takes long
         self.centres: dict[str, Vectors] | None = None
 
 
@@ -233,26 +240,26 @@ def _products(encoder: Encoder) -> InnerProducts:
 
 
 class VectorReranker:
-    """Implements :class:`~shrag.models.reranker.Reranker` by the cosines of an index's vectors (SHRAG paper)."""
+    """Implements :class:`~shrag.models.reranker.Reranker` by the cosines of an index's vectors (SHRAG paper).
+
+    The constructor opens the encoder and the vectors; it raises as they do.
+    """
 
     def __init__(self, vector_index: VectorIndex) -> None:
         self._vector_index = vector_index
-
-    @property
-    def name(self) -> str:
-        """See :class:`~shrag.models.reranker.Reranker`."""
-        return f"{self._vector_index.encoder.name} cosine"
-
-    @property
-    def is_model(self) -> bool:
-        """See :class:`~shrag.models.reranker.Reranker`."""
-        return self._vector_index.encoder.is_model
+        # Kept, since the event loop asks for it and may not wait for files.
+        self.name = f"{vector_index.encoder.name} cosine"
+        self.is_model = vector_index.encoder.is_model
 
     def score(self, question: str, passages: Sequence[Passage]) -> list[float]:
         """See :class:`~shrag.models.reranker.Reranker`; a passage that is not in the index scores 0."""
         if not passages:
             return []
         return self._vector_index.cosines(self._vector_index.encode(question), [passage.docid for passage in passages])
+
+    def prepare_means(self) -> None:
+        """Compute now what :meth:`language_means` needs once."""
+        self._vector_index.prepare_means()
 
     def language_means(self, question: str) -> dict[str, float]:
         """Return for each language the mean cosine of the question and the index's documents in it."""

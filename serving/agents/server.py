@@ -268,6 +268,7 @@ async def _call(
     except Exception as error:
         _LOG.exception("The tool %s failed.", tool.name)
         return f"The server failed with {type(error).__name__}; its log says where.", None
+    admission.metrics.observe(*outcome.events)
     return outcome.text, msgspec.to_builtins(outcome.value)
 
 

@@ -32,6 +32,7 @@ from shrag.serving.api.schemas import EarlierTurn, FilterLimits, WantsFacets
 from shrag.serving.api.service import find_record
 from shrag.serving.concurrency import CancellationToken
 from shrag.serving.errors import ClientDisconnected, QuestionError
+from shrag.serving.events import Event
 from shrag.serving.request import DEFAULT_K, DEFAULT_STRATEGY, LONGEST_QUESTION, MOST_TURNS, Turn
 from shrag.serving.runtime.index_registry import ServedIndexes
 from shrag.serving.strategies.registry import STRATEGIES
@@ -106,10 +107,11 @@ class NoArguments(Struct, frozen=True, forbid_unknown_fields=True):
 
 @dataclass(frozen=True, slots=True)
 class ToolResult:
-    """The result of a call: a value of the tool's ``reply`` type, and short text."""
+    """The result of a call: a value of the tool's ``reply`` type, short text, and the events that are to be counted."""
 
     value: object
     text: str
+    events: tuple[Event, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -194,7 +196,7 @@ def search(indexes: ServedIndexes, arguments: SearchArguments, _: CancellationTo
             facets=arguments.facets, history=_turns(arguments.history),
         )  # fmt: skip
     reply = search_reply(result, _index_in_uri(indexes, arguments.index))
-    return ToolResult(reply, results_text(reply.results, reply.message))
+    return ToolResult(reply, results_text(reply.results, reply.message), (*result.fallbacks, result.timings))
 
 
 @_tool("Answer from scholarly records", AskArguments, AskReply)
@@ -212,7 +214,7 @@ def ask(indexes: ServedIndexes, arguments: AskArguments, cancellation: Cancellat
         except ClientDisconnected as error:
             raise QuestionError("cancelled", message_of(error)) from None
     reply = ask_reply(result)
-    return ToolResult(reply, ask_text(reply))
+    return ToolResult(reply, ask_text(reply), (result.answer, *result.search.fallbacks, result.search.timings))
 
 
 @_tool("Read a record", DocumentArguments, DocumentReply)

@@ -135,7 +135,8 @@ async def ready(request: Request) -> Health:
 def _index_health(source: EngineSource) -> IndexHealth:
     with source.use() as engine:
         manifest, files = engine.manifest, engine.open_index.checksums.state
-    return IndexHealth(source.name, manifest.generation, source.status.problem, manifest.records, files)
+        problem = source.status.problem
+        return IndexHealth(source.name, manifest.generation, problem, manifest.records, files, engine.reranker_problem)
 
 
 @Operation(tag="health")

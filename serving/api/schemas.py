@@ -265,13 +265,18 @@ class Liveness:
 
 @dataclass(frozen=True, slots=True)
 class IndexHealth:
-    """The state of one index: its generation that answers, and why that is not the published one, as in ``Health``."""
+    """The state of one index: its generation that answers, and why that is not the published one, as in ``Health``.
+
+    ``reranker_problem`` says why records are ranked by words alone although the index has vectors of a model, such as
+    that its weights are missing; empty where they are not.
+    """
 
     name: str
     generation: int
     problem: str
     records: int
     files: str
+    reranker_problem: str
 
 
 @dataclass(frozen=True, slots=True)

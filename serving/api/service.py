@@ -125,10 +125,18 @@ class Service(AdmissionControl):
         deadline: Deadline,
         index: str = "",
     ) -> EventFeed[_Event]:
-        """Return what ``show`` makes of an answer, likewise; a cached one waits for its turn too, to be rendered."""
+        """Return what ``show`` makes of an answer, likewise; a cached one waits for its turn too, to be rendered.
+
+        The events of the answer are counted, also where ``show`` makes nothing of them.
+        """
+
+        def counted(event: Event) -> tuple[Event]:
+            self.metrics.observe(event)
+            return (event,)
+
         lease = self.source(index).use()
         add_log_fields(generation=lease.generation)
-        run = lease.run(request)
+        run = lease.run(request).map(counted)
         return await self._feed(show(run, lease.engine), lease.generation, self.asks, deadline)
 
     async def use_engine(
@@ -191,7 +199,7 @@ class Service(AdmissionControl):
         infos = []
         for source in self.sources:
             with source.use() as engine:
-                infos.append((engine.name, engine.manifest.generation, engine.digest))
+                infos.append((engine.name, engine.manifest.generation, engine.digest, bool(engine.reranker_problem)))
         self.metrics.indexes(infos)
         self.metrics.status({source.name: source.status for source in self.sources})
         if self.cache is not None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import tomllib
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from functools import cache
 from importlib.metadata import version
@@ -17,6 +17,7 @@ from shrag.messages.text import Text, in_language
 from shrag.serving.concurrency import CancellationToken
 from shrag.serving.engine import Engine
 from shrag.serving.errors import ClientDisconnected, ServiceUnavailable, StrategyUnavailable, UnknownStrategy
+from shrag.serving.events import Event
 from shrag.serving.http.problems import HTTPProblem, to_problem
 from shrag.serving.page.answer_views import answer_view
 from shrag.serving.page.diagrams import ROW, WIDTH, tree_view
@@ -31,8 +32,13 @@ from shrag.serving.request import DEFAULT_STRATEGY
 PAGE_FOLDER = Path(__file__).parent
 
 
-def render_page(engine: Engine, request: PageRequest, cancellation: CancellationToken | None = None) -> str:
-    """Answer the question of a request, if it has one, and return the full page.
+def render_page(
+    engine: Engine,
+    request: PageRequest,
+    cancellation: CancellationToken | None = None,
+    observe: Callable[[Event], None] = lambda _: None,
+) -> str:
+    """Answer the question of a request, if it has one, and return the full page; ``observe`` gets the answer's events.
 
     Raises:
         ClientDisconnected: It was cancelled. Else raises as :meth:`~shrag.serving.engine.Engine.ask` does.
@@ -48,6 +54,7 @@ def render_page(engine: Engine, request: PageRequest, cancellation: Cancellation
     state = PageState(parsed.question.text, parsed.question.language)
     for event in run.take_all():
         state.add(event)
+        observe(event)
     if state.timings is None:
         raise ClientDisconnected(Text("The question was cancelled: ask it again."))
     state.cached = state.timings.cached

@@ -65,7 +65,7 @@ async def page(request: Request) -> HTMLResponse:
     return await _html_response(
         request,
         page_request,
-        lambda engine: render_page(engine, page_request, cancellation),
+        lambda engine: render_page(engine, page_request, cancellation, service.metrics.observe),
         queue,
         cancellation.cancel,
     )

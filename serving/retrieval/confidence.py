@@ -28,8 +28,8 @@ def assess_confidence(
 ) -> Confidence | None:
     """Return the confidence that the first of ``scored``, best first, answers; None without a calibration.
 
-    Evidence is what the records hold of the question's words, whatever ranked them. Scores by words that ``scored`` has
-    are those for this question.
+    Evidence is what the records, all of the index, hold of the question's words, whatever ranked them. Scores by words
+    that ``scored`` has are those for this question.
     """
     if index.calibration is None:
         return None
@@ -37,7 +37,7 @@ def assess_confidence(
     best = best_papers(ScoredByWords(each.words or 0.0, each.record) for each in complete)
     records = [each.record for each in best]
     by_words = all(each.words is not None for each in complete)
-    ranked = order_by_words(best) if by_words else rank_by_words(question, index.manifest.bm25, records)
+    ranked = order_by_words(best) if by_words else rank_by_words(question, index.manifest.bm25, records, index.scorer)
     value = index.calibration.confidence(measure_evidence(question, ranked))
     level = _level(value)
     # Where it is high they are mostly said in other words, and finding them takes a twentieth of a search's time.

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Sequence
-from contextlib import suppress
 from pathlib import Path
 
 from shrag.corpora.near_names import did_you_mean
@@ -19,6 +19,8 @@ from shrag.models.encoders.weights import is_path
 from shrag.models.reranker import Passage, Reranker
 from shrag.serving.errors import StrategyUnavailable, UnknownReranker
 from shrag.serving.strategy import require_vectors
+
+_log = logging.getLogger("shrag.serving.rerankers")
 
 AUTO = "auto"
 """By words, and by stored vectors too where they are an embedding model's that is installed."""
@@ -46,6 +48,14 @@ class NoReranker:
     def score(self, question: str, passages: Sequence[Passage]) -> list[float]:
         """See :class:`~shrag.models.reranker.Reranker`; ``passages`` are the candidates in their order."""
         return [1 / rank for rank in range(1, len(passages) + 1)]
+
+
+class WordsAlone(LexicalReranker):
+    """Ranks an index by words that would be ranked by its vectors too; ``problem`` says why it is not."""
+
+    def __init__(self, index: OpenIndex, problem: str) -> None:
+        super().__init__(index.analyzer, index.searcher, index.manifest.bm25, index.glossary)
+        self.problem = problem
 
 
 def check_reranker(choice: str, threshold: float | None = None) -> None:
@@ -125,10 +135,15 @@ def _best_available(index: OpenIndex) -> Reranker:
     """Add vectors to words if a model made them; those of LSA add nothing that is worth their search."""
     words = open_lexical_reranker(index)
     card = index.manifest.vectors
-    if card is not None and card.encoder != LSA:
-        with suppress(StrategyUnavailable):
-            return add_vectors(words, _open_vector_reranker(index))
-    return words
+    if card is None or card.encoder == LSA:
+        return words
+    try:
+        vectors = _open_vector_reranker(index)
+    except StrategyUnavailable as error:
+        _log.warning("Index %s is ranked by words alone. %s", index.name, error)
+        return WordsAlone(index, str(error))
+    vectors.prepare_means()
+    return add_vectors(words, vectors)
 
 
 def _open_pool_reranker(choice: str, weights: Path) -> Reranker:

@@ -170,8 +170,8 @@ class AdmissionQueue:
         """Take a slot, waiting for one where none is free; :meth:`leave` gives it back.
 
         Raises:
-            Overloaded: The queue is full, or half full within a second after a refusal. Otherwise raises as
-                :meth:`Deadline.wait` does.
+            Overloaded: As many wait as may: within a second after a refusal half as many as the queue has room for.
+                Otherwise raises as :meth:`Deadline.wait` does.
         """
         loop = asyncio.get_running_loop()
         now = loop.time()
@@ -179,13 +179,15 @@ class AdmissionQueue:
         if self._busy < self._slots:
             self._busy += 1
             return
-        if len(self._waiting) >= (self._queue if now >= self._overloaded_until else math.ceil(self._queue / 2)):
+        most = self._queue if now >= self._overloaded_until else math.ceil(self._queue / 2)
+        if len(self._waiting) >= most:
             self._overloaded_until = now + _OVERLOADED_SECONDS
             raise Overloaded(
                 Text(
-                    "{busy} requests run and {waiting_count} wait, the most allowed: ask again later.",
+                    "{busy} requests run and {waiting_count} wait, and {most} may now: ask again later.",
                     busy=self._busy,
                     waiting_count=len(self._waiting),
+                    most=most,
                 ),
                 self._retry_after(),
             )
@@ -223,7 +225,7 @@ class AdmissionQueue:
             cancel: Stops the work; called where it is no longer waited for, also before it has begun.
 
         Raises:
-            Overloaded: The queue is full. Otherwise raises as ``function`` and :meth:`Deadline.wait` do.
+            Exception: As ``function``, :meth:`enter` and :meth:`Deadline.wait` do.
         """
         loop = asyncio.get_running_loop()
         started = 0.0

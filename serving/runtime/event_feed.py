@@ -13,6 +13,7 @@ from shrag.serving.runtime.admission import AdmissionQueue, Deadline
 KEEP_ALIVE_SECONDS = 15.0
 
 _Event = TypeVar("_Event")
+_Done = TypeVar("_Done")
 
 
 class EventFeed(Generic[_Event]):
@@ -22,11 +23,13 @@ class EventFeed(Generic[_Event]):
     """
 
     def __init__(self, run: EventRun[_Event], generation: int, queue: AdmissionQueue | None) -> None:
-        """Make a feed of ``run``, for which a slot of ``queue`` has been taken."""
+        """Make a feed of ``run``, for which a slot of ``queue`` has just been taken."""
         self.generation = generation
         self.cached = run.cached
         self._run = run
         self._queue = queue
+        self._entered = asyncio.get_running_loop().time()
+        self._step: asyncio.Future[Any] | None = None
 
     async def events(
         self,
@@ -50,8 +53,7 @@ class EventFeed(Generic[_Event]):
                 if self._queue is None:
                     event = next(self._run, None)
                 else:
-                    taken = self._queue.submit(partial(next, self._run, None))
-                    taken.add_done_callback(_retrieve)
+                    taken = self._submit(self._queue, partial(next, self._run, None))
                     while not await deadline.wait(taken, keep_alive):
                         yield None
                     event = taken.result()
@@ -66,16 +68,31 @@ class EventFeed(Generic[_Event]):
     async def start(self, deadline: Deadline) -> None:
         """Begin the run in a thread, since that may wait; raises as it and :meth:`Deadline.wait` do."""
         if self._queue is not None:
-            begun = self._queue.submit(self._run.start)
-            begun.add_done_callback(_retrieve)
+            begun = self._submit(self._queue, self._run.start)
             await deadline.wait(begun)
             begun.result()
 
     def leave(self) -> None:
-        """Give the slot back and close the run."""
+        """Close the run and give the slot back, once its thread is free as in :meth:`AdmissionQueue.run`."""
         self._run.close()
-        if self._queue is not None:
-            self._queue.leave()
+        queue = self._queue
+        if queue is None:
+            return
+
+        def give_back(_: object = None) -> None:
+            queue.leave(asyncio.get_running_loop().time() - self._entered)
+
+        if self._step is None or self._step.done():
+            give_back()
+        else:
+            self._step.add_done_callback(give_back)
+
+    def _submit(self, queue: AdmissionQueue, step: Callable[[], _Done]) -> asyncio.Future[_Done]:
+        """Begin a step of the run in a thread."""
+        taken = queue.submit(step)
+        taken.add_done_callback(_retrieve)
+        self._step = taken
+        return taken
 
 
 async def open_feed(

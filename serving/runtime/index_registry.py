@@ -14,7 +14,7 @@ from shrag.indexing.storage.checksums import Verify
 from shrag.indexing.storage.generations import current_generation
 from shrag.indexing.storage.manifest import IndexManifest
 from shrag.serving.engine import Engine
-from shrag.serving.errors import UnknownIndex
+from shrag.serving.errors import ShuttingDown, UnknownIndex
 from shrag.serving.runtime.hot_reload import CurrentIndex
 from shrag.serving.runtime.leases import Lease
 from shrag.serving.strategies.registry import STRATEGIES
@@ -54,6 +54,7 @@ class ServedIndexes:
         self._verify = verify
         self._opening = {name: threading.Lock() for name in names}
         self._open: dict[str, CurrentIndex] = {}
+        self._closed = threading.Event()
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -63,7 +64,8 @@ class ServedIndexes:
     def use(self, name: str = "") -> Lease:
         """Return a lease on the engine of ``name``, as :meth:`CurrentIndex.use` does.
 
-        Raises :class:`UnknownIndex`, and where it is opened as :func:`~shrag.serving.engine.open_engine` does.
+        Raises :class:`UnknownIndex`, :class:`ShuttingDown` after :meth:`close`, and where it is opened as
+        :func:`~shrag.serving.engine.open_engine` does.
         """
         return self.current(name).use()
 
@@ -74,9 +76,13 @@ class ServedIndexes:
             raise UnknownIndex(name, self.names)
         with self._opening[name]:
             if name not in self._open:
+                if self._closed.is_set():
+                    raise ShuttingDown
                 current = CurrentIndex(self._folders[name], partial(self._open_named, name), self._verify)
                 current.watch()
                 self._open[name] = current
+                if self._closed.is_set():  # :meth:`close` did not see it
+                    current.close()
             return self._open[name]
 
     def strategies(self) -> tuple[str, ...]:
@@ -96,8 +102,9 @@ class ServedIndexes:
         return tuple(self._describe(name) for name in self._folders)
 
     def close(self) -> None:
-        """Close all indexes."""
-        for current in self._open.values():
+        """Close all indexes and open no other; one that is just being opened is closed once it is open."""
+        self._closed.set()
+        for current in list(self._open.values()):
             current.close()
 
     def _describe(self, name: str) -> ServedIndex:

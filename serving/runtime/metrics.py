@@ -52,6 +52,12 @@ class Metrics:
         self._index = Gauge(
             "shrag_index_info", "1 for each index served.", ("name", "generation", "digest"), registry=registry
         )
+        self._words_alone = Gauge(
+            "shrag_index_words_alone",
+            "1 where an index with vectors of a model is ranked by words alone.",
+            ("name",),
+            registry=registry,
+        )
         self._statuses: Mapping[str, SourceStatus] = {}
         self._cache: CacheCounters | None = None
         self._endpoints: Sequence[EndpointStatus] = ()
@@ -87,11 +93,12 @@ class Metrics:
         self._queue.labels(stage).set(queued)
         self._busy.labels(stage).set(busy)
 
-    def indexes(self, served: Iterable[tuple[str, int, str]]) -> None:
-        """Set which indexes are served: the name, generation and digest of each."""
+    def indexes(self, served: Iterable[tuple[str, int, str, bool]]) -> None:
+        """Set which indexes are served: the name, generation and digest of each, and whether words alone rank it."""
         self._index.clear()
-        for name, generation, digest in served:
+        for name, generation, digest, words_alone in served:
             self._index.labels(name, str(generation), digest).set(1)
+            self._words_alone.labels(name).set(words_alone)
 
     def status(self, statuses: Mapping[str, SourceStatus]) -> None:
         """Set which generations are served of each index, by its name."""

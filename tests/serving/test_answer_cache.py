@@ -123,6 +123,19 @@ def test_an_answer_is_made_once_and_then_given_as_it_was_but_for_what_is_of_its_
     assert 500 < counters.bytes < 5_000
 
 
+def test_a_cached_answer_is_taken_whole_and_once() -> None:
+    cache = AnswerCache()
+    _ask(cache, KEY, _said("a"), END)
+    kept = _find(cache, KEY)
+    assert kept is not None
+    assert kept.take_all() == (_said("a"), kept.timings)
+    assert kept.take_all() == ()
+    left = _find(cache, KEY)
+    assert left is not None
+    left.close()
+    assert left.take_all() == ()
+
+
 def test_every_part_of_the_key_makes_another_question() -> None:
     cache = AnswerCache()
     question = Question("q", "en")

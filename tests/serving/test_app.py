@@ -220,7 +220,8 @@ def test_health_says_what_is_served(client: TestClient) -> None:
     }
     ready |= {"files": "verified", "generator_status": "extractive", "generator_failure": "", "language_model": None}
     ready |= {"background_problem": "", "endpoints": []}
-    ready |= {"indexes": [{"name": "demo", "generation": 1, "problem": "", "records": 235, "files": "verified"}]}
+    index = {"name": "demo", "generation": 1, "problem": "", "records": 235, "files": "verified"}
+    ready |= {"indexes": [index | {"reranker_problem": ""}]}
     assert client.get("/health/ready").json() == client.get("/health").json() == ready
 
 

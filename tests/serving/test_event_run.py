@@ -185,6 +185,16 @@ def test_nothing_is_begun_before_it_is_started_and_what_beginning_raises_is_rais
     assert (run.closed, list(run)) == (True, [])
 
 
+def test_who_has_left_takes_no_more_events_also_where_others_have_made_some() -> None:
+    work = _Work()
+    staying, left = work.run(), work.run()
+    assert next(staying) == EVENTS[0]
+    left.close()
+    assert (left.take_all(), list(left)) == ((), [])
+    assert staying.take_all() == EVENTS[1:]
+    assert staying.take_all() == ()
+
+
 @pytest.mark.parametrize("taken", [0, 2, 9])
 def test_what_is_to_be_called_at_its_end_is_called_once_however_it_ends(taken: int) -> None:
     ends: list[str] = []

@@ -10,7 +10,6 @@ import pytest
 from shrag.corpora.formats.topics import read_topics
 from shrag.indexing.analyzed_record import AnalyzedRecord, PackedRecord
 from shrag.indexing.bm25 import Bm25
-from shrag.indexing.errors import IndexDamaged
 from shrag.indexing.glossary.query_translation import AnalyzedQuestion, analyze_question
 from shrag.indexing.lexical.packed_question import RecordScore, pack_question
 from shrag.indexing.lexical.reranker import QuestionReranker, weigh_question
@@ -108,9 +107,9 @@ def test_no_records_and_no_terms_have_no_scores(demo: Engine, texts: _Texts) -> 
     assert texts.searcher.score_records(nothing, ["d0", "d1"]) == [(0.0, 0.0)] * 2
 
 
-def test_a_record_that_the_index_lost_is_damage(demo: Engine, texts: _Texts) -> None:
+def test_a_record_that_is_not_in_the_index_is_the_callers_error_and_no_damage(demo: Engine, texts: _Texts) -> None:
     asked = pack_question(weigh_question(_ask(demo, QUESTIONS[0]), Bm25()))
-    with pytest.raises(IndexDamaged, match="missing"):
+    with pytest.raises(ValueError, match="'missing' is not in the index"):
         texts.searcher.score_records(asked, ["d0", "missing"])
 
 

@@ -18,6 +18,7 @@ from mcp import Client
 from mcp.client.streamable_http import streamable_http_client
 from starlette.testclient import TestClient
 
+from shrag.models.errors import ModelUnavailable
 from shrag.models.language_model import Completion, LanguageModel, Message
 from shrag.serving.agents.server import http_application, serve_http
 from shrag.serving.engine import Engine
@@ -139,6 +140,18 @@ def test_the_client_searches_and_fetches_as_connectors_do_and_reads_records_as_r
     )  # fmt: skip
 
 
+def test_what_was_done_without_the_model_is_counted(demo_home: Path, demo: Engine) -> None:
+    away = ModelUnavailable("away.")
+    model = ScriptedModel(away, away, [away])
+    with _running(demo_home, demo, model) as (server, _):
+        assert _say(server.ask("POST", "/mcp", _body("search", {"query": QUESTION}), **CALL))
+        assert _say(server.ask("POST", "/mcp", _body("ask", {"question": QUESTION}), **CALL))
+        metrics = server.ask("GET", "/metrics")[2]
+    for stage, calls in (("keywords", 2), ("answer", 1)):
+        assert f'shrag_fallbacks_total{{cause="unavailable",stage="{stage}"}} {calls}.0' in metrics
+        assert f'shrag_stage_duration_seconds_count{{stage="{stage}"}} {calls}.0' in metrics
+
+
 @pytest.mark.parametrize(
     "uri",
     ["shrag://document/NOPE", "shrag://document/..%2F..%2Fetc%2Fpasswd", "file:///etc/passwd", "http://192.0.2.1/"],
@@ -190,7 +203,7 @@ def test_more_calls_than_may_wait_are_told_to_come_back_and_counted(demo_home: P
         first = server.send("POST", "/mcp", _body("ask", {"question": QUESTION}), **CALL)
         assert model.begun.acquire(timeout=20)
         started = time.monotonic()
-        assert "the most allowed: ask again later" in _say(
+        assert "1 requests run and 0 wait, and 0 may now: ask again later" in _say(
             server.ask("POST", "/mcp", _body("ask", {"question": "그래핀"}), **CALL)
         )
         assert time.monotonic() - started < 2

@@ -103,7 +103,7 @@ def test_a_question_asked_again_says_so_on_every_interface_and_asks_no_model(dem
     assert 'shrag_cache_questions_total{how="miss"} 2.0' in figures
     assert 'shrag_cache_questions_total{how="hit"} 6.0' in figures
     assert "shrag_cache_answers 2.0" in figures
-    assert 'shrag_stage_duration_seconds_count{stage="cache"} 4.0' in figures  # the page counts no stages
+    assert 'shrag_stage_duration_seconds_count{stage="cache"} 6.0' in figures
 
 
 def test_a_search_asked_again_is_the_same_and_neither_is_on_the_page_before(demo: Engine) -> None:

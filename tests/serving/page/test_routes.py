@@ -8,10 +8,12 @@ from starlette.testclient import TestClient
 
 from shrag.indexing.errors import IndexDamaged
 from shrag.indexing.record_filter import RecordFilter
+from shrag.models.errors import ModelUnavailable
 from shrag.serving.app import create_app
 from shrag.serving.engine import Engine
 from shrag.serving.errors import Overloaded, ShuttingDown
 from shrag.serving.page.rendering import PAGE_FOLDER
+from tests.support.scripted_models import ScriptedModel
 
 QUESTION = "재택근무를 많이 할수록 일과 가정 사이의 갈등이 커지는가?"
 
@@ -28,6 +30,18 @@ def test_the_page_streams_its_fragments(client: TestClient) -> None:
     blocks = [block.split("\n") for block in response.text.strip().split("\n\n")]
     assert {name for name, _ in blocks} == {"event: fragment", "event: progress", "event: complete"}
     assert json.loads(blocks[-1][1].removeprefix("data: "))["message"] == "The answer is complete."
+
+
+@pytest.mark.parametrize("path", ["/", "/stream"])
+def test_what_was_done_without_the_model_is_counted_for_the_page_too(demo: Engine, path: str) -> None:
+    model = ScriptedModel(ModelUnavailable("away."), ModelUnavailable("away."), [ModelUnavailable("away.")])
+    app = create_app(Engine(demo.open_index, model))
+    client = TestClient(app, base_url="http://127.0.0.1")
+    assert client.get(path, params={"q": QUESTION}).status_code == 200
+    metrics = client.get("/metrics").text
+    for stage in ("keywords", "answer"):
+        assert f'shrag_fallbacks_total{{cause="unavailable",stage="{stage}"}} 1.0' in metrics
+        assert f'shrag_stage_duration_seconds_count{{stage="{stage}"}} 1.0' in metrics
 
 
 @pytest.mark.parametrize("query", ["", "?q=", "?q=%20", f"?q={'a' * 2001}"])

@@ -70,6 +70,18 @@ def test_an_index_without_a_calibration_has_no_confidence(demo: Engine) -> None:
     assert ranking.confidence is None
 
 
+def test_confidence_is_the_same_to_the_last_bit_where_records_are_scored_in_java(demo: Engine) -> None:
+    settings = replace(PRODUCT, rerank=False)  # nothing else has scored them by words
+    in_python = Engine(replace(demo.open_index, scorer=None))
+    levels = set()
+    for topic in read_topics(DEMO / "topics.tsv"):
+        confidence = demo.search(topic.text, settings=settings).ranking.confidence
+        assert confidence is not None
+        assert confidence == in_python.search(topic.text, settings=settings).ranking.confidence, topic.text
+        levels.add(confidence.level)
+    assert levels == {"low", "medium", "high"}
+
+
 @pytest.mark.parametrize("reranked", [True, False])
 def test_confidence_does_not_depend_on_how_many_records_are_asked_for(demo: Engine, reranked: bool) -> None:
     settings = replace(PRODUCT, rerank=reranked)

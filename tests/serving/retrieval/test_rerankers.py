@@ -10,14 +10,17 @@ from pathlib import Path
 
 import msgspec
 import pytest
+from starlette.testclient import TestClient
 
 import shrag
 from shrag.cli.main import run
+from shrag.indexing.errors import EncoderUnavailable
 from shrag.indexing.lexical.reranker import LexicalReranker
 from shrag.indexing.vectors.hybrid_reranker import HybridReranker, add_vectors
-from shrag.indexing.vectors.vector_index import VectorReranker
+from shrag.indexing.vectors.vector_index import VectorIndex, VectorReranker
 from shrag.models.errors import WeightsMissing
 from shrag.models.reranker import Passage
+from shrag.serving.app import create_app
 from shrag.serving.engine import Engine, open_engine
 from shrag.serving.errors import StrategyUnavailable, UnknownReranker
 from shrag.serving.retrieval.rerankers import check_reranker, open_reranker
@@ -54,7 +57,15 @@ def test_by_a_cross_encoder_every_pair_is_scored_and_low_ones_are_left_out(demo:
     assert [ranked.score for ranked in best] == pytest.approx(scores[:3])
 
 
-def test_left_alone_it_is_words_and_the_vectors_of_a_model_where_there_are_such(demo: Engine, demo_home: Path) -> None:
+def test_left_alone_it_is_words_and_the_vectors_of_a_model_where_there_are_such(
+    demo: Engine, demo_home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    prepared: list[VectorIndex] = []
+
+    def prepare(dense: VectorIndex) -> None:
+        prepared.append(dense)
+
+    monkeypatch.setattr(VectorIndex, "prepare_means", prepare)
     index, weights = demo.open_index, demo_home / "weights"
     card = index.manifest.vectors
     assert card is not None
@@ -64,8 +75,31 @@ def test_left_alone_it_is_words_and_the_vectors_of_a_model_where_there_are_such(
     chosen = open_reranker("auto", learnt, weights)
     assert isinstance(chosen, HybridReranker)
     assert isinstance(chosen.words, LexicalReranker)
+    assert prepared == [learnt.dense]  # before the first question
     assert isinstance(open_reranker("auto", index, weights), LexicalReranker)  # counted vectors rank worse than words
     assert isinstance(open_reranker("auto", replace(learnt, dense=None), weights), LexicalReranker)
+
+
+def test_vectors_whose_encoder_is_missing_are_logged_and_said_by_health_and_metrics(
+    demo: Engine, demo_home: Path, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def missing(_: VectorIndex) -> None:
+        raise EncoderUnavailable("There are no weights at /weights/gte.")
+
+    index = demo.open_index
+    monkeypatch.setattr(VectorIndex, "prepare", missing)
+    card = index.manifest.vectors
+    assert card is not None
+    manifest = msgspec.structs.replace(index.manifest, vectors=msgspec.structs.replace(card, encoder="gte"))
+    learnt = replace(index, manifest=manifest)
+    engine = Engine(learnt, reranker=open_reranker("auto", learnt, demo_home / "weights"))
+    assert caplog.messages == ["Index demo is ranked by words alone. There are no weights at /weights/gte."]
+    assert engine.search(QUESTION).ranking == demo.search(QUESTION).ranking
+    client = TestClient(create_app(engine), base_url="http://127.0.0.1")
+    (health,) = client.get("/health/ready").json()["indexes"]
+    assert health["reranker_problem"] == "There are no weights at /weights/gte."
+    assert 'shrag_index_words_alone{name="demo"} 1.0' in client.get("/metrics").text
+    assert (demo.reranker_problem, len(caplog.messages)) == ("", 1)
 
 
 def test_a_pipeline_ranks_and_filters_by_the_cosines_alone(demo: Engine) -> None:

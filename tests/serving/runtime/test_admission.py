@@ -48,13 +48,15 @@ def test_after_a_refusal_half_as_many_may_wait_until_a_second_without_one_has_pa
         queue = AdmissionQueue("test", slots=1, queue=5)
         monkeypatch.setattr(asyncio.get_running_loop(), "time", lambda: now)
         waiting = deque[asyncio.Task[None]]()
+        refused: list[str] = []
 
         async def asks() -> bool:
             """Return whether one more is admitted."""
             task = asyncio.create_task(queue.enter(Deadline()))
             await asyncio.sleep(0)
             await asyncio.sleep(0)
-            if task.done() and task.exception() is not None:
+            if task.done() and (error := task.exception()) is not None:
+                refused.append(str(error))
                 return False
             waiting.append(task)
             return True
@@ -63,6 +65,10 @@ def test_after_a_refusal_half_as_many_may_wait_until_a_second_without_one_has_pa
         queue.leave()
         queue.leave()
         assert (queue.queued, await asks()) == (3, False)
+        assert refused == [
+            "1 requests run and 5 wait, and 5 may now: ask again later.",
+            "1 requests run and 3 wait, and 3 may now: ask again later.",
+        ]
         queue.leave()
         assert [await asks() for _ in range(2)] == [True, False]
         now = 0.9

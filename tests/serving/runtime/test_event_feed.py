@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import threading
 from collections.abc import Generator
 
 import pytest
@@ -63,6 +64,67 @@ def test_a_run_that_is_refused_or_cannot_begin_is_closed_and_takes_no_slot() -> 
         with pytest.raises(Overloaded):
             await open_feed(_run(ended), 7, queue, Deadline())
         assert (ended, queue.busy) == (["ended"], 1)
+
+    asyncio.run(run())
+    queue.close()
+
+
+@pytest.mark.parametrize("held", ["start", "first event"])
+def test_a_thread_that_still_works_when_the_deadline_ends_the_stream_keeps_its_slot(held: str) -> None:
+    queue = AdmissionQueue("ask", 1, 1)
+    release = threading.Event()
+
+    def begin() -> Generator[Event, None, None]:
+        if held == "start":
+            assert release.wait(30)
+        return events()
+
+    def events() -> Generator[Event, None, None]:
+        assert release.wait(30)
+        yield from EVENTS
+
+    async def answer(run: EventRun[Event]) -> None:
+        deadline = Deadline(asyncio.get_running_loop().time() + 0.05, 0.05)
+        feed = await open_feed(run, 7, queue, deadline)
+        try:
+            await anext(feed.events(deadline))
+        finally:
+            feed.leave()
+
+    async def run() -> None:
+        run = EventRun(SingleFlight(begin))
+        with pytest.raises(DeadlineExceeded):
+            await answer(run)
+        assert (run.closed, queue.busy) == (True, 1)
+        with pytest.raises(DeadlineExceeded):  # waits for the slot, not for the thread behind it
+            await queue.enter(Deadline(asyncio.get_running_loop().time() + 0.05, 0.05))
+        release.set()
+        await queue.enter(Deadline())
+        queue.leave()
+        assert queue.busy == 0
+
+    try:
+        asyncio.run(run())
+    finally:
+        release.set()
+        queue.close()
+
+
+def test_the_time_that_streams_take_makes_the_time_to_come_back(monkeypatch: pytest.MonkeyPatch) -> None:
+    queue = AdmissionQueue("ask", 1, 0)
+    now = 0.0
+
+    async def run() -> None:
+        nonlocal now
+        monkeypatch.setattr(asyncio.get_running_loop(), "time", lambda: now)
+        feed = await open_feed(_run([]), 7, queue, Deadline())
+        assert [event async for event in feed.events(Deadline())] == list(EVENTS)
+        now += 99.5
+        feed.leave()
+        await queue.enter(Deadline())
+        with pytest.raises(Overloaded) as refused:
+            await queue.enter(Deadline())
+        assert refused.value.retry_after == 20  # a fifth of the time measured and four fifths of the 0.1 s assumed
 
     asyncio.run(run())
     queue.close()

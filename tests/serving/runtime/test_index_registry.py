@@ -1,7 +1,9 @@
 from __future__ import annotations
 
 import shutil
+import threading
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -11,7 +13,7 @@ from shrag.indexing.errors import IndexDamaged, IndexMissing
 from shrag.indexing.storage.checksums import Verify
 from shrag.indexing.storage.generations import CURRENT_FILE, generation_folder
 from shrag.serving.engine import Engine, open_engine
-from shrag.serving.errors import UnknownIndex
+from shrag.serving.errors import ShuttingDown, UnknownIndex
 from shrag.serving.runtime.index_registry import ServedIndexes
 from tests.support.published import open_files, publish_copy, wait_for
 
@@ -97,6 +99,29 @@ def test_a_damaged_index_is_told_to_who_asks_and_in_the_list_and_the_other_answe
     pointer.write_text(right)
     with served.use("other") as engine:
         assert engine.name == "other"
+
+
+def test_an_index_whose_opening_ends_after_the_others_were_closed_is_closed_too(opener: _Opener) -> None:
+    opening, release = threading.Event(), threading.Event()
+
+    def open_named(name: str, verify: Verify, generation: int | None) -> Engine:
+        if name == "other":
+            opening.set()
+            assert release.wait(60)
+        return opener(name, verify, generation)
+
+    served = ServedIndexes(opener.folder, ["demo", "other"], open_named)
+    with ThreadPoolExecutor(1) as threads:
+        asked = threads.submit(served.use, "other")
+        assert opening.wait(30)
+        served.close()
+        with pytest.raises(ShuttingDown):
+            served.use("demo")
+        release.set()
+        with pytest.raises(ShuttingDown):
+            asked.result(60)
+    assert opener.opened == ["other"]
+    assert wait_for(lambda: open_files(opener.folder / "other") == set())
 
 
 @pytest.mark.slow
