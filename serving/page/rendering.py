@@ -26,7 +26,7 @@ from shrag.serving.page.start import example_questions, strategy_groups, strateg
 from shrag.serving.page.state import PageState
 from shrag.serving.page.views import records_view, trace_view
 from shrag.serving.references.formats import REFERENCE_FILES
-from shrag.serving.request import DEFAULT_STRATEGY
+from shrag.serving.request import DEFAULT_STRATEGY, LONGEST_QUESTION
 
 PAGE_FOLDER = Path(__file__).parent
 
@@ -131,6 +131,7 @@ def _templates() -> jinja2.Environment:
     # For attributes that scripts read: Jinja escapes what could end the attribute.
     templates.policies["json.dumps_kwargs"] = {"ensure_ascii": False, "sort_keys": True}
     templates.globals |= {"drawing_width": WIDTH, "drawing_row": ROW, "default_strategy": DEFAULT_STRATEGY}
+    templates.globals["longest_question"] = LONGEST_QUESTION
     templates.globals["reference_formats"] = [(form, file.label) for form, file in REFERENCE_FILES.items()]
     return templates
 

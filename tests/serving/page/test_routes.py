@@ -36,6 +36,22 @@ def test_a_question_that_cannot_be_read_is_a_problem_and_no_stream(client: TestC
     assert (response.status_code, response.headers["content-type"]) == (422, "application/problem+json")
 
 
+def test_a_question_that_is_too_long_is_said_to_be_and_stays_whole_in_its_box(client: TestClient) -> None:
+    for language, said in (("ko", "질문이 너무 깁니다."), ("en", "The question is too long")):
+        refused = client.get("/", params={"q": "a b " * 501, "ui": language})
+        assert refused.status_code == 422
+        assert said in re.sub(r'data-\S+="[^"]*"', "", refused.text)
+        assert f">\n{'a b ' * 501}</textarea>" in refused.text
+
+
+def test_a_question_of_several_lines_is_read_as_one(client: TestClient) -> None:
+    lines, line = (
+        client.get("/", params={"q": q, "ui": "ko"}).text for q in ("재택근무와\r\n\r\n갈등", "재택근무와 갈등")
+    )
+    assert "<title>재택근무와 갈등 · SHRAG</title>" in lines
+    assert re.findall(r"docid=([A-Z]+-[A-Z]+-\d+)", lines) == re.findall(r"docid=([A-Z]+-[A-Z]+-\d+)", line) != []
+
+
 def test_references_are_files_of_the_records_named(client: TestClient) -> None:
     named = {"docid": ["DEMO-SOC-012", "DEMO-AI-005", "DEMO-SOC-012"]}
     bibtex = client.get("/references", params=named)
@@ -121,7 +137,7 @@ def test_what_the_address_has_wrong_is_a_page_that_says_so(client: TestClient, q
         refused = client.get(f"/?q=film&ui={language}&{query}")
         assert refused.status_code == 422
         assert said in refused.text
-        assert 'value="film"' in refused.text
+        assert ">\nfilm</textarea>" in refused.text
     assert client.get(f"/stream?q=film&{query}").status_code == 422
 
 
