@@ -106,6 +106,14 @@ def test_filters_in_the_address_are_applied_and_chosen_in_the_form(client: TestC
     assert '<input name="year_from" inputmode="numeric" pattern="[0-9]{1,4}" size="4" value="2022"' in html
 
 
+def test_a_single_year_is_said_and_not_drawn(client: TestClient) -> None:
+    asked = {"q": "재택근무와 일과 가정 갈등", "ui": "ko"}
+    assert 'class="histogram"' in client.get("/", params=asked).text
+    html = client.get("/", params=asked | {"journal": "낙농과 기후", "year_from": "1990", "year_to": "1999"}).text
+    assert 'class="histogram"' not in html
+    assert re.search(r"<p>20\d\d년: 1건</p>", html)
+
+
 def test_filters_that_nothing_passes_stay_chosen_and_can_be_cleared(client: TestClient) -> None:
     html = client.get("/", params={"q": QUESTION, "ui": "en", "journal": "<none>", "year_to": "1901"}).text
     assert html.count('<li id="record-') == 0
