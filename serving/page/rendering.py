@@ -59,7 +59,7 @@ def render_page(engine: Engine, request: PageRequest, cancellation: Cancellation
         answer=answer_view(state, request, engine.open_index.analyzer),
         tree=tree_view(state, request),
         records=records_view(state, request, engine.open_index.analyzer),
-        trace=trace_view(state, request),
+        trace=trace_view(state, request, engine.open_index.store),
     )
 
 
