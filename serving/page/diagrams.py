@@ -58,7 +58,6 @@ def tree_view(state: PageState, request: PageRequest) -> dict[str, Any] | None:
 def node_view(node: Node, state: PageState, request: PageRequest) -> dict[str, Any]:
     """Return one question of the tree, without its children."""
     assessment = node.assessment if node.answer else None
-    is_root = node.parent is None
     return {
         "number": node.number,
         "parent": node.parent,
@@ -74,7 +73,7 @@ def node_view(node: Node, state: PageState, request: PageRequest) -> dict[str, A
         "source_url": request.record_url(node.source) if node.source else "",
         "assessment": assessment,
         # The final answer to the reader's question is written from all records, after this assessment.
-        "provisional": is_root and node.state == "answered" and assessment is not None and not assessment.valid,
+        "provisional": _is_provisional(node),
         "children": [],
     }
 
@@ -82,8 +81,19 @@ def node_view(node: Node, state: PageState, request: PageRequest) -> dict[str, A
 def _displayed_state(node: Node, state: PageState) -> NodeState | Literal["retrieved"]:
     if node.parent is None:
         # The tree is expanded because the first search did not answer the question: it is still open.
-        return "open" if node.state == "unanswered" and state.timings is None else node.state
+        if node.state == "unanswered" and state.timings is None:
+            return "open"
+        return "retrieved" if _is_provisional(node) else node.state
     return "retrieved" if node.state == "answered" and not node.answer else node.state
+
+
+def _is_provisional(node: Node) -> bool:
+    """Return whether the answer in the tree to the reader's question was judged not to answer it.
+
+    The node's state then says no more than that records were found.
+    """
+    judged = node.assessment if node.answer else None
+    return node.parent is None and node.state == "answered" and judged is not None and not judged.valid
 
 
 def _question_segments(node: Node) -> list[tuple[str, int | None]]:

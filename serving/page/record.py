@@ -15,6 +15,7 @@ from shrag.serving.page.snippets import LONGEST_NAME, LONGEST_TITLE, PART, join_
 from shrag.serving.page.state import content_terms
 from shrag.serving.references.highwire import highwire_tags
 from shrag.serving.request import parse_question
+from shrag.serving.retrieval.query_terms import distinctive_words, text_terms
 
 _SHOWN_AUTHORS = 100
 _SHOWN_KEYWORDS = 50
@@ -113,4 +114,7 @@ def _terms(engine: Engine, request: PageRequest) -> frozenset[str]:
         question = parse_question(request.question or "")
     except QuestionError:
         return frozenset()
-    return content_terms(question.text, engine.open_index.analyzer)
+    words = distinctive_words(text_terms(question.text, engine.open_index))
+    translations = [each.terms for word in words for each in word.translations]
+    terms = frozenset[str]().union(*[word.terms for word in words], *translations)
+    return terms or content_terms(question.text, engine.open_index.analyzer)

@@ -27,7 +27,8 @@ from shrag.serving.page.start import example_questions, strategy_groups, strateg
 from shrag.serving.page.state import PageState
 from shrag.serving.page.views import records_view, trace_view
 from shrag.serving.references.formats import REFERENCE_FILES
-from shrag.serving.request import DEFAULT_STRATEGY
+from shrag.serving.request import DEFAULT_STRATEGY, LONGEST_QUESTION
+from shrag.serving.strategies.tree.policy import VALID_SHARE
 
 PAGE_FOLDER = Path(__file__).parent
 
@@ -65,7 +66,7 @@ def render_page(
         answer=answer_view(state, request, engine.open_index.analyzer),
         tree=tree_view(state, request),
         records=records_view(state, request, engine.open_index.analyzer),
-        trace=trace_view(state, request),
+        trace=trace_view(state, request, engine.open_index.store),
     )
 
 
@@ -138,6 +139,8 @@ def _templates() -> jinja2.Environment:
     # For attributes that scripts read: Jinja escapes what could end the attribute.
     templates.policies["json.dumps_kwargs"] = {"ensure_ascii": False, "sort_keys": True}
     templates.globals |= {"drawing_width": WIDTH, "drawing_row": ROW, "default_strategy": DEFAULT_STRATEGY}
+    templates.globals["valid_percent"] = round(100 * VALID_SHARE)
+    templates.globals["longest_question"] = LONGEST_QUESTION
     templates.globals["reference_formats"] = [(form, file.label) for form, file in REFERENCE_FILES.items()]
     return templates
 

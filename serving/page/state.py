@@ -7,6 +7,8 @@ from dataclasses import dataclass, field
 from shrag.corpora.text.sentences import detect_language
 from shrag.indexing.analysis.analyzer import Analyzer
 from shrag.indexing.analysis.request_framing import framing_spans
+from shrag.indexing.glossary.query_translation import least_distinctive_idf
+from shrag.serving.events import Keyword, Keywords
 from shrag.serving.page.request import PageRequest
 from shrag.serving.request import AnswerLanguage
 from shrag.serving.results import EventState
@@ -22,17 +24,24 @@ class PageState(EventState):
     _terms: frozenset[str] = field(default=frozenset(), init=False, repr=False)
 
     def matching_terms(self, analyzer: Analyzer) -> frozenset[str]:
-        """Return the terms to highlight: those of the question, of the keywords and of their translations.
+        """Return the terms to highlight: those of the distinctive keywords and of their translations.
 
-        They are analyzed once.
+        Without keywords they are the question's. They are analyzed once.
         """
         if not self._terms and self.keywords is not None:
-            keywords = self.keywords.keywords
-            translations = [text for keyword in keywords for text in keyword.translations]
-            self._terms = content_terms(self.question, analyzer).union(
-                *[keyword.terms for keyword in keywords], *analyzer.terms(translations)
-            )
+            keywords = _distinctive_keywords(self.keywords)
+            own = {term for keyword in keywords for term in keyword.terms}
+            translated = analyzer.terms([text for keyword in keywords for text in keyword.translations])
+            self._terms = frozenset(own or content_terms(self.question, analyzer)).union(*translated)
         return self._terms
+
+
+def _distinctive_keywords(keywords: Keywords) -> list[Keyword]:
+    """Return the keywords that say what the question is about; a model's own order has no others."""
+    if keywords.order == "model":
+        return list(keywords.keywords)
+    least = least_distinctive_idf(keyword.weight for keyword in keywords.keywords)
+    return [keyword for keyword in keywords.keywords if keyword.weight >= least]
 
 
 def content_terms(question: str, analyzer: Analyzer) -> frozenset[str]:

@@ -82,6 +82,7 @@ class PageStream:
         self._request = request
         self._texts = interface_texts()[request.language]
         self._analyzer = engine.open_index.analyzer
+        self._store = engine.open_index.store
         self._state = state
         self._draft_part: tuple[AnswerPart, Citation | None] | None = None
         self._last_message = ""
@@ -165,7 +166,7 @@ class PageStream:
         return self._fragment("tree", tree=tree_view(self._state, self._request))
 
     def _trace(self) -> Fragment:
-        return self._fragment("trace", trace=trace_view(self._state, self._request))
+        return self._fragment("trace", trace=trace_view(self._state, self._request, self._store))
 
     def _records(self) -> Fragment:
         return self._fragment("records", records=records_view(self._state, self._request, self._analyzer))

@@ -8,6 +8,7 @@ from dataclasses import replace
 from typing import Any
 
 from shrag.indexing.analysis.analyzer import Analyzer
+from shrag.indexing.analyzed_record import RecordStore
 from shrag.indexing.record_filter import NO_FACETS
 from shrag.serving.answering.formats import page_text
 from shrag.serving.events import Hits, RankedRecord
@@ -31,6 +32,7 @@ SHOWN_AUTHORS = 3
 
 _SHOWN_MATCHES = 8
 _SHOWN_OTHERS = 5
+_SHOWN_INCOMPLETE = 20
 
 
 def records_view(state: PageState, request: PageRequest, analyzer: Analyzer) -> dict[str, Any] | None:
@@ -48,8 +50,11 @@ def records_view(state: PageState, request: PageRequest, analyzer: Analyzer) -> 
     }
 
 
-def trace_view(state: PageState, request: PageRequest) -> dict[str, Any]:
-    """Return the context of the trace, as far as it is known; an event that has not happened is None."""
+def trace_view(state: PageState, request: PageRequest, store: RecordStore) -> dict[str, Any]:
+    """Return the context of the trace, as far as it is known; an event that has not happened is None.
+
+    ``store`` has the titles of the records that were left out.
+    """
     records = state.ranking.records if state.ranking else ()
     cited = {citation.docid for citation in state.answer.citations} if state.answer else set()
     strategy = strategy_view(request.strategy, request.language)
@@ -59,11 +64,22 @@ def trace_view(state: PageState, request: PageRequest) -> dict[str, Any]:
         "keywords": state.keywords,
         "queries": _query_views(state.queries.queries if state.queries else (), state.hits),
         "hits": state.hits,
+        "incomplete": _incomplete_views(state.hits, request, store),
         "ranking": state.ranking,
         "rank_changes": rank_changes(records, cited),
         "model_calls": model_work(state.model_calls),
         "stages": stage_shares(state.timings.seconds) if state.timings else [],
     }
+
+
+def _incomplete_views(hits: Hits | None, request: PageRequest, store: RecordStore) -> list[dict[str, str]]:
+    """Return title and address of the records left out; one without a title, or not in the index, by its docid."""
+    docids = hits.incomplete[:_SHOWN_INCOMPLETE] if hits is not None else ()
+    titles = [each.record.title if each is not None else "" for each in store.fetch(docids)] if docids else []
+    return [
+        {"title": shorten(title or docid, LONGEST_TITLE), "url": request.record_url(docid)}
+        for docid, title in zip(docids, titles, strict=True)
+    ]
 
 
 def _record_view(

@@ -102,6 +102,6 @@ def test_the_way_is_told_to_those_who_do_not_see_its_drawing(reader: Reader, ser
     drawing = page.get_by_role("img", name=re.compile(r"^Ranks before and after re-ranking: \d+ → 1, \d+ → 2, "))
     expect(drawing).to_be_visible()
     expect(page.get_by_role("complementary", name="How this was found")).to_be_visible()
-    expect(page.get_by_role("search").get_by_role("searchbox", name="Question")).to_be_visible()
+    expect(page.get_by_role("search").get_by_role("textbox", name="Question")).to_be_visible()
     page.click("#trace > summary")
     expect(drawing).to_be_hidden()

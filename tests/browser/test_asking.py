@@ -54,6 +54,50 @@ def test_the_page_answers_without_scripts(reader: Reader, plain: str) -> None:
     assert downloading.value.suggested_filename == "shrag.bib"
 
 
+def test_a_box_grows_with_its_question_and_enter_asks_from_it(reader: Reader, plain: str) -> None:
+    page = reader.open(plain)
+    page.set_viewport_size({"width": 400, "height": 800})
+    for box in ("#q", ".follow-up textarea"):
+        question = page.locator(box)
+        row = question.evaluate("box => box.clientHeight")
+        question.press_sequentially("재택근무와")
+        question.press("Shift+Enter")
+        question.press_sequentially("갈등의 관계는 어떤가요? 한 줄에 다 들어가지 않는 질문입니다.")
+        assert question.evaluate("box => box.clientHeight") > row
+        assert question.evaluate("box => box.scrollHeight <= box.clientHeight")
+        question.press("Enter")
+        expect(page.locator("#status")).to_have_text("답변이 완료되었습니다." if box == "#q" else "")
+        expect(page.locator(".answer.extractive")).to_be_visible()
+        expect(page.locator("#q")).to_have_value(re.compile("^재택근무와\n갈등의"))
+
+
+def test_a_box_grows_where_the_browser_does_not_do_it_itself(reader: Reader, plain: str) -> None:
+    page = reader.open(plain)
+    page.route("**/page.css", lambda route: route.fulfill(
+        content_type="text/css", body=route.fetch().text().replace("field-sizing: content", "")
+    ))  # fmt: skip
+    page.add_init_script("CSS.supports = () => false")
+    page.reload()
+    for lines, rows in ((1, 1), (3, 3), (20, 8), (2, 2)):
+        page.fill("#q", "\n".join("가" * lines))
+        expect(page.locator("#q")).to_have_js_property("rows", rows)
+
+
+def test_a_question_that_is_too_long_is_kept_whole_and_said_to_be_too_long(reader: Reader, plain: str) -> None:
+    page = reader.open(plain)
+    _ask(page, "가 나 " * 501)
+    question = page.locator("#q")
+    expect(question).to_have_value("가 나 " * 501)
+    expect(question).to_have_js_property("validationMessage", "질문이 너무 깁니다. 2,000자 이내로 줄여 주세요.")
+    assert not [url for url in reader.requests if "/stream" in url]
+    _ask(page)
+    expect(page.locator(".answer.extractive")).to_be_visible()
+    unscripted = reader.open(plain, java_script_enabled=False)
+    unscripted.fill("#q", "가 나 " * 501)
+    unscripted.click("button[type=submit]")
+    expect(unscripted.locator(".problem")).to_contain_text("질문이 너무 깁니다.")
+
+
 def test_what_is_streamed_ends_as_the_page_that_is_sent_whole(reader: Reader, serve: Serve) -> None:
     for address in (serve(), serve(writing_model()), serve(absent_model())):
         streamed, whole = reader.open(address), reader.open(address, ASKED)

@@ -33,7 +33,7 @@ def test_the_key_opens_the_page_that_was_asked_for_and_a_streamed_answer_after_i
     expect(page.locator("#record-1")).to_be_visible()
     assert page.url == f"{locked}/?q={quote(QUESTION)}"
     page.locator("#q").fill("그래핀")
-    page.locator("#q").press("Enter")
+    page.get_by_role("button", name="질문하기").click()
     expect(page).to_have_title("그래핀 · SHRAG")
     expect(page.locator("#record-1")).to_be_visible()
     (cookie,) = page.context.cookies()

@@ -202,17 +202,17 @@ def test_the_strategy_is_chosen_by_keyboard_and_stays_with_the_question(reader: 
     expect(page.locator("#trace .steps > li").first).to_contain_text("단어 검색(BM25)")
     page.click("#switch")
     expect(page.locator("#strategy")).to_have_value("bm25")
-    expect(page.locator("#trace .steps > li").first).to_contain_text("By words alone")
+    expect(page.locator("#trace .steps > li").first).to_contain_text("By words (BM25)")
     page.click(".sizes a >> nth=0")
     assert "strategy=bm25" in page.url
     _ask(page, ENGLISH, "")
-    expect(page.locator("#trace .steps > li").first).to_contain_text("Search like a human")
+    expect(page.locator("#trace .steps > li").first).to_contain_text("By fewer keywords each time (SHRAG)")
     assert "strategy" not in page.url
     page.go_back()
     expect(page.locator("#strategy")).to_have_value("bm25")
     expect(page.locator("#strategy-description")).to_contain_text("One search for all words")
     page.go_back()
-    expect(page.locator("#trace .steps > li").first).to_contain_text("By words alone")
+    expect(page.locator("#trace .steps > li").first).to_contain_text("By words (BM25)")
 
 
 def test_the_history_leads_back_to_the_question_by_its_strategy(reader: Reader, plain: str) -> None:
@@ -232,7 +232,7 @@ def test_a_strategy_that_lacks_something_can_be_read_of_but_not_chosen(reader: R
     page = reader.open(plain, "/?ui=en")
     option = page.locator("#strategy option[value=rewrite]")
     expect(option).to_be_disabled()
-    expect(option).to_have_text("In simpler words (not available: no language model)")
+    expect(option).to_have_text("By simpler questions (needs a language model)")
     expect(page.get_by_role("combobox", name="Strategy")).to_have_accessible_description(
         "Chooses keywords, searches with one fewer each time, and re-ranks what comes together."
     )

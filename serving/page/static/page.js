@@ -5,6 +5,7 @@ import { startCopying } from "./clipboard.js";
 import { startFilters } from "./filters.js";
 import { startLoadingTexts } from "./fragments.js";
 import { startHistory } from "./history.js";
+import { startQuestionBoxes } from "./question_box.js";
 import { startSettings } from "./settings.js";
 import { startShortcuts } from "./shortcuts.js";
 
@@ -14,5 +15,6 @@ startCopying();
 startFilters();
 startHistory();
 startLoadingTexts();
+startQuestionBoxes();
 startSettings();
 startShortcuts();

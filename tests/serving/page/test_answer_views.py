@@ -20,6 +20,7 @@ from shrag.serving.events import (
     Event,
     Hits,
     Keyword,
+    KeywordOrder,
     Keywords,
     Queries,
     RankedRecord,
@@ -106,6 +107,18 @@ def test_words_that_frame_the_request_are_not_marked(demo: Engine) -> None:
     state = PageState("Could you summarize how remote work raises conflict?", "en")
     state.add(Keywords((), ()))
     assert state.matching_terms(demo.open_index.analyzer) == {"remot", "work", "rais", "conflict"}
+
+
+@pytest.mark.parametrize(
+    ("order", "marked"), [("tfidf", {"마음챙김", "mind"}), ("model", {"마음챙김", "mind", "영향"})]
+)
+def test_only_distinctive_keywords_and_their_translations_are_marked(
+    demo: Engine, order: KeywordOrder, marked: set[str]
+) -> None:
+    state = PageState("마음챙김이 미치는 영향은?", "ko")
+    keywords = Keyword("마음챙김", ("마음챙김",), 6.0, ("minds",)), Keyword("영향", ("영향",), 2.9)
+    state.add(Keywords(keywords, (), order))
+    assert state.matching_terms(demo.open_index.analyzer) == marked
 
 
 def test_an_abstract_quoted_whole_needs_no_legend(demo: Engine) -> None:

@@ -124,13 +124,15 @@ def test_what_was_looked_up_and_not_found_is_told_from_what_was_not_looked_up() 
             False,
             "",
             "en",
-            "This answer does not hold. 7.5 of 10 (coherence 8, answerability 70%). Judged without a model",
+            "Judged without a model: this and its record&#39;s title hold 70% of the question&#39;s words, rare words "
+            "counting more; 90% or more would be an answer.</p>",
         ),
         (
             True,
             "",
             "ko",
-            "이 답변은 질문에 충분히 답합니다. 10점 만점에 7.5점(질문 관련성 8, 답변 확신도 70%). 모델 없이",
+            "질문 단어의 70%가 들어 있습니다(드문 단어일수록 크게 반영). 90% 이상이면 답변한 것으로 봅니다. "
+            "다만 앞에서 찾은 이름에 관한 문헌을 찾았으므로 답변한 것으로 봅니다.</p>",
         ),
         (
             False,
@@ -147,13 +149,16 @@ def test_a_judgement_says_its_mark_and_who_gave_it(valid: bool, judge: str, lang
     assert says in html
     assert ("<bdi>m&lt;1&gt;</bdi>" in html) == bool(judge)
     unsaid = replace(judged, answer="", source="")
-    assert "10" not in _html(_seen(ROOT, unsaid), PageRequest("Q?", "en"))
+    assert "70%" not in _html(_seen(ROOT, unsaid), PageRequest("Q?", "en"))
 
 
 def test_a_judgement_that_the_final_answer_left_behind_is_told_from_one_of_it() -> None:
     judged = replace(ROOT, answer="LSTM", assessment=Assessment(1, 1, 1.0, valid=False, judge=""))
-    before = "Answered on the way, before the answer was written from all that was found. This answer does not hold."
-    assert before in _html(_seen(replace(judged, state="answered"), Timings({})))
+    before = "Answered on the way, before the answer was written from all that was found. Judged without a model:"
+    html = _html(_seen(replace(judged, state="answered"), Timings({})))
+    assert before in html
+    assert "✓</i> found" in html
+    assert "✓</i> answered" not in html
     held = replace(judged, assessment=Assessment(9, 90, 9.0, valid=True, judge=""), state="answered")
     for node in (judged, held, replace(FIRST, assessment=judged.assessment)):
         assert "Answered on the way" not in _html(_seen(node, Timings({})))

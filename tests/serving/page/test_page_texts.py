@@ -86,6 +86,11 @@ def test_every_strategy_has_its_texts_in_both_languages_and_stands_in_its_group(
         assert all(said[language].keys() == {"name", "description"} for said in words.values())
         assert all(said[language]["description"].endswith(".") for said in words.values())
         assert len({said[language]["name"] for said in words.values()}) == len(words)
+    # What a name has in brackets is the method's own name, which is the same in both languages.
+    methods = {
+        name: [re.findall(r"\(.+\)|RAISE", said[each]["name"]) for each in ("ko", "en")] for name, said in words.items()
+    }
+    assert [name for name, (korean, english) in methods.items() if korean != english] == []
     assert {said["group"] for name, said in words.items() if name.startswith("pipeline-")} == {"pipelines"}
 
 

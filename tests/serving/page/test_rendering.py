@@ -30,7 +30,7 @@ def test_each_error_is_a_page_in_both_languages_that_keeps_the_question(
     assert (told, headers.get("Retry-After")) == (status, retry)
     assert english in html
     assert korean in render_problem(demo, PageRequest(QUESTION, "ko"), error)[1]
-    assert 'value="&lt;i&gt;갈등&lt;/i&gt; &amp; 일?"' in html
+    assert ">\n&lt;i&gt;갈등&lt;/i&gt; &amp; 일?</textarea>" in html
     assert f'<a href="{asked.url().replace("&", "&amp;")}" data-action="retry"' in html
     assert (f'data-retry-after="{retry}"' in html) == (retry is not None)
     assert "secret" not in html

@@ -50,6 +50,22 @@ def test_a_question_that_cannot_be_read_is_a_problem_and_no_stream(client: TestC
     assert (response.status_code, response.headers["content-type"]) == (422, "application/problem+json")
 
 
+def test_a_question_that_is_too_long_is_said_to_be_and_stays_whole_in_its_box(client: TestClient) -> None:
+    for language, said in (("ko", "질문이 너무 깁니다."), ("en", "The question is too long")):
+        refused = client.get("/", params={"q": "a b " * 501, "ui": language})
+        assert refused.status_code == 422
+        assert said in re.sub(r'data-\S+="[^"]*"', "", refused.text)
+        assert f">\n{'a b ' * 501}</textarea>" in refused.text
+
+
+def test_a_question_of_several_lines_is_read_as_one(client: TestClient) -> None:
+    lines, line = (
+        client.get("/", params={"q": q, "ui": "ko"}).text for q in ("재택근무와\r\n\r\n갈등", "재택근무와 갈등")
+    )
+    assert "<title>재택근무와 갈등 · SHRAG</title>" in lines
+    assert re.findall(r"docid=([A-Z]+-[A-Z]+-\d+)", lines) == re.findall(r"docid=([A-Z]+-[A-Z]+-\d+)", line) != []
+
+
 def test_references_are_files_of_the_records_named(client: TestClient) -> None:
     named = {"docid": ["DEMO-SOC-012", "DEMO-AI-005", "DEMO-SOC-012"]}
     bibtex = client.get("/references", params=named)
@@ -104,6 +120,14 @@ def test_filters_in_the_address_are_applied_and_chosen_in_the_form(client: TestC
     assert '<input name="year_from" inputmode="numeric" pattern="[0-9]{1,4}" size="4" value="2022"' in html
 
 
+def test_a_single_year_is_said_and_not_drawn(client: TestClient) -> None:
+    asked = {"q": "재택근무와 일과 가정 갈등", "ui": "ko"}
+    assert 'class="histogram"' in client.get("/", params=asked).text
+    html = client.get("/", params=asked | {"journal": "낙농과 기후", "year_from": "1990", "year_to": "1999"}).text
+    assert 'class="histogram"' not in html
+    assert re.search(r"<p>20\d\d년: 1건</p>", html)
+
+
 def test_filters_that_nothing_passes_stay_chosen_and_can_be_cleared(client: TestClient) -> None:
     html = client.get("/", params={"q": QUESTION, "ui": "en", "journal": "<none>", "year_to": "1901"}).text
     assert html.count('<li id="record-') == 0
@@ -135,7 +159,7 @@ def test_what_the_address_has_wrong_is_a_page_that_says_so(client: TestClient, q
         refused = client.get(f"/?q=film&ui={language}&{query}")
         assert refused.status_code == 422
         assert said in refused.text
-        assert 'value="film"' in refused.text
+        assert ">\nfilm</textarea>" in refused.text
     assert client.get(f"/stream?q=film&{query}").status_code == 422
 
 

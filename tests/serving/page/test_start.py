@@ -77,12 +77,12 @@ def test_the_form_keeps_the_strategy_and_says_why_another_cannot_be_asked(demo: 
     html = render_full_page("page.html", demo, PageRequest(None, "en", strategy="tree"))
     assert '<option value="tree" selected data-description="What one search does not answer' in html
     assert '<option value="rewrite" disabled data-description="Looks' in html
-    assert "In simpler words (not available: no language model)</option>" in html
-    assert "(not available: no fitting vectors)</option>" in html
+    assert "By simpler questions (needs a language model)</option>" in html
+    assert "(needs vectors)</option>" in html
     assert '<option value="" data-description="Chooses keywords' in html
     korean = render_full_page("page.html", demo, PageRequest(None, "ko", strategy="<b>"))
     assert '<option value="&lt;b&gt;" selected' in korean
-    assert "간단한 질문으로 바꾸어 검색 (언어 모델이 없어 사용할 수 없음)" in korean
+    assert "간단한 질문으로 바꾸어 검색 (언어 모델 필요)" in korean
 
 
 def test_the_page_answers_by_the_strategy_asked_for_and_shows_its_line(demo: Engine) -> None:
@@ -94,7 +94,7 @@ def test_the_page_answers_by_the_strategy_asked_for_and_shows_its_line(demo: Eng
         assert "OR queries" not in html
         assert "&amp;strategy=" in html  # the link that reproduces the question
     usual = client.get("/", params=asked | {"strategy": " "}).text
-    assert "Search like a human" in usual
+    assert "By fewer keywords each time (SHRAG)" in usual
     assert "OR queries" in usual
     assert "strategy=" not in usual.replace('"strategy"', "")
 

@@ -3,6 +3,7 @@ from __future__ import annotations
 from typing import get_args
 
 import pytest
+from markupsafe import escape
 
 from shrag.corpora.records import Record
 from shrag.indexing.record_filter import NO_FACETS
@@ -214,3 +215,14 @@ def test_cancelling_lets_the_model_go(demo: Engine) -> None:
 def test_a_question_that_cannot_be_read_begins_no_stream(demo: Engine) -> None:
     with pytest.raises(QuestionError):
         _events(demo, PageRequest(None, "ko"))
+
+
+def test_records_left_out_are_named_by_their_titles_which_open_their_pages(demo: Engine) -> None:
+    stream = PageStream(demo, ASKED, PageState(QUESTION, "ko"))
+    hits = Hits((), ("DEMO-SOC-012",), ("DEMO-AI-005", "<gone>"))
+    (trace,) = _html(list(stream.translate(hits)), "trace")
+    (known,) = demo.open_index.store.fetch(["DEMO-AI-005"])
+    assert known is not None
+    assert f'<a href="{escape(ASKED.record_url("DEMO-AI-005"))}"' in trace
+    assert f"<bdi>{escape(known.record.title)}</bdi></a>" in trace
+    assert "<bdi>&lt;gone&gt;</bdi></a>" in trace
