@@ -94,7 +94,7 @@ class SearchResult:
         return pd.DataFrame(rows, columns=["rank", "score", *Record.__dataclass_fields__])
 
     def references(self, form: ReferenceFormat) -> str:
-        """Return the references of the records as the text of a file: ``bibtex``, ``ris``, ``csl`` or ``csv``."""
+        """Return the references of the records as the text of a file: ``bibtex``, ``ris``, ``csl-json`` or ``csv``."""
         return write_references([each.record for each in self], form)
 
     def _repr_html_(self) -> str:

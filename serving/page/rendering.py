@@ -131,7 +131,7 @@ def _templates() -> jinja2.Environment:
     # For attributes that scripts read: Jinja escapes what could end the attribute.
     templates.policies["json.dumps_kwargs"] = {"ensure_ascii": False, "sort_keys": True}
     templates.globals |= {"drawing_width": WIDTH, "drawing_row": ROW, "default_strategy": DEFAULT_STRATEGY}
-    templates.globals["reference_formats"] = [(form, file.label) for form, file in REFERENCE_FILES.items()]
+    templates.globals["reference_formats"] = {file.label: form for form, file in REFERENCE_FILES.items()}
     return templates
 
 
