@@ -16,7 +16,6 @@ from shrag.cli.output import echo, language
 from shrag.cli.settings import Home
 from shrag.messages.text import Text, in_language, joined
 
-
 _PROGRAM = "shrag-serve"
 
 
