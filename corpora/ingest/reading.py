@@ -152,7 +152,7 @@ class DraftReader:
             self.first_conflict = self.first_conflict or Text(
                 "{docid}, in {there} and in {here}", docid=record.docid, there=there, here=self._name(origin)
             )
-            self._reject(source, origin, f"identifier {record.docid} is already in {there}, with other content")
+            self._reject(source, origin, conflict_reason(record.docid, there))
 
     def _write(self, row: StoredRow) -> None:
         self._files.duplicates.add(self._files.writer.rows, row.record)
@@ -169,7 +169,17 @@ class DraftReader:
         self._files.rejects.write(msgspec.json.encode(reject._asdict()).decode() + "\n")
 
     def _name(self, origin: Origin) -> str:
-        return Text("{file} line {line}", file=self._sources[origin.source].path, line=origin.line)
+        return line_name(self._sources[origin.source].path, origin.line)
+
+
+def line_name(path: str, line: int) -> Text:
+    """Return how messages name a line of a file."""
+    return Text("{file} line {line}", file=path, line=line)
+
+
+def conflict_reason(docid: str, there: str) -> str:
+    """Return the reason why a record is rejected whose identifier was read before, in the line ``there``."""
+    return f"identifier {docid} is already in {there}, with other content"
 
 
 def printable_path(path: Path) -> str:
