@@ -152,7 +152,8 @@ class DraftReader:
             self.first_conflict = self.first_conflict or Text(
                 "{docid}, in {there} and in {here}", docid=record.docid, there=there, here=self._name(origin)
             )
-            self._reject(source, origin, conflict_reason(record.docid, there))
+            source.counts["rejected"] += 1
+            self._write_reject(origin, conflict_reason(record.docid, there))
 
     def _write(self, row: StoredRow) -> None:
         self._files.duplicates.add(self._files.writer.rows, row.record)
