@@ -117,7 +117,7 @@ class DraftReader:
     def _count(self, source: _Source, item: ParsedItem) -> None:
         source.counts["lines"] += 1
         self.lines += 1
-        origin = Origin(len(self._sources) - 1, item.number, item.offset)
+        origin = Origin(len(self._sources) - 1, item.number, item.offset, item.element)
         if isinstance(item.outcome, Record):
             self._add(source, item.outcome, origin)
         elif item.outcome is None:
@@ -163,18 +163,23 @@ class DraftReader:
         source.counts["rejected"] += 1
         self.rejected += 1
         self._write_reject(origin, reason)
-        self.first_reject = self.first_reject or Text("{place}: {reason}", place=self._name(origin), reason=reason)
+        # What is no object names its element itself.
+        element = 0 if reason.startswith("element ") else origin.element
+        place = line_name(self._sources[origin.source].path, origin.line, element)
+        self.first_reject = self.first_reject or Text("{place}: {reason}", place=place, reason=reason)
 
     def _write_reject(self, origin: Origin, reason: str) -> None:
         reject = Reject(self._sources[origin.source].path, origin.line, origin.offset, reason)
         self._files.rejects.write(msgspec.json.encode(reject._asdict()).decode() + "\n")
 
     def _name(self, origin: Origin) -> str:
-        return line_name(self._sources[origin.source].path, origin.line)
+        return line_name(self._sources[origin.source].path, origin.line, origin.element)
 
 
-def line_name(path: str, line: int) -> Text:
-    """Return how messages name a line of a file."""
+def line_name(path: str, line: int, element: int = 0) -> Text:
+    """Return how messages name a line of a file, or an element of its array: many may stand on one line."""
+    if element:
+        return Text("{file} element {element}", file=path, element=element)
     return Text("{file} line {line}", file=path, line=line)
 
 

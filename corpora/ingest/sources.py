@@ -118,7 +118,7 @@ def preview_sources(
                     break
                 outcome = item.outcome
                 if isinstance(outcome, Record):
-                    digest, here = record_digest(outcome), line_name(printable_path(path), item.number)
+                    digest, here = record_digest(outcome), line_name(printable_path(path), item.number, item.element)
                     earlier, there = seen.setdefault(outcome.docid, (digest, here))
                     if earlier != digest and on_duplicate == "error":
                         rejects.append(conflict_reason(outcome.docid, there))
