@@ -122,7 +122,7 @@ def shrag(ctx: click.Context) -> None:
         print_folders(ctx)
 
 
-def run(arguments: Sequence[str]) -> int:
+def run(arguments: Sequence[str], program: str = "shrag") -> int:
     """Run the command line ``arguments`` (without the program's name) and return its exit status.
 
     An error is printed on stderr; with ``-v`` an unexpected one with its traceback.
@@ -132,17 +132,17 @@ def run(arguments: Sequence[str]) -> int:
     language_before = language.set(chosen)
     try:
         with click_messages(chosen):
-            return _run(arguments)
+            return _run(arguments, program)
     finally:
         language.reset(language_before)
         verbosity.reset(before)
 
 
-def _run(arguments: Sequence[str]) -> int:
+def _run(arguments: Sequence[str], program: str) -> int:
     try:
         config = read_config(find_config(), COMMANDS)
-        program = translated(shrag, language.get())
-        result: Any = program.main(list(arguments), prog_name="shrag", standalone_mode=False, default_map=config)
+        group = translated(shrag, language.get())
+        result: Any = group.main(list(arguments), prog_name=program, standalone_mode=False, default_map=config)
     except click.ClickException as error:
         shown = StringIO()
         _localised(error).show(shown)
@@ -234,10 +234,10 @@ def _is_no_folder(path: Path) -> bool:
         return False
 
 
-def main() -> None:
+def main(program: str = "shrag") -> None:
     """Run the command line of this process and exit, without the interpreter's clean-up."""
     gc.set_threshold(50_000)  # at the default of 700 a sixth of the time of building a small index is spent on it
-    status = run(sys.argv[1:])
+    status = run(sys.argv[1:], program)
     try:
         sys.stdout.flush()
         sys.stderr.flush()

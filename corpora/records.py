@@ -61,11 +61,15 @@ class Record:
 
 
 class Origin(NamedTuple):
-    """Where a record was read: index of its source in the manifest, line from 1, byte offset."""
+    """Where a record was read: index of its source in the manifest, line from 1, byte offset.
+
+    ``element`` is its number in a JSON array, from 1, until it is stored; else 0.
+    """
 
     source: int
     line: int
     offset: int
+    element: int = 0
 
 
 class Reject(NamedTuple):

@@ -12,7 +12,7 @@ from shrag.corpora.records import Record
 from shrag.indexing.record_filter import EVERY_RECORD, FacetCounts, RecordFilter
 from shrag.messages.text import Text
 from shrag.serving.answer_cache import CachedAnswer
-from shrag.serving.answering.formats import answer_text
+from shrag.serving.answering.formats import REASONS, answer_text, unknown_value_line
 from shrag.serving.errors import ClientDisconnected
 from shrag.serving.events import (
     Answer,
@@ -68,6 +68,14 @@ class SearchResult:
     def __iter__(self) -> Iterator[RankedRecord]:
         return iter(self.ranking.records)
 
+    @property
+    def message(self) -> str:
+        """Why there are no records, with the values that a filter could have where hits are counted; else empty."""
+        language, reason = self.question.language, self.ranking.reason
+        if not reason:
+            return ""
+        return f"{REASONS[language][reason]} {unknown_value_line(self.record_filter, self.facets, language)}".rstrip()
+
     def __len__(self) -> int:
         return len(self.ranking.records)
 
@@ -94,7 +102,7 @@ class SearchResult:
         return pd.DataFrame(rows, columns=["rank", "score", *Record.__dataclass_fields__])
 
     def references(self, form: ReferenceFormat) -> str:
-        """Return the references of the records as the text of a file: ``bibtex``, ``ris``, ``csl`` or ``csv``."""
+        """Return the references of the records as the text of a file: ``bibtex``, ``ris``, ``csl-json`` or ``csv``."""
         return write_references([each.record for each in self], form)
 
     def _repr_html_(self) -> str:

@@ -6,7 +6,7 @@ from typing import get_args
 
 import click
 
-from shrag.cli.options.filter import facets_option, filter_options, print_facets
+from shrag.cli.options.filter import counts_hits, facets_option, filter_options, print_facets, print_undated
 from shrag.cli.options.names import index_argument
 from shrag.cli.options.search import SearchOptions, min_confidence_option, read_settings, search_options, set_option
 from shrag.cli.output import echo, print_json
@@ -22,6 +22,7 @@ from shrag.serving.answering.formats import (
     confidence_line,
     follow_up_line,
     title_and_page,
+    unknown_value_line,
 )
 from shrag.serving.events import Answer, Confidence
 from shrag.serving.request import Turn
@@ -85,12 +86,16 @@ def command(
         return
     result = engine.ask(
         question, strategy=strategy, keyword_order=order, settings=ask_settings, choices=choices,
-        min_confidence=min_confidence, record_filter=record_filter, facets=facets, history=turns,
+        min_confidence=min_confidence, record_filter=record_filter,
+        facets=facets or counts_hits(record_filter, options.engine), history=turns,
     )  # fmt: skip
+    print_undated(record_filter, result.search.facets)
+    if line := unknown_value_line(record_filter, result.search.facets, result.answer.language):
+        echo(line, err=True)
     causes = FALLBACKS[result.answer.language]
     for line in dict.fromkeys(f"{causes[each.cause]} ({each.message})" for each in result.search.fallbacks):
         echo(line, err=True)
-    if result.search.facets is not None:
+    if facets and result.search.facets is not None:
         print_facets(result.search.facets)
     if result.search.follow_up is not None:
         echo(follow_up_line(result.search.follow_up, result.answer.language), err=True)

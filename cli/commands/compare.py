@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     type=click.IntRange(0),
     default=10,
     show_default=True,
-    help="Number of questions to print, those that changed most.",
+    help="Number of questions to print, those that gained and those that lost most.",
 )
 @click.option("--by", metavar="MEASURE", help="The measure of the changes.  [default: the first of --measures]")
 @click.option(
@@ -101,7 +101,10 @@ def print_comparison(
     *,
     as_json: bool,
 ) -> None:
-    """Print the table of differences and, after a blank line, the questions that changed most by ``measure``."""
+    """Print the table of differences and, after a blank line, the questions that changed most by ``measure``.
+
+    There is a column of their texts where ``questions`` has any.
+    """
     if as_json:
         for each in differences:
             print_json(each._asdict())
@@ -116,7 +119,7 @@ def print_comparison(
         counts = f"{each.wins}\t{each.ties}\t{each.losses}"
         echo(f"{each.measure}\t{means}\t{interval}\t{each.p:.4g}\t{each.p_holm:.4g}\t{counts}")
     if changes:
-        echo(f"\nqid\tA\tB\t{measure}\tquestion")
+        echo(f"\nqid\tA\tB\t{measure}" + ("\tquestion" if questions else ""))
     for change in changes:
-        shown = " ".join(questions.get(change.qid, "").split())
-        echo(f"{change.qid}\t{change.a:.4f}\t{change.b:.4f}\t{change.b - change.a:+.4f}\t{shown}")
+        shown = "\t" + " ".join(questions.get(change.qid, "").split()) if questions else ""
+        echo(f"{change.qid}\t{change.a:.4f}\t{change.b:.4f}\t{change.b - change.a:+.4f}{shown}")

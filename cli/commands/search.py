@@ -6,14 +6,13 @@ from typing import get_args
 
 import click
 
-from shrag.cli.options.filter import facets_option, filter_options, print_facets
+from shrag.cli.options.filter import counts_hits, facets_option, filter_options, print_facets, print_undated
 from shrag.cli.options.names import index_argument
 from shrag.cli.options.search import SearchOptions, read_settings, search_options, set_option
 from shrag.cli.output import echo, json_option, print_json
 from shrag.cli.settings import Home
 from shrag.indexing.record_filter import RecordFilter
 from shrag.messages.text import Text
-from shrag.serving.answering.formats import REASONS
 from shrag.serving.events import Ranking
 from shrag.serving.references.formats import ReferenceFormat
 from shrag.serving.request import DEFAULT_K, LARGEST_K
@@ -56,21 +55,22 @@ def command(
     search_settings = read_settings(settings)
     result = options.open_engine(home, name, question).search(
         question, k=k, strategy=options.strategy, keyword_order=options.keyword_order, settings=search_settings,
-        record_filter=record_filter, facets=facets,
+        record_filter=record_filter, facets=facets or counts_hits(record_filter, options.engine),
     )  # fmt: skip
+    print_undated(record_filter, result.facets)
     if form is not None:
         echo(result.references(form).rstrip("\n"))
         return
     if as_json:
         print_json_records(result.ranking)
-        if result.facets is not None:
+        if facets:
             print_json(result.facets)
         return
     if result.ranking.reason:
-        echo(REASONS[result.question.language][result.ranking.reason], err=True)
+        echo(result.message, err=True)
     else:
         print_records(result.ranking)
-    if result.facets is not None:
+    if facets and result.facets is not None:
         print_facets(result.facets)
 
 

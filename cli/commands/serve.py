@@ -16,8 +16,23 @@ from shrag.cli.output import echo, language
 from shrag.cli.settings import Home
 from shrag.messages.text import Text, in_language, joined
 
+_PROGRAM = "shrag-serve"
 
-@click.command()
+
+class _ServeContext(click.Context):
+    """Is named after the program that was called."""
+
+    @property
+    def command_path(self) -> str:
+        """Return ``shrag-serve`` or ``shrag serve``."""
+        return _PROGRAM if self.find_root().info_name == _PROGRAM else super().command_path
+
+
+class _ServeCommand(click.Command):
+    context_class = _ServeContext
+
+
+@click.command(cls=_ServeCommand)
 @index_argument("names", nargs=-1, metavar="[NAME]...")
 @click.option("--host", default="127.0.0.1", show_default=True, help="Address to listen on; others need an API key.")
 @click.option(
@@ -148,12 +163,12 @@ def command(
 
 def main() -> None:
     """Run ``shrag-serve``, which is ``shrag serve``, or print its completion for a shell, as click does."""
-    program, variable = "shrag-serve", "_SHRAG_SERVE_COMPLETE"
+    variable = "_SHRAG_SERVE_COMPLETE"
     if instruction := os.environ.get(variable):
         from click.shell_completion import shell_complete
 
-        sys.exit(shell_complete(command, {}, program, variable, instruction))
+        sys.exit(shell_complete(command, {}, _PROGRAM, variable, instruction))
     from shrag.cli.main import main as shrag
 
     sys.argv.insert(1, "serve")
-    shrag()
+    shrag(_PROGRAM)

@@ -12,6 +12,7 @@ import click
 from shrag.cli.output import echo
 from shrag.corpora.records import Language
 from shrag.indexing.record_filter import VALUE_FIELDS, FacetCounts, RecordFilter
+from shrag.indexing.search_engine import EngineName
 from shrag.messages.text import Text, message_of
 
 _YEARS = re.compile(r"(?P<first>\d{1,4})?(?P<dash>\s*[-–]\s*)?(?P<last>\d{1,4})?", re.ASCII)
@@ -50,6 +51,17 @@ facets_option = click.option(
 )
 
 
+def counts_hits(record_filter: RecordFilter, engine: EngineName) -> bool:
+    """Return whether hits are counted for the messages about a filter: Lucene counts, the others read each hit."""
+    return engine == "lucene" and bool(record_filter)
+
+
+def print_undated(record_filter: RecordFilter, counts: FacetCounts | None) -> None:
+    """Print on stderr how many hits a limit of years leaves out since they have none."""
+    if record_filter.years is not None and counts is not None and counts.undated:
+        echo(Text("hits without a year, which --year leaves out: {count:,}", count=counts.undated), err=True)
+
+
 _FIELD_NAMES = {
     str(name): name for name in (Text("year"), Text("language"), Text("journal"), Text("type"), Text("author"))
 }
@@ -59,9 +71,10 @@ def print_facets(counts: FacetCounts) -> None:
     """Print the counts over all hits, a line for each value."""
     echo(Text("{total:,} hits", total=counts.total))
     for name, values in (("year", counts.year), *((field, counts.values(field)) for field in VALUE_FIELDS)):
-        if values:
+        undated = name == "year" and counts.undated
+        if values or undated:
             heading = _FIELD_NAMES[name]
-            if name == "year" and counts.undated:
+            if undated:
                 heading = Text("{field}, {count:,} without a year", field=heading, count=counts.undated)
             echo(Text("{heading}:", heading=heading))
             for each in values:

@@ -141,7 +141,7 @@ def _clean_heading(section: PaperSection) -> str:
 
 def _parse_object(item: SourceItem, split: Splitter) -> Iterator[ParsedItem]:
     if item.fields is None or isinstance(item.fields, str):
-        yield ParsedItem(item.number, item.offset, item.fields)
+        yield ParsedItem(item.number, item.offset, item.fields, item.element)
         return
     try:
         # Without any of them docid_field names the first in its reason.
@@ -149,10 +149,10 @@ def _parse_object(item: SourceItem, split: Splitter) -> Iterator[ParsedItem]:
         paper = docid_field(item.fields, key)
         records = chunk_paper(paper, *sections_of_object(item.fields), item.fields, split)
     except RejectedLine as reason:
-        yield ParsedItem(item.number, item.offset, str(reason))
+        yield ParsedItem(item.number, item.offset, str(reason), item.element)
         return
     for record in records:
-        yield ParsedItem(item.number, item.offset, record)
+        yield ParsedItem(item.number, item.offset, record, item.element)
 
 
 class _Paper(NamedTuple):

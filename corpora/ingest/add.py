@@ -52,7 +52,7 @@ from shrag.corpora.store.parquet import (
     summarise,
 )
 from shrag.corpora.store.versions import SHOWN_TITLES, Deletion
-from shrag.messages.text import Text, message_of
+from shrag.messages.text import Text, joined, message_of
 
 UNREPAIRED = "no-repair"
 """The option of a format, in the manifest, whose records were stored without repairs."""
@@ -206,32 +206,31 @@ class _Draft:
 
     def _check(self, reader: DraftReader, max_rejects: int) -> None:
         left = self._folder / FAILED_REJECTS
+        too_many = Text(
+            "{rejected} of {lines} lines are no records (all of them in {left}), the first is "
+            "{first_reject}; nothing was stored: correct the source or allow them with --max-rejects "
+            "{rejected}.",
+            rejected=reader.rejected,
+            lines=reader.lines,
+            left=left,
+            first_reject=reader.first_reject,
+        )
         if reader.conflicts:
             self._rejects.replace(left)
-            raise ConflictingRecords(
-                Text(
-                    "{conflicts} of {lines} lines hold an identifier that was read before with other content "
-                    "(all of them in {left}), the first is {first_conflict}; nothing was stored: correct the "
-                    "sources or choose with --on-duplicate newest or --on-duplicate first.",
-                    conflicts=reader.conflicts,
-                    lines=reader.lines,
-                    left=left,
-                    first_conflict=reader.first_conflict,
-                )
+            conflicting = Text(
+                "{conflicts} of {lines} lines hold an identifier that was read before with other content "
+                "(all of them in {left}), the first is {first_conflict}; nothing was stored: correct the "
+                "sources or choose with --on-duplicate newest or --on-duplicate first.",
+                conflicts=reader.conflicts,
+                lines=reader.lines,
+                left=left,
+                first_conflict=reader.first_conflict,
             )
+            both = reader.rejected > max_rejects
+            raise ConflictingRecords(joined((conflicting, too_many), "\n") if both else conflicting)
         if reader.rejected > max_rejects:
             self._rejects.replace(left)
-            raise TooManyRejectedLines(
-                Text(
-                    "{rejected} of {lines} lines are no records (all of them in {left}), the first is "
-                    "{first_reject}; nothing was stored: correct the source or allow them with --max-rejects "
-                    "{rejected}.",
-                    rejected=reader.rejected,
-                    lines=reader.lines,
-                    left=left,
-                    first_reject=reader.first_reject,
-                )
-            )
+            raise TooManyRejectedLines(too_many)
 
     def _manifest(self, accounts: tuple[SourceAccount, ...], seen: SeenIds) -> CorpusManifest:
         """Describe the draft from a second reading; raise :class:`UnaccountedLines` where the counts differ."""

@@ -50,28 +50,28 @@ class SeenIds(ScratchDatabase):
     def __init__(self, path: Path) -> None:
         super().__init__(
             path,
-            "docids (docid TEXT PRIMARY KEY, digest BLOB, source INTEGER, line INTEGER, offset INTEGER, row INTEGER)"
-            " WITHOUT ROWID",
+            "docids (docid TEXT PRIMARY KEY, digest BLOB, source INTEGER, line INTEGER, offset INTEGER,"
+            " element INTEGER, row INTEGER) WITHOUT ROWID",
             "dropped (row INTEGER PRIMARY KEY)",
         )
 
     def add(self, docid: str, seen: SeenRecord) -> SeenRecord | None:
         """Add ``docid``; if it was read before, change nothing and return the earlier record."""
         cursor = self._database.execute(
-            "INSERT OR IGNORE INTO docids VALUES (?, ?, ?, ?, ?, ?)", (docid, seen.digest, *seen.origin, seen.row)
+            "INSERT OR IGNORE INTO docids VALUES (?, ?, ?, ?, ?, ?, ?)", (docid, seen.digest, *seen.origin, seen.row)
         )
         if cursor.rowcount:
             return None
-        digest, source, line, offset, row = self._database.execute(
-            "SELECT digest, source, line, offset, row FROM docids WHERE docid = ?", (docid,)
+        digest, source, line, offset, element, row = self._database.execute(
+            "SELECT digest, source, line, offset, element, row FROM docids WHERE docid = ?", (docid,)
         ).fetchone()
-        return SeenRecord(digest, Origin(source, line, offset), row)
+        return SeenRecord(digest, Origin(source, line, offset, element), row)
 
     def replace(self, docid: str, seen: SeenRecord) -> None:
         """Replace the record of ``docid``; its earlier row is superseded."""
         self._database.execute("INSERT INTO dropped SELECT row FROM docids WHERE docid = ?", (docid,))
         self._database.execute(
-            "UPDATE docids SET digest = ?, source = ?, line = ?, offset = ?, row = ? WHERE docid = ?",
+            "UPDATE docids SET digest = ?, source = ?, line = ?, offset = ?, element = ?, row = ? WHERE docid = ?",
             (seen.digest, *seen.origin, seen.row, docid),
         )
 

@@ -117,7 +117,7 @@ class DraftReader:
     def _count(self, source: _Source, item: ParsedItem) -> None:
         source.counts["lines"] += 1
         self.lines += 1
-        origin = Origin(len(self._sources) - 1, item.number, item.offset)
+        origin = Origin(len(self._sources) - 1, item.number, item.offset, item.element)
         if isinstance(item.outcome, Record):
             self._add(source, item.outcome, origin)
         elif item.outcome is None:
@@ -152,7 +152,8 @@ class DraftReader:
             self.first_conflict = self.first_conflict or Text(
                 "{docid}, in {there} and in {here}", docid=record.docid, there=there, here=self._name(origin)
             )
-            self._reject(source, origin, f"identifier {record.docid} is already in {there}, with other content")
+            source.counts["rejected"] += 1
+            self._write_reject(origin, conflict_reason(record.docid, there))
 
     def _write(self, row: StoredRow) -> None:
         self._files.duplicates.add(self._files.writer.rows, row.record)
@@ -162,14 +163,29 @@ class DraftReader:
         source.counts["rejected"] += 1
         self.rejected += 1
         self._write_reject(origin, reason)
-        self.first_reject = self.first_reject or Text("{place}: {reason}", place=self._name(origin), reason=reason)
+        # What is no object names its element itself.
+        element = 0 if reason.startswith("element ") else origin.element
+        place = line_name(self._sources[origin.source].path, origin.line, element)
+        self.first_reject = self.first_reject or Text("{place}: {reason}", place=place, reason=reason)
 
     def _write_reject(self, origin: Origin, reason: str) -> None:
         reject = Reject(self._sources[origin.source].path, origin.line, origin.offset, reason)
         self._files.rejects.write(msgspec.json.encode(reject._asdict()).decode() + "\n")
 
     def _name(self, origin: Origin) -> str:
-        return Text("{file} line {line}", file=self._sources[origin.source].path, line=origin.line)
+        return line_name(self._sources[origin.source].path, origin.line, origin.element)
+
+
+def line_name(path: str, line: int, element: int = 0) -> Text:
+    """Return how messages name a line of a file, or an element of its array: many may stand on one line."""
+    if element:
+        return Text("{file} element {element}", file=path, element=element)
+    return Text("{file} line {line}", file=path, line=line)
+
+
+def conflict_reason(docid: str, there: str) -> str:
+    """Return the reason why a record is rejected whose identifier was read before, in the line ``there``."""
+    return f"identifier {docid} is already in {there}, with other content"
 
 
 def printable_path(path: Path) -> str:

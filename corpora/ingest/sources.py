@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from itertools import islice
 from pathlib import Path
 from typing import NamedTuple
 
@@ -20,19 +19,28 @@ from shrag.corpora.formats.registry import (
     with_columns,
 )
 from shrag.corpora.ingest.parser import Parser, ParserLimits
+from shrag.corpora.ingest.reading import OnDuplicate, conflict_reason, line_name, printable_path
 from shrag.corpora.records import Record
+from shrag.corpora.store.parquet import record_digest
 
 AnnounceCallback = Callable[[Path, FormatGuess], None]
 """Called with a file and what it is taken for, before it is read."""
 
 
+CHECKED_LINES = 10_000
+"""Lines of all files that a preview checks; of each file at least :data:`_FIRST_LINES`."""
+
+_FIRST_LINES = 30
+
+
 class FilePreview(NamedTuple):
-    """A file, what it is taken for, its first records, and the reasons of the rejects before the last of them."""
+    """A file, what it is taken for, its first records, the reasons of the rejects, and whether all lines were read."""
 
     path: Path
     guess: FormatGuess
     records: tuple[Record, ...]
     rejects: tuple[str, ...]
+    complete: bool
 
 
 def find_sources(format: Format | None, paths: Sequence[Path]) -> list[Path]:
@@ -71,16 +79,20 @@ def preview_sources(
     *,
     columns: Columns = NO_COLUMNS,
     most: int = 3,
+    on_duplicate: OnDuplicate = "error",
     repair: bool = True,
     limits: ParserLimits | None = None,
 ) -> Iterator[FilePreview]:
-    """Yield for each file the first records as they would be stored; nothing is stored.
+    """Yield for each file the first records as they would be stored, and what would be rejected; nothing is stored.
+
+    Of large files and many only the first lines are read (:data:`CHECKED_LINES`).
 
     Args:
         format: The format of the sources, or its name in the registry; None to find that of each file.
         sources: Files and folders.
         columns: The columns that are named by the caller.
         most: Most records of a file.
+        on_duplicate: What an addition would do with an identifier that has two contents; ``error`` rejects it.
         repair: Whether to repair their text.
         limits: The limits for reading a file, None for the default ones.
 
@@ -89,22 +101,32 @@ def preview_sources(
     """
     chosen = None if format is None else with_columns(find_format(format), columns)
     guesses: list[FormatGuess] = []
+    seen: dict[str, tuple[bytes, str]] = {}
+    left = CHECKED_LINES
     with Parser(limits or ParserLimits()) as parser:
         for path in find_sources(chosen, sources):
             guesses.clear()
             ((_, found),) = resolve_formats(parser, chosen, [path], columns, lambda _, guess: guesses.append(guess))
             batches = parser.read(path, found, repair=repair)
-            outcomes = (item.outcome for batch in batches for item in batch.items if item.outcome is not None)
+            items = (item for batch in batches for item in batch.items)
             records: list[Record] = []
             rejects: list[str] = []
-            for outcome in islice(outcomes, most * 10):
-                if isinstance(outcome, Record):
-                    records.append(outcome)
-                else:
-                    rejects.append(outcome)
-                if len(records) == most:
+            complete = True
+            for read, item in enumerate(items):
+                if read >= max(left, _FIRST_LINES):
+                    complete = False
                     break
+                outcome = item.outcome
+                if isinstance(outcome, Record):
+                    digest, here = record_digest(outcome), line_name(printable_path(path), item.number, item.element)
+                    earlier, there = seen.setdefault(outcome.docid, (digest, here))
+                    if earlier != digest and on_duplicate == "error":
+                        rejects.append(conflict_reason(outcome.docid, there))
+                    elif len(records) < most:
+                        records.append(outcome)
+                elif outcome is not None:
+                    rejects.append(outcome)
+                left -= 1
             batches.close()
-            yield FilePreview(
-                path, guesses[0] if guesses else FormatGuess(found.name, ""), tuple(records), tuple(rejects)
-            )
+            guess = guesses[0] if guesses else FormatGuess(found.name, "")
+            yield FilePreview(path, guess, tuple(records), tuple(rejects), complete)

@@ -23,19 +23,22 @@ class SourceItem(NamedTuple):
         number: The line on which it begins, from 1.
         offset: Its first byte in the decompressed file.
         fields: Its fields by name, the reason why they cannot be read, or None for a blank item.
+        element: Its number in a JSON array, from 1; 0 elsewhere.
     """
 
     number: int
     offset: int
     fields: Mapping[str, object] | str | None
+    element: int = 0
 
 
 class ParsedItem(NamedTuple):
-    """An item's line and offset with its record, the reason why it is rejected, or None for a blank item."""
+    """An item's line, offset and element with its record, the reason for its reject, or None for a blank item."""
 
     number: int
     offset: int
     outcome: Record | str | None
+    element: int = 0
 
 
 def parse_items(items: Iterable[SourceItem], parse: Callable[[Mapping[str, object]], Record]) -> Iterator[ParsedItem]:
@@ -49,7 +52,7 @@ def parse_items(items: Iterable[SourceItem], parse: Callable[[Mapping[str, objec
                 outcome = parse(item.fields)
             except RejectedLine as reason:
                 outcome = str(reason)
-        yield ParsedItem(item.number, item.offset, outcome)
+        yield ParsedItem(item.number, item.offset, outcome, item.element)
 
 
 def decode_object(data: bytes | None, prefix: str = "") -> dict[str, Any] | str:

@@ -65,7 +65,7 @@ def read_json_array(path: Path, start: int = 0, *, in_object: bool = False) -> I
                 count += 1
                 data = None if element.data is None else decoder.convert(element.data)
                 fields = decode_object(data, prefix=f"element {count}: ")
-                yield SourceItem(element.number, element.offset, fields)
+                yield SourceItem(element.number, element.offset, fields, count)
     scanner.check_end(count)
 
 

@@ -110,6 +110,7 @@ class RecordWriter:
             return
         records, digests, origins = zip(*self._waiting, strict=True)
         columns: dict[str, Any] = {name: [getattr(record, name) for record in records] for name in _RECORD_COLUMNS}
+        # The schema leaves out the element.
         columns |= {"digest": digests, **dict(zip(Origin._fields, zip(*origins, strict=True), strict=True))}
         with _writing(self._path):
             self._file.write_table(pyarrow.Table.from_pydict(columns, _SCHEMA))

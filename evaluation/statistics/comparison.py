@@ -150,10 +150,18 @@ def compare_all(
 
 
 def largest_changes(a: Mapping[str, float], b: Mapping[str, float], count: int) -> list[Change]:
-    """Return the ``count`` topics whose value changed most, the largest change first, ties in the topics' order."""
+    """Return the ``count`` topics whose value changed most, the largest change first, ties in the topics' order.
+
+    Half of them are losses, and half gains, as far as there are so many: a run that wins often does not hide what it
+    loses.
+    """
     changes = [Change(qid, a[qid], b[qid]) for qid in a if abs(b[qid] - a[qid]) > _SAME]
     # Rounded, since changes of the same size that were computed differently are tied.
-    return sorted(changes, key=lambda change: -round(abs(change.b - change.a), 9))[:count]
+    changes.sort(key=lambda change: -round(abs(change.b - change.a), 9))
+    gains, losses = ([each for each in changes if (each.b > each.a) is gained] for gained in (True, False))
+    lost = min(len(losses), max(count // 2, count - len(gains)))
+    chosen = {*gains[: count - lost], *losses[:lost]}
+    return [each for each in changes if each in chosen]
 
 
 def _shared(a: Mapping[str, Mapping[str, float]], b: Mapping[str, Mapping[str, float]]) -> list[str]:

@@ -13,7 +13,7 @@ import msgspec
 from shrag.corpora.records import Record
 from shrag.indexing.record_filter import FacetCounts
 from shrag.serving.agents.connector import ConnectorResult, cut_to_json, results_of
-from shrag.serving.answering.formats import ISSUES, REASONS, answer_label, answer_text, follow_up_line, title_and_page
+from shrag.serving.answering.formats import ISSUES, answer_label, answer_text, follow_up_line, title_and_page
 from shrag.serving.events import AnswerPart, Confidence, EmptyReason, NearestRecord, RankedRecord, SentenceIssue
 from shrag.serving.request import AnswerLanguage
 from shrag.serving.results import AskResult, SearchResult
@@ -165,15 +165,14 @@ class IndexesReply:
 
 def search_reply(result: SearchResult, named: str = "") -> SearchReply:
     """Return what a search found; ``named`` is the index as the caller named it, empty for the first one."""
-    language, reason = result.question.language, result.ranking.reason
     return SearchReply(
         index=result.index,
         index_generation=result.generation,
         strategy=result.strategy,
-        language=language,
+        language=result.question.language,
         keywords=tuple(cut_to_json(keyword.text, _MOST_NAME_BYTES) for keyword in result.keywords.keywords),
-        reason=reason,
-        message=REASONS[language][reason] if reason else "",
+        reason=result.ranking.reason,
+        message=result.message,
         records=tuple(_search_hit(ranked) for ranked in result.ranking.records),
         confidence=result.ranking.confidence,
         facets=result.facets,

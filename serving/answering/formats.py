@@ -13,6 +13,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Literal
 
+from shrag.indexing.record_filter import VALUE_FIELDS, FacetCounts, RecordFilter, ValueField
 from shrag.serving.events import (
     Answer,
     AnswerPart,
@@ -195,6 +196,36 @@ AnswerFormat = Literal["cited", "scienceon", "plain"]
 
 # The form does not allow "-", which would look like the dash of a list.
 _SCIENCEON_CHARACTERS = str.maketrans({"*": "", "-": "\N{NON-BREAKING HYPHEN}"})
+
+
+_FIELDS: Mapping[AnswerLanguage, Mapping[ValueField, str]] = {
+    "ko": {"language": "언어", "journal": "학술지", "type": "자료 유형", "author": "저자"},
+    "en": {name: name for name in VALUE_FIELDS},
+}
+_VALUES_THERE: Mapping[AnswerLanguage, str] = {
+    "ko": "필터({field}: {values})에 맞는 검색 결과가 없습니다. 검색 결과에 있는 값: {known}.",
+    "en": "No hit passes the filter {field}: {values}. Values of the hits: {known}.",
+}
+_NO_VALUE: Mapping[AnswerLanguage, str] = {"ko": "없음", "en": "none"}
+
+
+def unknown_value_line(record_filter: RecordFilter, facets: FacetCounts | None, language: AnswerLanguage) -> str:
+    """Return which values the hits have in a field whose values in the filter none of them has.
+
+    Nothing where a hit passes, where other fields leave none, or where nothing was counted.
+    """
+    if facets is None or facets.total:
+        return ""
+    limited = list(record_filter.to_mapping())
+    for name in VALUE_FIELDS:
+        known = ", ".join(each.value for each in facets.values(name))
+        if record_filter.values(name) and (known or limited == [name]):
+            return _VALUES_THERE[language].format(
+                field=_FIELDS[language][name],
+                values=", ".join(record_filter.values(name)),
+                known=known or _NO_VALUE[language],
+            )
+    return ""
 
 
 def follow_up_line(follow_up: FollowUp, language: AnswerLanguage) -> str:

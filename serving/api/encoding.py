@@ -11,7 +11,7 @@ from collections.abc import Callable
 import msgspec
 
 from shrag.serving.answer_cache import CachedAnswer
-from shrag.serving.answering.formats import REASONS, AnswerFormat, answer_label, answer_text
+from shrag.serving.answering.formats import AnswerFormat, answer_label, answer_text
 from shrag.serving.api.schemas import AnswerBody, AskResponse, SearchResponse
 from shrag.serving.http.logging import request_id
 from shrag.serving.results import AskResult, SearchResult, cached_ask, cached_search
@@ -55,15 +55,14 @@ def _request_fields(cached: CachedAnswer) -> bytes:
 
 def _search_response(result: SearchResult) -> SearchResponse:
     """Return the body of ``/v1/search``."""
-    reason = result.ranking.reason
     return SearchResponse(
         question=result.question.text,
         language=result.question.language,
         index=result.index,
         index_generation=result.generation,
         strategy=result.strategy,
-        reason=reason,
-        message=REASONS[result.question.language][reason] if reason else "",
+        reason=result.ranking.reason,
+        message=result.message,
         keywords=result.keywords.keywords,
         unknown_words=result.keywords.unknown,
         queries=result.queries.queries,

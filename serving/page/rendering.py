@@ -141,7 +141,7 @@ def _templates() -> jinja2.Environment:
     templates.globals |= {"drawing_width": WIDTH, "drawing_row": ROW, "default_strategy": DEFAULT_STRATEGY}
     templates.globals["valid_percent"] = round(100 * VALID_SHARE)
     templates.globals["longest_question"] = LONGEST_QUESTION
-    templates.globals["reference_formats"] = [(form, file.label) for form, file in REFERENCE_FILES.items()]
+    templates.globals["reference_formats"] = {file.label: form for form, file in REFERENCE_FILES.items()}
     return templates
 
 

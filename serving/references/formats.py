@@ -11,7 +11,8 @@ from shrag.serving.references.csl import csl_json
 from shrag.serving.references.ris import ris_entries
 from shrag.serving.references.table import csv_table
 
-ReferenceFormat = Literal["bibtex", "ris", "csl", "csv"]
+ReferenceFormat = Literal["bibtex", "ris", "csl", "csl-json", "csv"]
+"""``csl`` is short for ``csl-json``."""
 
 
 class ReferenceFile(NamedTuple):
@@ -27,10 +28,13 @@ def _joined(entries: Callable[[Iterable[Record]], Iterable[str]]) -> Callable[[I
     return lambda records: "".join(f"{entry}\n" for entry in entries(records))
 
 
+_CSL_JSON = ReferenceFile("CSL-JSON", "application/vnd.citationstyles.csl+json", "shrag.json", csl_json)
+
 REFERENCE_FILES: Mapping[ReferenceFormat, ReferenceFile] = {
     "bibtex": ReferenceFile("BibTeX", "application/x-bibtex", "shrag.bib", _joined(bibtex_entries)),
     "ris": ReferenceFile("RIS", "application/x-research-info-systems", "shrag.ris", _joined(ris_entries)),
-    "csl": ReferenceFile("CSL-JSON", "application/vnd.citationstyles.csl+json", "shrag.json", csl_json),
+    "csl": _CSL_JSON,
+    "csl-json": _CSL_JSON,
     "csv": ReferenceFile("CSV", "text/csv", "shrag.csv", csv_table),
 }
 

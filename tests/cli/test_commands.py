@@ -278,6 +278,14 @@ def test_filters_reach_the_search_the_answer_and_the_run(
     assert run(["ask", "demo", "그래핀 전자파 차폐", "--journal", "No such journal", "--facets"]) == 0
     out = capsys.readouterr().out
     assert out.startswith("0 hits\njournal:\n")
+    assert run(["search", "demo", "dairy cow heat stress", "--type", "nonsense"]) == 0
+    assert "No hit passes the filter type: nonsense. Values of the hits: none." in capsys.readouterr().err
+    assert run(["ask", "demo", "dairy cow heat stress", "--language", "und"]) == 0
+    assert "No hit passes the filter language: und. Values of the hits: ko, en." in capsys.readouterr().err
+    assert run(["search", "demo", "dairy cow heat stress", "--year", "2015-", "-k", "1"]) == 0
+    captured = capsys.readouterr()
+    assert captured.err == "hits without a year, which --year leaves out: 1\n"
+    assert "hits" not in captured.out
     topics = ["--topics", str(DEMO / "topics.tsv")]
     assert run(["run", "demo", *topics, "--output", str(tmp_path / "ko.run"), "--language", "ko"]) == 0
     assert run(["run", "demo", *topics, "--output", str(tmp_path / "all.run")]) == 0

@@ -66,6 +66,27 @@ def test_a_dry_run_shows_records_and_stores_nothing(
     assert not (own_home / "corpora").exists()
 
 
+def test_a_dry_run_says_which_lines_an_addition_would_reject(
+    own_home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    rows = [f"A{number},Title {number},Text" for number in range(20)]
+    Path("dup.csv").write_text("\n".join(["id,title,text", *rows, "A1,Title 1,Text", "A1,Other,Text", "A9,,"]) + "\n")
+    assert run(["corpus", "add", "c", "--dry-run", "dup.csv"]) == 0
+    captured = capsys.readouterr()
+    assert "rejected (1 lines): identifier A1 is already in dup.csv line 3, with other content" in captured.out
+    assert "rejected (1 lines): record A9 has neither a title nor a text" in captured.out
+    assert "were checked" not in captured.err
+    assert run(["corpus", "add", "c", "--dry-run", "--on-duplicate", "newest", "dup.csv"]) == 0
+    assert "identifier A1" not in capsys.readouterr().out
+    monkeypatch.setattr("shrag.corpora.ingest.sources.CHECKED_LINES", 1)
+    Path("many.csv").write_text("\n".join(["id,title,text", *(f"{number},," for number in range(99))]) + "\n")
+    assert run(["corpus", "add", "c", "--dry-run", "many.csv"]) == 0
+    captured = capsys.readouterr()
+    assert "  rejected for other reasons: 20 lines\n" in captured.out
+    assert "lines were checked." in captured.err
+
+
 def test_topics_and_judgements_of_beir_run_and_evaluate(
     demo_home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -94,7 +94,7 @@ class _ClosedPipe(StringIO):
 def test_a_pipe_that_was_closed_before_the_last_line_is_no_error(monkeypatch: pytest.MonkeyPatch) -> None:
     ended: list[int] = []
     monkeypatch.setattr(os, "_exit", ended.append)
-    monkeypatch.setattr(main, "run", lambda _arguments: 3)
+    monkeypatch.setattr(main, "run", lambda *_: 3)
     main.main()
     monkeypatch.setattr(sys, "stdout", _ClosedPipe())
     main.main()

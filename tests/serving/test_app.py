@@ -127,6 +127,8 @@ def test_a_filter_is_applied_shown_and_counted_alike_by_body_and_by_query_string
     assert all(2022 <= record["year"] <= 2024 and record["language"] != "en" for record in records)
     assert found["facets"]["total"] >= len(records)
     assert {each["value"] for each in found["facets"]["language"]} >= {"ko", "en"}
+    unknown = client.get("/v1/search", params={"q": QUESTION, "language": "und", "facets": True}).json()
+    assert unknown["message"].endswith("검색 결과에 있는 값: ko, en.")
     query = "year_from=2022&year_to=2024&language=ko&language=und&facets=true&k=30"
     by_query = client.get(f"/v1/search?q={QUESTION}&{query}").json()
     assert [by_query[name] for name in ("records", "facets", "filter")] == [

@@ -30,6 +30,7 @@ if TYPE_CHECKING:
 
 _Command = TypeVar("_Command", bound=Callable[..., Any])
 _SHOWN_CHARACTERS = 200
+_SHOWN_REASONS = 10
 _ON_DUPLICATE = ("error", "first", "newest")
 
 
@@ -65,7 +66,11 @@ def _reading_options(command: _Command) -> _Command:
             help="Which record to keep if an identifier occurs with different contents in the files. first "
             "also keeps a stored record, which is else replaced.",
         ),
-        click.option("--dry-run", is_flag=True, help="Show the first records as they would be stored; store nothing."),
+        click.option(
+            "--dry-run",
+            is_flag=True,
+            help="Show the first records as they would be stored, and what is wrong; store nothing.",
+        ),
         click.option(
             "--repair/--no-repair",
             default=True,
@@ -150,7 +155,7 @@ def _add(
 ) -> None:
     from shrag.corpora.ingest.add import add_corpus
     from shrag.corpora.ingest.parser import ParserLimits
-    from shrag.corpora.ingest.sources import preview_sources
+    from shrag.corpora.ingest.sources import CHECKED_LINES, preview_sources
 
     try:
         named = parse_columns(columns)
@@ -158,9 +163,15 @@ def _add(
         raise click.UsageError(message_of(error)) from None
     limits = ParserLimits(seconds=max_seconds, memory=max_memory * 2**20)
     if dry_run:
-        for preview in preview_sources(format_name, paths, columns=named, repair=repair, limits=limits):
+        complete = True
+        for preview in preview_sources(
+            format_name, paths, columns=named, on_duplicate=on_duplicate, repair=repair, limits=limits
+        ):
             _print_guess(preview.path, preview.guess)
             _print_preview(preview)
+            complete = complete and preview.complete
+        if not complete:
+            echo(Text("Only the first {lines:,} lines were checked.", lines=CHECKED_LINES), err=True)
         echo(Text("Nothing was stored: this was a dry run."), err=True)
         return
     guesses: Counter[FormatGuess] = Counter()
@@ -222,5 +233,8 @@ def _print_preview(preview: FilePreview) -> None:
             echo(f"  {name}: {value[:_SHOWN_CHARACTERS]}")
         if record.text:
             echo(f"  {record.text[:_SHOWN_CHARACTERS]}" + ("…" if len(record.text) > _SHOWN_CHARACTERS else ""))
-    for reason, lines in Counter(preview.rejects).items():
-        echo(Text("  rejected ({lines:,} lines): {reason}", lines=lines, reason=reason))
+    rejects = Counter(preview.rejects)
+    for reason in list(rejects)[:_SHOWN_REASONS]:
+        echo(Text("  rejected ({lines:,} lines): {reason}", lines=rejects.pop(reason), reason=reason))
+    if rejects:
+        echo(Text("  rejected for other reasons: {lines:,} lines", lines=rejects.total()))

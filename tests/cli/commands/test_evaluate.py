@@ -85,6 +85,11 @@ def test_two_runs_compare_with_the_questions_that_changed_most(capsys: pytest.Ca
     assert rows[2] == {"measure": "QSR@5", "qid": "q2", "a": 0.0, "b": 1.0, "question": "What?"}
 
 
+def test_without_topics_there_is_no_column_of_questions(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["compare", "a", "b.gz", "--qrels", "qrels", "--measures", "RR", "-n", "1"]) == 0
+    assert _table(capsys)[-2:] == [["qid", "A", "B", "RR"], ["q2", "0.0000", "1.0000", "+1.0000"]]
+
+
 def test_a_run_compared_with_itself_has_no_difference(capsys: pytest.CaptureFixture[str]) -> None:
     assert run(["compare", "a", "a", "--qrels", "qrels", "--measures", "RR"]) == 0
     assert _table(capsys)[1:] == [

@@ -63,3 +63,13 @@ def test_limits_and_verification_reach_the_server(served: dict[str, Any]) -> Non
     own = ["--verify", "quick", "--asks", "3", "--queued-asks", "5", "--deadline", "7"]
     assert run(["serve", "demo", *own]) == 0
     assert (served["verify"], served["limits"]) == ("quick", ServerLimits(asks=3, queued_asks=5, deadline=7.0))
+
+
+@pytest.mark.parametrize(("program", "shown"), [("shrag-serve", "shrag-serve"), ("shrag", "shrag serve")])
+def test_help_and_errors_name_the_program_that_was_called(
+    program: str, shown: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run(["serve", "--help"], program) == 0
+    assert capsys.readouterr().out.startswith(f"Usage: {shown} [OPTIONS]")
+    assert run(["serve", "--nothing"], program) == 2
+    assert f"Try '{shown} --help'" in capsys.readouterr().err

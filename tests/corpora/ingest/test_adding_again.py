@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from shrag.corpora.errors import ConflictingRecords, CorpusError
+from shrag.corpora.errors import ConflictingRecords, CorpusError, TooManyRejectedLines
 from shrag.corpora.formats.columns import parse_columns
 from shrag.corpora.formats.registry import table_format
 from shrag.corpora.ingest.add import AdditionResult, add_corpus
@@ -73,6 +73,35 @@ def test_one_identifier_with_two_contents_is_an_error_that_names_both_places(tmp
     left = failed_rejects(tmp_path, "c")
     assert left is not None
     assert [(reject.file, reject.line) for reject in left] == [(str(second), 2), (str(second), 3)]
+
+
+def test_elements_of_an_array_are_named_by_their_numbers(tmp_path: Path) -> None:
+    source = _file(tmp_path / "1.json", f"[{_line('A')}, {_line('B')}, {_line('A', '다른 초록.')}]")
+    with pytest.raises(ConflictingRecords, match=rf"A, in {source} element 1 and in {source} element 3;"):
+        _add(tmp_path, source)
+    left = failed_rejects(tmp_path, "c")
+    assert left is not None
+    assert [each.reason for each in left] == [f"identifier A is already in {source} element 1, with other content"]
+    nameless = _file(tmp_path / "2.json", f"[{_line('A')}, {_line('')}, 5]")
+    with pytest.raises(TooManyRejectedLines, match=rf"the first is {nameless} element 2: "):
+        _add(tmp_path, nameless)
+    other = _file(tmp_path / "3.json", f"[{_line('A')}, 5]")
+    with pytest.raises(TooManyRejectedLines, match=rf"the first is {other} line 1: element 2: not a JSON object"):
+        _add(tmp_path, other)
+
+
+def test_conflicts_and_lines_that_are_no_records_are_said_at_once(tmp_path: Path) -> None:
+    source = _file(tmp_path / "1.jsonl", _line("A"), _line("A", "다른 초록."), "{", "[")
+    with pytest.raises(ConflictingRecords) as caught:
+        _add(tmp_path, source, max_rejects=1)
+    conflicts, rejects = str(caught.value).splitlines()
+    assert conflicts.startswith("1 of 4 lines hold an identifier that was read before with other content")
+    assert rejects.startswith("2 of 4 lines are no records")
+    assert f"the first is {source} line 3: not a JSON object" in rejects
+    assert rejects.endswith("allow them with --max-rejects 2.")
+    with pytest.raises(ConflictingRecords) as caught:
+        _add(tmp_path, source, max_rejects=2)
+    assert "are no records" not in str(caught.value)
 
 
 @pytest.mark.parametrize(

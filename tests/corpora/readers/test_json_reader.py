@@ -22,9 +22,12 @@ def items_of(tmp_path: Path, data: bytes) -> list[SourceItem]:
     return list(read_json_array(path))
 
 
-def test_elements_have_the_line_and_byte_they_begin_at(tmp_path: Path) -> None:
+def test_elements_have_their_number_and_the_line_and_byte_they_begin_at(tmp_path: Path) -> None:
     data = '\ufeff[\n  {"가": 1},\n\n  {"b": [1, {"c": "],}"}]}\n]\n'.encode()
-    assert items_of(tmp_path, data) == [SourceItem(2, 7, {"가": 1}), SourceItem(4, 22, {"b": [1, {"c": "],}"}]})]
+    assert items_of(tmp_path, data) == [
+        SourceItem(2, 7, {"가": 1}, 1),
+        SourceItem(4, 22, {"b": [1, {"c": "],}"}]}, 2),
+    ]
     assert data[22:27] == b'{"b":'
 
 
@@ -61,7 +64,7 @@ def test_an_element_beyond_the_limit_is_a_reason_and_the_next_is_found(
     too_long, fits = items_of(tmp_path, data)
     assert (too_long.number, too_long.offset) == (1, 1)
     assert str(too_long.fields).startswith("element 1: longer than")
-    assert fits == SourceItem(2, data.index(b'{"b"'), {"b": 1})
+    assert fits == SourceItem(2, data.index(b'{"b"'), {"b": 1}, 2)
 
 
 @settings(max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)

@@ -41,9 +41,18 @@ def test_exchanging_the_runs_turns_the_signs_only() -> None:
 
 
 def test_the_largest_changes_come_first_and_no_change_is_none() -> None:
-    assert largest_changes(A["RR@10"], B["RR@10"], 2) == [Change("q3", 0.0, 1.0), Change("q1", 0.5, 1.0)]
+    assert largest_changes(A["RR@10"], B["RR@10"], 1) == [Change("q3", 0.0, 1.0)]
     assert [change.qid for change in largest_changes(A["RR@10"], B["RR@10"], 10)] == ["q3", "q1", "q2"]
     assert largest_changes(A["RR@10"], A["RR@10"], 10) == []
+
+
+def test_many_gains_hide_no_loss_and_many_losses_no_gain() -> None:
+    one, other = {f"q{at}": 0.5 for at in range(8)}, {f"q{at}": 1.0 for at in range(6)} | {"q6": 0.4, "q7": 0.3}
+    assert [change.qid for change in largest_changes(one, other, 4)] == ["q0", "q1", "q7", "q6"]
+    assert [change.qid for change in largest_changes(other, one, 4)] == ["q0", "q1", "q7", "q6"]
+    assert [change.qid for change in largest_changes(one, other, 6)] == ["q0", "q1", "q2", "q3", "q7", "q6"]
+    assert [change.qid for change in largest_changes(one, other, 1)] == ["q0"]
+    assert largest_changes(one, other, 0) == []
 
 
 def test_other_measures_or_topics_are_refused() -> None:

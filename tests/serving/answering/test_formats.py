@@ -4,7 +4,8 @@ from dataclasses import replace
 
 import pytest
 
-from shrag.serving.answering.formats import AnswerFormat, answer_text, confidence_line
+from shrag.indexing.record_filter import NO_FACETS, FacetValue, RecordFilter
+from shrag.serving.answering.formats import AnswerFormat, answer_text, confidence_line, unknown_value_line
 from shrag.serving.events import Answer, Citation, Confidence, NearestRecord, Section, Sentence
 
 SECTIONS = (
@@ -43,6 +44,29 @@ def test_a_reason_is_the_same_in_every_format() -> None:
     assert {answer_text(nothing, form) for form in forms} == {
         "No record was found that can support an answer (one with a title and an abstract)."
     }
+
+
+ARTICLES = replace(NO_FACETS, type=(FacetValue("article-journal", 9), FacetValue("thesis", 2)))
+
+
+def test_a_value_of_a_filter_that_no_hit_has_is_said_with_those_that_hits_have() -> None:
+    nonsense = RecordFilter(type=("nonsense",))
+    assert unknown_value_line(nonsense, ARTICLES, "en") == (
+        "No hit passes the filter type: nonsense. Values of the hits: article-journal, thesis."
+    )
+    assert unknown_value_line(nonsense, NO_FACETS, "ko") == (
+        "필터(자료 유형: nonsense)에 맞는 검색 결과가 없습니다. 검색 결과에 있는 값: 없음."
+    )
+    both = RecordFilter(language=("und",), type=("nonsense",))
+    assert unknown_value_line(both, ARTICLES, "en").startswith("No hit passes the filter type: nonsense.")
+
+
+def test_nothing_is_said_of_a_filter_that_a_hit_passes_or_that_other_fields_leave_nothing_to() -> None:
+    nonsense = RecordFilter(type=("nonsense", "thesis"))
+    assert unknown_value_line(nonsense, replace(ARTICLES, total=2), "en") == ""
+    assert unknown_value_line(nonsense, None, "en") == ""
+    assert unknown_value_line(RecordFilter(year_from=2015), ARTICLES, "en") == ""
+    assert unknown_value_line(RecordFilter(language=("und",), type=("nonsense",)), NO_FACETS, "en") == ""
 
 
 LEAD = Citation(1, "a", "GPT-4 and *milk*")
