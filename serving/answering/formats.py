@@ -105,7 +105,7 @@ FALLBACKS: Mapping[AnswerLanguage, Mapping[str, str]] = {
 REASONS: Mapping[AnswerLanguage, Mapping[EmptyReason, str]] = {
     "ko": {
         "no_keywords": "질문에 검색할 단어가 없습니다. 찾으려는 주제를 나타내는 단어를 넣어 주세요.",
-        "unknown_words": "질문의 단어가 이 색인에 하나도 없습니다. 다른 단어로 질문해 주세요.",
+        "unknown_words": "질문의 단어가 이 색인의 제목과 초록에 하나도 없습니다. 다른 단어로 질문해 주세요.",
         "nothing_found": "답변의 근거로 쓸 수 있는 문헌(제목과 초록이 모두 있는 문헌)을 찾지 못했습니다.",
         "filtered_out": "조건에 맞는 문헌 가운데 질문의 단어가 있는 것이 없습니다. 조건을 줄이거나 바꿔 보세요.",
         "nothing_fits": "이 질문에 답하는 문헌이 없습니다.",
@@ -113,7 +113,7 @@ REASONS: Mapping[AnswerLanguage, Mapping[EmptyReason, str]] = {
     },
     "en": {
         "no_keywords": "The question has no word to search for. Add words that name the subject.",
-        "unknown_words": "None of the question's words is in this index. Ask in other words.",
+        "unknown_words": "None of the question's words is in a title or abstract of this index. Ask in other words.",
         "nothing_found": "No record was found that can support an answer (one with a title and an abstract).",
         "filtered_out": "No record that passes the filter has words of the question. Widen the filter or remove it.",
         "nothing_fits": "No record answers this question.",

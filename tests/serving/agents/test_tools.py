@@ -121,7 +121,7 @@ def test_ask_answers_what_the_engine_answers(served: ServedIndexes, demo: Engine
     assert (reply.kind, reply.reason, reply.citation_precision) == ("extractive", "", None)
     nothing: AskReply = _call(served, "ask", question="zzzz qqqq")
     assert (nothing.reason, nothing.citations, nothing.sentences) == ("unknown_words", (), ())
-    assert nothing.answer == "None of the question's words is in this index. Ask in other words."
+    assert nothing.answer == "None of the question's words is in a title or abstract of this index. Ask in other words."
 
 
 def test_get_document_gives_the_record(served: ServedIndexes, demo: Engine) -> None:
