@@ -171,7 +171,9 @@ def test_a_question_with_nothing_to_find_says_why(
     captured = capsys.readouterr()
     assert (captured.out, "no word to search for" in captured.err) == ("", True)
     assert run(["ask", "demo", "김치찌개는?"]) == 0
-    assert capsys.readouterr().out == "질문의 단어가 이 색인의 제목과 초록에 하나도 없습니다. 다른 단어로 질문해 주세요.\n"
+    assert (
+        capsys.readouterr().out == "질문의 단어가 이 색인의 제목과 초록에 하나도 없습니다. 다른 단어로 질문해 주세요.\n"
+    )
 
 
 def test_the_configuration_file_gives_options_and_misspelt_ones_are_refused(

@@ -76,7 +76,9 @@ def test_the_text_of_a_search_is_its_results_as_json_or_the_reason_where_there_i
     assert [each["id"] for each in said["results"]] == ["DEMO-SOC-012", reply.records[1].docid]
     nothing = search_reply(demo.search("zzzz qqqq"))
     assert (nothing.records, nothing.results, nothing.reason) == ((), (), "unknown_words")
-    assert nothing.message == "None of the question's words is in a title or abstract of this index. Ask in other words."
+    assert (
+        nothing.message == "None of the question's words is in a title or abstract of this index. Ask in other words."
+    )
     assert json.loads(results_text(nothing.results, nothing.message)) == {"results": [], "message": nothing.message}
 
 
