@@ -195,7 +195,7 @@ def test_every_kind_of_event_is_drawn_or_deliberately_passed_over(demo: Engine) 
 
 def test_nothing_found_is_a_page_too(demo: Engine) -> None:
     events = _events(demo, PageRequest("zzzz qqqq", "en"))
-    assert "None of the question&#39;s words is in this index" in _html(events, "answer")[0]
+    assert "None of the question&#39;s words is in a title or abstract of this index" in _html(events, "answer")[0]
     assert [html.strip() for html in _html(events, "records")] == ["", ""]
     assert isinstance(events[-1], Complete)
 
