@@ -33,6 +33,7 @@ def assess_confidence(
     """
     if index.calibration is None:
         return None
+    scored = list(scored)
     complete = [each for each in scored if each.record.record.complete]
     best = best_papers(ScoredByWords(each.words or 0.0, each.record) for each in complete)
     records = [each.record for each in best]
@@ -41,7 +42,9 @@ def assess_confidence(
     value = index.calibration.confidence(measure_evidence(question, ranked))
     level = _level(value)
     # Where it is high they are mostly said in other words, and finding them takes a twentieth of a search's time.
-    uncovered = uncovered_words(question, records) if level != "high" else ()
+    # The closest records are those that are shown, which may have no abstract.
+    closest = [each.record for each in best_papers(ScoredByWords(each.score, each.record) for each in scored)]
+    uncovered = uncovered_words(question, closest) if level != "high" else ()
     return Confidence(value, level, uncovered, THRESHOLD)
 
 

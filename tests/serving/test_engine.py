@@ -57,6 +57,7 @@ def test_a_record_without_abstract_is_found_and_never_cited(demo: Engine, strate
 def test_an_answer_that_quotes_behind_a_record_without_abstract_is_uncertain(demo: Engine) -> None:
     found = demo.ask("결핵 접촉자 검진 사업의 성과", min_confidence=0)
     assert (bool(found.answer.citations), found.answer.uncertain) == (True, True)
+    assert found.answer.uncovered == ()  # the record without abstract, which is shown first, has them all
 
 
 def test_records_without_abstract_are_at_most_half_of_those_for_an_answer(demo: Engine) -> None:
