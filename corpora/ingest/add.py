@@ -206,31 +206,35 @@ class _Draft:
 
     def _check(self, reader: DraftReader, max_rejects: int) -> None:
         left = self._folder / FAILED_REJECTS
-        too_many = Text(
-            "{rejected} of {lines} lines are no records (all of them in {left}), the first is "
-            "{first_reject}; nothing was stored: correct the source or allow them with --max-rejects "
-            "{rejected}.",
-            rejected=reader.rejected,
-            lines=reader.lines,
-            left=left,
-            first_reject=reader.first_reject,
-        )
+        problems: list[Text] = []
         if reader.conflicts:
-            self._rejects.replace(left)
-            conflicting = Text(
-                "{conflicts} of {lines} lines hold an identifier that was read before with other content "
-                "(all of them in {left}), the first is {first_conflict}; nothing was stored: correct the "
-                "sources or choose with --on-duplicate newest or --on-duplicate first.",
-                conflicts=reader.conflicts,
-                lines=reader.lines,
-                left=left,
-                first_conflict=reader.first_conflict,
+            problems.append(
+                Text(
+                    "{conflicts} of {lines} lines hold an identifier that was read before with other content "
+                    "(all of them in {left}), the first is {first_conflict}; nothing was stored: correct the "
+                    "sources or choose with --on-duplicate newest or --on-duplicate first.",
+                    conflicts=reader.conflicts,
+                    lines=reader.lines,
+                    left=left,
+                    first_conflict=reader.first_conflict,
+                )
             )
-            both = reader.rejected > max_rejects
-            raise ConflictingRecords(joined((conflicting, too_many), "\n") if both else conflicting)
         if reader.rejected > max_rejects:
+            problems.append(
+                Text(
+                    "{rejected} of {lines} lines are no records (all of them in {left}), the first is "
+                    "{first_reject}; nothing was stored: correct the source or allow them with --max-rejects "
+                    "{rejected}.",
+                    rejected=reader.rejected,
+                    lines=reader.lines,
+                    left=left,
+                    first_reject=reader.first_reject,
+                )
+            )
+        if problems:
             self._rejects.replace(left)
-            raise TooManyRejectedLines(too_many)
+            error = ConflictingRecords if reader.conflicts else TooManyRejectedLines
+            raise error(joined(problems, "\n"))
 
     def _manifest(self, accounts: tuple[SourceAccount, ...], seen: SeenIds) -> CorpusManifest:
         """Describe the draft from a second reading; raise :class:`UnaccountedLines` where the counts differ."""

@@ -71,9 +71,9 @@ class Translation(NamedTuple):
     rest: tuple[str, ...] = ()
 
     @property
-    def all_terms(self) -> frozenset[str]:
+    def all_terms(self) -> tuple[str, ...]:
         """The terms, all of which a text has that has the word."""
-        return frozenset((*self.terms, *self.rest))
+        return (*self.terms, *self.rest)
 
 
 @dataclass(frozen=True, slots=True)
@@ -268,7 +268,7 @@ def word_forms(tokens: Sequence[Token]) -> tuple[frozenset[str], ...]:
 
 def has_word(terms: AbstractSet[str], forms: Iterable[AbstractSet[str]], translations: Iterable[Translation]) -> bool:
     """Return whether ``terms`` contain all terms of one of a word's ``forms``, or of one of its translations."""
-    return any(terms >= form for form in forms) or any(terms >= each.all_terms for each in translations)
+    return any(terms >= form for form in forms) or any(terms >= frozenset(each.all_terms) for each in translations)
 
 
 def least_distinctive_idf(idfs: Iterable[float]) -> float:

@@ -41,10 +41,12 @@ def assess_confidence(
     ranked = order_by_words(best) if by_words else rank_by_words(question, index.manifest.bm25, records, index.scorer)
     value = index.calibration.confidence(measure_evidence(question, ranked))
     level = _level(value)
+    uncovered: tuple[str, ...] = ()
     # Where it is high they are mostly said in other words, and finding them takes a twentieth of a search's time.
-    # The closest records are those that are shown, which may have no abstract.
-    closest = [each.record for each in best_papers(ScoredByWords(each.score, each.record) for each in scored)]
-    uncovered = uncovered_words(question, closest) if level != "high" else ()
+    if level != "high":
+        # The closest records are those that are shown, which may have no abstract.
+        closest = best_papers(ScoredByWords(each.score, each.record) for each in scored)
+        uncovered = uncovered_words(question, [each.record for each in closest])
     return Confidence(value, level, uncovered, THRESHOLD)
 
 

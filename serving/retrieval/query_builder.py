@@ -200,8 +200,7 @@ def _translated_clause(keyword: QueryTerm, *, korean: bool) -> Query:
 
 
 def _in_any_language(word: QueryTerm) -> Query:
-    translated = [(*each.terms, *each.rest) for each in word.translations]
-    return Or((*map(_all_of, map(sorted, forms_of(word))), *map(_all_of, translated)))
+    return Or((*map(_all_of, map(sorted, forms_of(word))), *(_all_of(each.all_terms) for each in word.translations)))
 
 
 def _all_of(terms: Sequence[str]) -> Query:

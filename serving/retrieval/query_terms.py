@@ -127,12 +127,16 @@ def held_words(query: Iterable[QueryTerm], terms: AbstractSet[str]) -> list[Quer
 
     A translation matches where all of its terms do.
     """
-    return [word for word in query if not word.framing and has_word(terms, forms_of(word), word.translations)]
+    return [word for word in query if not word.framing and _is_held(word, terms)]
 
 
 def has_phrase(terms: AbstractSet[str], phrases: Iterable[Sequence[QueryTerm]]) -> bool:
     """Return whether ``terms`` have all words of one of the ``phrases``, in either language."""
-    return any(all(has_word(terms, forms_of(word), word.translations) for word in phrase) for phrase in phrases)
+    return any(all(_is_held(word, terms) for word in phrase) for phrase in phrases)
+
+
+def _is_held(word: QueryTerm, terms: AbstractSet[str]) -> bool:
+    return has_word(terms, forms_of(word), word.translations)
 
 
 def forms_of(word: QueryTerm) -> tuple[frozenset[str], ...]:
