@@ -295,8 +295,9 @@ def _pairs(segments: Sequence[SegmentTerms]) -> dict[tuple[str, str], list[int]]
     pairs: dict[tuple[str, str], list[int]] = {}
     for position, (first, second) in enumerate(pairwise(phrases)):
         for one, other in product(first, second):
-            # Both may be translated by one phrase.
-            for pair in pairwise(one) if one == other else product(one, other):
+            # Both may be translated by one phrase, or one of them by a part of it.
+            longer = max(one, other, key=len)
+            for pair in pairwise(longer) if set(longer) >= {*one, *other} else product(one, other):
                 positions = pairs.setdefault(pair, [])
                 if position not in positions[-1:]:
                     positions.append(position)

@@ -7,6 +7,7 @@ import pytest
 from shrag.indexing.analysis.korean_english import KoreanEnglishAnalyzer
 from shrag.indexing.bm25 import idf
 from shrag.indexing.glossary.query_translation import (
+    PhraseTranslation,
     analyze_question,
     is_korean,
     translate_query,
@@ -29,6 +30,18 @@ ENTRIES = [
         for word in ("ship", "boat", "pear", "belly", "vessel")
     ],
     Entry("깊은", "deep", ("깊은",), ("deep",), 9, "parenthetical", 1.0),
+    Entry(
+        "대형 선박 가격 지수",
+        "big ship price index",
+        ("대형", "선박", "가격", "지수"),
+        ("big", "ship", "price", "index"),
+        1,
+        "general",
+        0.8,
+    ),
+    Entry("선가", "ship price", ("선가",), ("ship", "price"), 1, "general", 0.9),
+    *[Entry(word, "ship", (word,), ("ship",), 9, "general", score) for word, score in (("함선", 0.9), ("군함", 0.8))],
+    Entry("깊은", "deep lake", ("깊은",), ("deep", "lake"), 1, "general", 0.9),
     Entry("매우 깊은", "very deep", ("매우", "깊은"), ("veri", "deep"), 9, "parenthetical", 1.0),
 ]
 
@@ -52,6 +65,10 @@ class _Book:
         )
 
 
+def _way(translation: PhraseTranslation) -> tuple[str, float, float]:
+    return translation.text, translation.share, round(translation.confidence, 3)
+
+
 def _carried(analyzer: KoreanEnglishAnalyzer, question: str) -> list[tuple[tuple[str, ...], list[tuple[str, float]]]]:
     (tokens,) = analyzer.tokens([question])
     return [
@@ -62,14 +79,31 @@ def _carried(analyzer: KoreanEnglishAnalyzer, question: str) -> list[tuple[tuple
 def test_the_longest_phrase_is_carried_over_and_its_words_share_it(analyzer: KoreanEnglishAnalyzer) -> None:
     assert _carried(analyzer, "인공신경망과 신경망") == [
         (("인공",), [("neural network", 0.5)]),
-        (("신경망",), [("neural network", 0.5)]),
+        (("신경망",), [("neural network", 0.5), ("network", 1.0)]),
         (("신경망",), [("network", 1.0)]),
         (("인공신경망",), []),
     ]
     assert _carried(analyzer, "neural networks") == [
         (("neural",), [("인공 신경망", 0.5)]),
-        (("network",), [("인공 신경망", 0.5)]),
+        (("network",), [("인공 신경망", 0.5), ("신경망", 1.0)]),
     ]
+
+
+def test_the_parts_of_a_phrase_are_translated_too_by_two_each_and_with_less_confidence(
+    analyzer: KoreanEnglishAnalyzer,
+) -> None:
+    (tokens,) = analyzer.tokens(["big ship price index"])
+    big, ship, price, index = [each.translations for each in translate_query(tokens, _Book())]
+    whole = ("대형 선박 가격 지수", 0.25, 0.8)
+    assert [_way(each) for each in big] == [whole]
+    # Of the four translations of ship, and what is in a part of a part.
+    assert [_way(each) for each in ship] == [whole, ("선가", 0.5, 0.27), ("배", 1.0, 0.3), ("함선", 1.0, 0.27)]
+    assert [_way(each) for each in price] == [whole, ("선가", 0.5, 0.27)]
+    assert [_way(each) for each in index] == [whole]
+
+
+def test_a_part_that_has_the_translation_of_its_phrase_adds_none(analyzer: KoreanEnglishAnalyzer) -> None:
+    assert _carried(analyzer, "deep lake") == [(("deep",), [("깊은", 0.5)]), (("lake",), [("깊은", 0.5)])]
 
 
 def test_a_word_without_a_translation_may_have_a_transliteration(analyzer: KoreanEnglishAnalyzer) -> None:
