@@ -129,7 +129,9 @@ def _extract(request: Request, found: RetrievalResult, evidence: Sequence[Analyz
         return refuse(question, ranking, "nothing_fits")
     confidence = ranking.confidence
     value = confidence.value if confidence else 0.0
-    extracted = extract_answer(question, found.terms, evidence, merged=found.merged, confidence=value)
+    scored = {each.record.docid: each.score for each in ranking.records}
+    scores = [] if found.merged else [scored[each.record.docid] for each in evidence]
+    extracted = extract_answer(question, found.terms, evidence, merged=found.merged, confidence=value, scores=scores)
     extracted = verify_quotes(extracted, [each.record for each in evidence])
     # A record that cannot be quoted and fits better than all that can may be the one that was asked for.
     uncertain = confidence is not None and (confidence.level == "low" or not ranking.records[0].record.complete)

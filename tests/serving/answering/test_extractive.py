@@ -79,6 +79,14 @@ def test_a_related_record_has_one_finding_under_its_own_title() -> None:
     assert [citation.docid for citation in answer.citations] == ["d1", "d2"]
 
 
+@pytest.mark.parametrize(("score", "related"), [(0.75, 1), (0.74, 0)])
+def test_a_related_record_has_three_quarters_of_the_leading_score(score: float, related: int) -> None:
+    evidence = _evidence(GRAPHENE, SOUP, PRESSED)
+    answer = extract_answer(parse_question(QUESTION), _words(WORDS), evidence, scores=(2.0, 1.9, 2.0 * score))
+    assert [each.part for each in answer.sections] == ["record", *["related"] * related]
+    assert [each.number for each in answer.citations] == [1, 3][: 1 + related]
+
+
 def test_a_record_on_another_subject_is_not_related_and_keeps_its_number() -> None:
     answer = _answer(QUESTION, WORDS, GRAPHENE, SOUP, PRESSED)
     assert [citation.docid for citation in answer.citations] == ["d1", "d3"]
