@@ -20,7 +20,7 @@ export SHRAG_HOME ?= var
 # Bytecode is written whatever the shell says: else each process that a test starts would compile everything again.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: airgap-test help docs wheel dist test-wheel setup setup-models setup-gpu setup-vllm index serve test quick test-docs test-vllm test-pyserini test-ray test-clients soak mutants check fix messages headwords openapi evaluate bench bench-gpu java load clean
+.PHONY: airgap-test help docs wheel dist test-wheel setup setup-models setup-gpu setup-vllm index serve test quick test-docs test-vllm test-pyserini test-ray test-clients soak mutants check fix messages headwords openapi reference evaluate bench bench-gpu java load clean
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-13s %s\n", $$1, $$2}'
@@ -100,6 +100,9 @@ headwords: $(VENV)/.dev ## write the vocabulary's terms anew, after a change of 
 
 openapi: $(VENV)/.dev ## write docs/openapi.json anew, after a change of the HTTP interface
 	$(BIN)/shrag openapi > docs/openapi.json
+
+reference: $(VENV)/.dev ## write the reference pages anew, after a change of commands, settings or docstrings
+	$(BIN)/python deploy/reference_pages.py
 
 # What is written over the demonstration alone says nothing of other collections, and is no docs/en/explanation/results.md.
 RESULTS = $(if $(DATA),$(if $(filter-out file,$(origin EXPERIMENT)),,docs/en/explanation/results.md))

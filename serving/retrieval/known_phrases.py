@@ -113,7 +113,7 @@ def _compounds(question: AnalyzedQuestion, segments: Sequence[QuerySegment]) -> 
 def _glossary_phrases(segments: Sequence[QuerySegment], adjacent: Sequence[bool]) -> Iterator[_Range]:
     """Yield the neighbours that the glossary translates as one: reinforcement learning."""
     for start, segment in enumerate(segments):
-        for size in sorted({round(1 / each.share) for each in segment.translations}, reverse=True):
+        for size in {round(1 / each.share) for each in segment.translations}:
             phrase = segments[start : start + size]
             if 1 < size == len(phrase) and all(adjacent[start : start + size - 1]):
                 texts = ({each.text for each in part.translations if each.share < 1} for part in phrase)

@@ -33,6 +33,9 @@ def _keywords(demo: Engine, question: str) -> list[QueryTerm]:
         ("미세 먼지 농도의 예측", ["미세 먼지", "농도", "예측"]),
         ("convolutional neural network", ["convolutional neural network"]),
         ("long short-term memory and levels", ["long short-term memory", "levels"]),
+        # The longer phrase, though its first words are one too.
+        ("sea surface temperature", ["sea surface temperature"]),
+        ("life cycle assessment of soil", ["life cycle assessment", "soil"]),
         ("salt marsh soil", ["salt", "marsh", "soil"]),
         ("neural, network", ["neural", "network"]),
         ("", []),
