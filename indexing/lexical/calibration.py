@@ -85,8 +85,8 @@ class ConfidenceCalibration(msgspec.Struct, frozen=True, forbid_unknown_fields=T
     def confidence(self, evidence: Evidence) -> float:
         """Return the share of the answerable questions that have less evidence, from 0 to 1.
 
-        A question of a few words cannot have much; where the best record has the distinctive ones in its title and a
-        sentence, the confidence is at least :data:`COMPLETE`.
+        A question of a few words cannot have much; where a record has the distinctive ones in its title and a sentence,
+        the confidence is at least :data:`COMPLETE`.
         """
         value = _share(self.lesser, self._lesser(evidence))
         return max(value, COMPLETE) if evidence.complete else value

@@ -29,7 +29,7 @@ class Evidence(NamedTuple):
         lead: The score less that of the fifth record.
         lead_over_second: The logarithm of its ratio to the second record's score.
         lead_over_fifth: The logarithm of its ratio to the fifth record's score.
-        complete: Whether the best record's title and one of its sentences together have all of its distinctive words.
+        complete: Whether a record's title and one of its sentences together have all distinctive words of the question.
     """
 
     log_score: float
@@ -96,7 +96,7 @@ def measure_evidence(question: AnalyzedQuestion, ranked: Sequence[ScoredByWords]
         lead=scores[0] - fifth,
         lead_over_second=_log_ratio(scores[0], second),
         lead_over_fifth=_log_ratio(scores[0], fifth),
-        complete=_is_complete(question, ranked[0].record),
+        complete=is_complete(question, ranked[0].record),
     )
 
 
@@ -111,7 +111,8 @@ def distinctive_segments(question: AnalyzedQuestion) -> list[int]:
     return [number for number, idf in words.items() if idf >= least]
 
 
-def _is_complete(question: AnalyzedQuestion, record: AnalyzedRecord) -> bool:
+def is_complete(question: AnalyzedQuestion, record: AnalyzedRecord) -> bool:
+    """Return whether a record's title and one of its sentences together have all distinctive words of the question."""
     title, words = frozenset(record.title_terms), distinctive_segments(question)
     held = (_held(question, title.union(terms)) for terms in record.sentence_terms)
     return bool(words) and any(all(found[number] for number in words) for found in held)

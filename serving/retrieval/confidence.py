@@ -8,6 +8,7 @@ from shrag.indexing.glossary.query_translation import AnalyzedQuestion
 from shrag.indexing.lexical.evidence import (
     ScoredByWords,
     best_papers,
+    is_complete,
     measure_evidence,
     order_by_words,
     rank_by_words,
@@ -39,7 +40,11 @@ def assess_confidence(
     records = [each.record for each in best]
     by_words = all(each.words is not None for each in complete)
     ranked = order_by_words(best) if by_words else rank_by_words(question, index.manifest.bm25, records, index.scorer)
-    value = index.calibration.confidence(measure_evidence(question, ranked))
+    evidence = measure_evidence(question, ranked)
+    # The record that leads the ranking may be another than the best by words, and is the one that is quoted.
+    if best and is_complete(question, best[0].record):
+        evidence = evidence._replace(complete=True)
+    value = index.calibration.confidence(evidence)
     level = _level(value)
     uncovered: tuple[str, ...] = ()
     # Where it is high they are mostly said in other words, and finding them takes a twentieth of a search's time.

@@ -5,7 +5,9 @@ from dataclasses import replace
 import pytest
 
 from shrag.corpora.formats.topics import read_topics
+from shrag.indexing.analyzed_record import AnalyzedRecord
 from shrag.indexing.glossary.query_translation import analyze_question
+from shrag.indexing.lexical.evidence import is_complete
 from shrag.serving.engine import Engine
 from shrag.serving.retrieval.confidence import assess_confidence
 from shrag.serving.retrieval.ranking import ScoredRecord
@@ -15,6 +17,7 @@ from tests.support.incomplete_store import incomplete
 
 # Written out, so that a change of the module's own is noticed.
 THRESHOLD = 0.05
+COMPLETE = 0.2
 
 
 def test_everyday_questions_get_no_confidence_and_no_answer(demo: Engine) -> None:
@@ -44,6 +47,26 @@ def test_incomplete_records_give_no_confidence(demo: Engine) -> None:
         values.append(confidence.value)
     assert values[0] > 0.2
     assert values[1] == values[2] < 0.05
+
+
+def test_a_leading_record_with_all_distinctive_words_is_enough_where_another_scores_higher_by_words(
+    demo: Engine,
+) -> None:
+    index = demo.open_index
+    question = analyze_question("dairy cows heat stress", index.analyzer, index.searcher, index.glossary)
+    docids = [each.record.docid for each in demo.search(question.text).ranking.records]
+    found = [each for each in index.store.fetch(docids) if each]
+    holds = [is_complete(question, each) for each in found]
+    lead, other = found[holds.index(True)], found[holds.index(False)]
+
+    def assessed(first: AnalyzedRecord, second: AnalyzedRecord) -> float:
+        scored = [ScoredRecord(first, 2.0, 1, words=0.01), ScoredRecord(second, 1.0, 2, words=0.02)]
+        confidence = assess_confidence(question, index, scored)
+        assert confidence is not None
+        return confidence.value
+
+    assert assessed(lead, other) == COMPLETE
+    assert assessed(other, other) < THRESHOLD
 
 
 def test_a_high_confidence_names_no_words_that_are_not_covered_and_lower_ones_do(demo: Engine) -> None:
