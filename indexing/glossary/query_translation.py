@@ -358,25 +358,25 @@ def _translate(
     found: dict[int, list[PhraseTranslation]] = {}
     for phrase in finder.phrases():
         for number in phrase.groups:
-            found.setdefault(number, []).extend(finder.translations(phrase, number)[:_MOST_TRANSLATIONS])
+            found.setdefault(number, []).extend(finder.translations(phrase, number, _MOST_TRANSLATIONS))
         for part in finder.parts(phrase):
             for number in part.groups:
                 known = {each.text for each in found[number]}
                 found[number] += [
                     each._replace(confidence=each.confidence * _PART_CONFIDENCE)
-                    for each in finder.translations(part, number)[:_MOST_OF_PART]
+                    for each in finder.translations(part, number, _MOST_OF_PART)
                     if each.text not in known
                 ]
     return {number: tuple(translations) for number, translations in found.items()}
 
 
 class _KnownPhrase(NamedTuple):
-    """A phrase of a question that the lexicon has: the places of its terms, its groups, and its entries."""
+    """A phrase of a question that the lexicon has: the places of its terms, its groups, and its translations."""
 
     start: int
     end: int
     groups: tuple[int, ...]
-    entries: list[Entry]
+    translations: list[PhraseTranslation]
 
 
 class _PhraseFinder:
@@ -406,21 +406,14 @@ class _PhraseFinder:
                 yield part
                 yield from self.parts(part)
 
-    def translations(self, phrase: _KnownPhrase, group: int) -> list[PhraseTranslation]:
-        """Return the translations of a phrase, the most confident first, as they are those of one of its groups."""
-        share = 1 / len(phrase.groups)
-        korean = tuple(term for _, term in self._terms[phrase.start : phrase.end]) == phrase.entries[0].korean_terms
-        most = max((entry.records for entry in phrase.entries if entry.source == "parenthetical"), default=0)
+    def translations(self, phrase: _KnownPhrase, group: int, most: int) -> list[PhraseTranslation]:
+        """Return the ``most`` confident translations of a phrase as they are those of one of its groups."""
         rest = tuple(
             term
             for place, (number, term) in enumerate(self._terms)
             if number == group and not phrase.start <= place < phrase.end
         )
-        return [
-            _phrase_translation(entry, share, korean=korean)._replace(rest=rest)
-            for entry in phrase.entries
-            if entry.source != "parenthetical" or entry.records >= _RARE * most
-        ]
+        return [each._replace(rest=rest) for each in phrase.translations[:most]]
 
     def _within(self, start: int, end: int, longest: int) -> Iterator[_KnownPhrase]:
         while start < end:
@@ -439,8 +432,20 @@ class _PhraseFinder:
             entries = [entry for entry in listed if within <= set(entry.english.lower().split())]
             # A phrase that ends inside a word (the deep of deep-learning) is none.
             if entries and not (end < len(terms) and terms[end][0] == terms[end - 1][0]):
-                return _KnownPhrase(start, end, tuple(sorted({number for number, _ in terms[start:end]})), entries)
+                groups = tuple(sorted({number for number, _ in terms[start:end]}))
+                return _KnownPhrase(start, end, groups, _phrase_translations(phrase, entries, 1 / len(groups)))
         return None
+
+
+def _phrase_translations(phrase: tuple[str, ...], entries: Sequence[Entry], share: float) -> list[PhraseTranslation]:
+    """Return the translations of a phrase, the most confident first, without those of rare parentheticals."""
+    korean = phrase == entries[0].korean_terms
+    most = max((entry.records for entry in entries if entry.source == "parenthetical"), default=0)
+    return [
+        _phrase_translation(entry, share, korean=korean)
+        for entry in entries
+        if entry.source != "parenthetical" or entry.records >= _RARE * most
+    ]
 
 
 def _phrase_translation(entry: Entry, share: float, *, korean: bool) -> PhraseTranslation:

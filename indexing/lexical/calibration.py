@@ -49,7 +49,7 @@ LEAST_ANSWERED = 30
 """Answerable questions below which an index has no calibration."""
 
 COMPLETE = 0.2
-"""Least confidence where the best record has the question's distinctive words together."""
+"""Least confidence where a record that may answer has the question's distinctive words together."""
 
 _KEPT = (0.5, 0.7, 0.9)  # of a title's words
 _KEPT_OF_SENTENCE = (0.15, 0.3, 0.45)  # the sentence itself stays in the record, so fewer

@@ -42,7 +42,7 @@ def assess_confidence(
     ranked = order_by_words(best) if by_words else rank_by_words(question, index.manifest.bm25, records, index.scorer)
     evidence = measure_evidence(question, ranked)
     # The record that leads the ranking may be another than the best by words, and is the one that is quoted.
-    if best and is_complete(question, best[0].record):
+    if best and best[0].record is not ranked[0].record and is_complete(question, best[0].record):
         evidence = evidence._replace(complete=True)
     value = index.calibration.confidence(evidence)
     level = _level(value)
