@@ -74,8 +74,12 @@ def stop_at_sigterm(server: uvicorn.Server) -> None:
     signal.signal(signal.SIGTERM, server.handle_exit)
 
 
-def run(server: uvicorn.Server, listener: socket.socket) -> None:
-    """Serve on ``listener`` until SIGTERM or SIGINT, then let running requests end; log to stderr."""
+def run(server: Server, listener: socket.socket) -> None:
+    """Serve on ``listener`` until SIGTERM or SIGINT, then let running requests end; log to stderr.
+
+    Raises:
+        KeyboardInterrupt: After SIGINT.
+    """
     # A full garbage collection takes some 50 ms, in which nothing is answered: exclude the objects that exist now.
     gc.collect()
     gc.freeze()
@@ -83,9 +87,12 @@ def run(server: uvicorn.Server, listener: socket.socket) -> None:
     record_ended_threads()
     with _logging(sys.stderr):
         server.run(sockets=[listener])
+    # uvicorn raises the signal again as the event loop ends, where the exception can be lost.
+    if server.interrupted:
+        raise KeyboardInterrupt
 
 
-def make_server(app: Starlette, send_heartbeat: Callable[[], None] = _nothing) -> uvicorn.Server:
+def make_server(app: Starlette, send_heartbeat: Callable[[], None] = _nothing) -> Server:
     """Return a server to run ``app``, whose ``app.state.service`` is an :class:`AdmissionControl`.
 
     The event loop calls ``send_heartbeat`` about every second while it accepts requests.
@@ -102,7 +109,7 @@ def make_server(app: Starlette, send_heartbeat: Callable[[], None] = _nothing) -
         proxy_headers=False,  # any client could send them
         timeout_graceful_shutdown=_CLOSE_SECONDS,
     )
-    return _Server(config, service, send_heartbeat)
+    return Server(config, service, send_heartbeat)
 
 
 class _Connection(Deadlines, HttpToolsProtocol):
@@ -117,13 +124,16 @@ class _Connection(Deadlines, HttpToolsProtocol):
         self.config.app.state.service.metrics.rejected("too_many_connections")  # type: ignore[union-attr]
 
 
-class _Server(uvicorn.Server):
+class Server(uvicorn.Server):
     """uvicorn's server with a graceful shutdown.
 
     At the first signal readiness ends. What comes within the next second is answered still, with ``Connection: close``;
     then the address and all idle connections are closed. What runs then may end within the grace, and gets an error
     behind it. A second signal ends the server at once.
     """
+
+    interrupted = False
+    """Whether SIGINT was one of the signals."""
 
     def __init__(self, config: uvicorn.Config, service: AdmissionControl, send_heartbeat: Callable[[], None]) -> None:
         super().__init__(config)
@@ -140,6 +150,7 @@ class _Server(uvicorn.Server):
         """See uvicorn."""
         if self.should_exit:
             self.force_exit = True
+        self.interrupted |= sig == signal.SIGINT
         self._service.drain()
         self.server_state.default_headers.append(_CLOSE)
         super().handle_exit(sig, frame)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import json
 import os
 import re
@@ -12,15 +13,17 @@ import sys
 import time
 import urllib.request
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from pathlib import Path
 
 import pytest
+import uvicorn
 
 from shrag.indexing.storage.generations import generation_folder
 from shrag.serving.app import create_app
 from shrag.serving.engine import Engine
-from shrag.serving.http.server import listen, make_server, refuse_connections, stop_at_sigterm
+from shrag.serving.http import server as server_module
+from shrag.serving.http.server import listen, make_server, refuse_connections, run, stop_at_sigterm
 from tests.support.live import KeptEngine
 from tests.support.published import open_files, publish_copy, wait_for
 
@@ -79,6 +82,25 @@ def test_a_server_that_is_told_to_stop_before_it_runs_ends_as_soon_as_it_does(de
         os.kill(os.getpid(), signal.SIGTERM)  # nor does one behind the end kill the process
     finally:
         signal.signal(signal.SIGTERM, before)
+
+
+@pytest.mark.parametrize(("sent", "interrupted"), [(signal.SIGTERM, False), (signal.SIGINT, True)])
+def test_an_interruption_that_the_event_loop_loses_is_one_still(
+    demo: Engine, monkeypatch: pytest.MonkeyPatch, sent: signal.Signals, interrupted: bool
+) -> None:
+    def lose(server: uvicorn.Server, sockets: list[socket.socket]) -> None:
+        server.handle_exit(sent, None)
+
+    monkeypatch.setattr(uvicorn.Server, "run", lose)
+    for module, changes_process in (
+        (gc, "freeze"),
+        (sys, "setswitchinterval"),
+        (server_module, "record_ended_threads"),
+    ):
+        monkeypatch.setattr(module, changes_process, lambda *_: None)
+    server = make_server(create_app(KeptEngine(demo.open_index)))
+    with listen("127.0.0.1", 0) as listener, pytest.raises(KeyboardInterrupt) if interrupted else nullcontext():
+        run(server, listener)
 
 
 @pytest.mark.process
