@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Sequence
+from typing import NamedTuple
 
 from shrag.indexing.analysis.light_words import LIGHT_WORDS
 from shrag.indexing.analyzed_record import AnalyzedRecord
@@ -17,9 +18,10 @@ _NO_LETTER = re.compile(r"[\W_]+")
 _VERB_ENDINGS = ("ed", "ing", "ly")
 # Words that no subject is named by, and that few records have; light words also where they begin a question.
 _GENERAL = LIGHT_WORDS | frozenset(
-    "afterwards always avoid best better bit bring brought built chose choose cut do done earlier enough ever far "
-    "faster fed happy later little lower many much never often past people per rather real regardless same save see "
-    "set single slower smaller stuck upon whole worse "
+    "affect affects afterwards always avoid best better bit bring brought built cause causes chose choose cut do done "
+    "earlier enough ever far faster fed happy help helps improve improves later little lower many much never often "
+    "past people per raise raises rather real reduce reduces regardless same save see set single slower smaller stuck "
+    "upon whole worse "
     "가운데 각각 곳 나라 나머지 내내 누구 다음 대신 동안 뒤 때문 며칠 무엇 사람 사이 속 실제 안 애초 앞 어디 언제 얼마 "
     "옆 요즘 우리 우리나라 위 이상 이전 이하 이후 전부 정도 주변 중간 처음 최소한 쪽 편 하나 현재".split()
 )
@@ -29,15 +31,26 @@ _SUFFIXES = "소제자성용식형화률율법론학품원체층망계력감"
 _DOUBTFUL = re.compile("[\uac00-\ud7a3][은는을를]")
 
 
-def uncovered_words(question: AnalyzedQuestion, records: Sequence[AnalyzedRecord]) -> tuple[str, ...]:
-    """Return the distinctive words of a question, whole and as written, of which its best three records have no part.
+class UncoveredWords(NamedTuple):
+    """The words of a question that its best records do not have, the first four, and their share of its subject words.
 
-    Left out are words that frame the request, that say no subject, and those of which it is not certain that they are
-    missing: verbs, and words that a record writes otherwise (LabView, Lab view).
+    A subject word is a distinctive one that neither frames the request nor is one that any question may have.
+    """
+
+    words: tuple[str, ...]
+    share: float
+
+
+def uncovered_words(question: AnalyzedQuestion, records: Sequence[AnalyzedRecord]) -> UncoveredWords:
+    """Return the subject words of a question, whole and as written, of which its best three records have no part.
+
+    Left out are those of which it is not certain that they are missing: verbs, and words that a record writes otherwise
+    (LabView, Lab view).
     """
     best = records[:_COVERING]
     covered = [covered_segments(question, record) for record in best]
     distinctive = frozenset(distinctive_segments(question))
+    subject: set[str] = set()
     missing: list[str] = []
     for match in _WORD.finditer(question.text):
         parts = {
@@ -49,14 +62,17 @@ def uncovered_words(question: AnalyzedQuestion, records: Sequence[AnalyzedRecord
         if (
             not distinctive.isdisjoint(parts)
             and _names_subject(word)
-            and not any(each[number] for each in covered for number in parts)
             and not any(map(_frames_or_tells, parts.values()))
         ):
-            missing.append(word)
+            subject.add(word)
+            if not any(each[number] for each in covered for number in parts):
+                missing.append(word)
     # Few questions get here, and the letters of a text take longer than all of the above.
     texts = [_letters(f"{each.record.title} {each.record.text}") for each in best] if missing else []
-    written = (word for word in missing if not any(_letters(word).removesuffix("s") in text for text in texts))
-    return tuple(dict.fromkeys(written))[:_MOST_SHOWN]
+    uncovered = [
+        word for word in dict.fromkeys(missing) if not any(_letters(word).removesuffix("s") in text for text in texts)
+    ]
+    return UncoveredWords(tuple(uncovered[:_MOST_SHOWN]), len(uncovered) / max(1, len(subject)))
 
 
 def _as_written(match: re.Match[str], parts: Iterable[QuerySegment]) -> str:

@@ -128,13 +128,13 @@ def _extract(request: Request, found: RetrievalResult, evidence: Sequence[Analyz
     if is_refused(request, ranking) or not answers:
         return refuse(question, ranking, "nothing_fits")
     confidence = ranking.confidence
-    value = confidence.value if confidence else 0.0
+    level = confidence.level if confidence else None
     scored = {each.record.docid: each.score for each in ranking.records}
     scores = [] if found.merged else [scored[each.record.docid] for each in evidence]
-    extracted = extract_answer(question, found.terms, evidence, merged=found.merged, confidence=value, scores=scores)
+    extracted = extract_answer(question, found.terms, evidence, merged=found.merged, confidence=level, scores=scores)
     extracted = verify_quotes(extracted, [each.record for each in evidence])
     # A record that cannot be quoted and fits better than all that can may be the one that was asked for.
-    uncertain = confidence is not None and (confidence.level == "low" or not ranking.records[0].record.complete)
+    uncertain = confidence is not None and (level == "low" or not ranking.records[0].record.complete)
     return replace(extracted, uncovered=doubtful_words(ranking), uncertain=uncertain)
 
 

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import re
 
+ANNOUNCEMENT, OUTLOOK = -0.25, -0.5
+"""What :func:`role_worth` gives an announcement of the study; an outlook, praise or a question."""
+
 _NOISE = re.compile(
     r"(?:key ?words?|index terms|키 ?워드|주제어|핵심어|색인어|중심어)\s*[:：;]|"
     r".{0,80}(?:©|\(c\) ?(?:19|20)\d\d|all rights reserved|\bdoi ?[:.]|(?:published|copyright)(?: ©| \d{4})? by\b)",
@@ -30,7 +33,9 @@ _BACKWARD_EN = (
     "(?:these|those|such|they|their|its|he|she|both|another|then|also|besides|and|but|yet|so|however|moreover|"
     "furthermore|additionally|therefore|thus|hence|consequently|accordingly|nevertheless|nonetheless|conversely|"
     "similarly|likewise|specifically|particularly|instead|meanwhile|otherwise|still|rather|overall|again|"
-    "in (?:addition|contrast|particular|turn|this|that|these|such|the same|the latter|fact|other words|doing so)|"
+    rf"in (?:addition|contrast|particular|turn|this(?! {_STUDY_NOUN}\b)|that|these|such|the same|the latter|fact|"
+    "other words|doing so|"
+    "(?:response|contrast|addition) to (?:this|that|these|those|such))|"
     "by (?:contrast|doing)|on the (?:other|contrary)|as (?:a (?:result|consequence)|such)|at the same time|"
     "for (?:example|instance|this|these|that)|with (?:this|these|that)|(?:through|based on) (?:this|these)|"
     "to (?:this end|do so|(?:address|solve|overcome|fill|tackle) (?:this|these|the))|"
@@ -56,7 +61,7 @@ _INTRODUCES = re.compile(
 
 _STUDY = re.compile(
     r"(?:본|이|이번|해당) ?(?:연구|논문|글|고는|보고서|조사|실험)|본고|우리는|"
-    rf"\b(?:this|(?:the )?present|our) {_STUDY_NOUN}|\b(?:we|here)\b",
+    rf"\b(?:this|(?:the )?present|our) {_STUDY_NOUN}|\bwe\b",
     re.IGNORECASE,
 )
 _AIM = re.compile(
@@ -98,10 +103,23 @@ _OUTLOOK = re.compile(
 )
 _PRAISE = re.compile(
     "의미(?:가|를) (?:있|갖|지니|가지)|의의(?:를|는)|기여(?:할|하[고는]|를 할)|초석|밑거름|"
-    "(?:기초|참고) ?자료(?:로|를|가)|시사점을 (?:제공|제시|준|주)|도움이 (?:될|되[고는])|활용(?:될|할) 수 있을|"
+    "(?:기초|참고) ?자료(?:로|를|가)|시사점을 (?:제공|제시|준|주)|도움이 (?:될|되[고는])|도움을 (?:줄|주)|"
+    "활용(?:될|할) 수 있을|"
     r"\b(?:study|paper|research|work|findings?|results?|thesis|article)\b[^.]{0,20}?"
     r"\b(?:valuable|meaningful|helpful|of (?:great |high )?(?:significance|value|importance)|contributes?|sheds?|"
     r"(?:provides?|offers?|gives?) (?:\w+ ){0,3}(?:basis|foundation|insights?|guidance|guidelines?|reference))\b",
+    re.IGNORECASE,
+)
+_FOUND = re.compile(
+    r"나타났|확인(?:되었|하였|했|할 수 있었)|밝혀졌|\b(?:we (?:found|find|conclude)|it was found|significantly)\b",
+    re.IGNORECASE,
+)
+# A conjunction, and behind it the study, which needs nothing of the sentences before.
+_STUDY_BEGINS = re.compile(
+    "(?:이에(?: 따라)?|따라서|그러므로|그래서|그러나|하지만|이를 위해)[ ,]+"
+    "(?=(?:본|이|이번) ?(?:연구|논문|글|고|보고서|조사|실험))|"
+    r"(?:therefore|thus|hence|accordingly|consequently|however|to this end),? "
+    rf"(?={_STUDY_NOUN}\b|(?:in )?(?:this|the present|our) {_STUDY_NOUN}\b|we\b)",
     re.IGNORECASE,
 )
 _CONTRAST = re.compile(
@@ -143,6 +161,22 @@ def introduces(sentence: str) -> bool:
     return bool(_INTRODUCES.search(sentence))
 
 
+def begins_study(sentence: str) -> int:
+    """Return where a sentence that opens with a conjunction and the study names it: 따라서 본 연구는, thus we; else 0.
+
+    >>> [begins_study(each) for each in ("따라서, 본 연구는 막을 잰다.", "Thus we heat films.", "Thus films are hot.")]
+    [5, 5, 0]
+    """
+    found = _STUDY_BEGINS.match(sentence)
+    return found.end() if found else 0
+
+
+def looks_ahead(sentence: str) -> bool:
+    """Return whether a sentence says what the study is good for, or what is to follow, and nothing that was found."""
+    outlook = _OUTLOOK.search(sentence) or (_PRAISE.search(sentence) and not _FIGURE.search(sentence))
+    return bool(outlook) and not _FOUND.search(sentence)
+
+
 def begins_list(sentence: str) -> bool:
     """Return whether a sentence opens with the word or number of the first item of an enumeration."""
     return bool(_FIRST_ITEM.match(sentence))
@@ -175,11 +209,11 @@ def role_worth(sentence: str) -> float:
     [0.8, 0.2, -0.25, -0.5]
     """
     if is_question(sentence) or _OUTLOOK.search(sentence):
-        return -0.5
+        return OUTLOOK
     figure = 0.3 * bool(_FIGURE.search(sentence))
     if not figure and _PRAISE.search(sentence):
-        return -0.5
+        return OUTLOOK
     result = bool(_RESULT.search(sentence))
     if _INTENDED.search(sentence) or (not result and _AIM.search(sentence)):
-        return -0.25
+        return ANNOUNCEMENT
     return 0.2 + 0.3 * bool(_FINDING.search(sentence)) + 0.3 * result + figure

@@ -21,7 +21,7 @@ from shrag.serving.answering.sentence_selection import (
     quotable_text,
     select_sentences,
 )
-from shrag.serving.events import Answer, AnswerPart, Section, Sentence
+from shrag.serving.events import Answer, AnswerPart, ConfidenceLevel, Section, Sentence
 from shrag.serving.request import AnswerLanguage, Question
 from shrag.serving.retrieval.query_terms import QueryTerm, distinctive_words, matched_share
 
@@ -35,13 +35,7 @@ MOST_RELATED = 3
 """Related records of an answer."""
 
 MOST_TITLES = 2
-"""Related records that are named by their title alone."""
-
-SURE = 0.7
-"""Confidence from which no related record is named by its title alone.
-
-Of 42 ScienceON questions with as much, the first record answers 41, and titles of others are strangers' mostly.
-"""
+"""Related records that are named by their title alone, where the confidence is low."""
 
 MOST_QUOTED = 3
 """Records that an answer from several searches quotes."""
@@ -75,7 +69,7 @@ def extract_answer(
     evidence: Sequence[AnalyzedRecord],
     *,
     merged: bool = False,
-    confidence: float = 0.0,
+    confidence: ConfidenceLevel | None = None,
     scores: Sequence[float] = (),
 ) -> Answer:
     """Return the answer to ``question`` from ``evidence``, the best record first; citations number it from 1.
@@ -87,7 +81,8 @@ def extract_answer(
         words: Its words.
         evidence: Records that answer it, the best one first.
         merged: Whether they are of several searches; then records that complete the leading one are quoted as it is.
-        confidence: The confidence that the first record answers, from 0 to 1; from :data:`SURE` no title is added.
+        confidence: The confidence that the first record answers, None where it is not known. Only then and where it is
+            low are records named by their title alone, of which one in four is useful.
         scores: Their scores, where these can be compared; without them any record may be related.
     """
     all_quoted = (_quoted(number, analyzed, words, question.language) for number, analyzed in enumerate(evidence, 1))
@@ -101,7 +96,7 @@ def extract_answer(
         others = [other for other in others if scores[other.number - 1] >= least]
     sections = [
         *[_section("record", each, select_sentences(each.text)) for each in shown],
-        *_related_sections(others, lead, question, words, titles=MOST_TITLES if confidence < SURE else 0),
+        *_related_sections(others, lead, question, words, titles=MOST_TITLES if confidence in {None, "low"} else 0),
     ]
     return Answer(
         "extractive",

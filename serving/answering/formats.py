@@ -137,8 +137,8 @@ _UNCERTAIN: Mapping[AnswerLanguage, str] = {
     "en": "It is not certain that a record answers this question; the closest one is quoted.",
 }
 _LANGUAGE_NOTES: Mapping[AnswerLanguage, Mapping[str, str]] = {
-    "ko": {"en": " (영어)", "ko": " (한국어)"},
-    "en": {"en": " (in English)", "ko": " (in Korean)"},
+    "ko": {"en": " (영어 초록)", "ko": " (한국어 초록)"},
+    "en": {"en": " (abstract in English)", "ko": " (abstract in Korean)"},
 }
 _UNCOVERED: Mapping[AnswerLanguage, str] = {
     "ko": "가장 가까운 문헌에 없는 단어: {words}",

@@ -1,8 +1,8 @@
 """Selection of the sentences of one record that an extractive answer quotes.
 
-A usual abstract is quoted whole. Of a longer one those sentences are that together have every distinctive word of the
-question, say what was studied and what was found, before announcements of it; in their order, and none without the
-sentence that it refers back to.
+A usual abstract is quoted without the background before the study and the outlook behind it. Of a longer one those
+sentences are that together have every distinctive word of the question, say what was studied and what was found, before
+announcements of it; in their order, and none without the sentence that it refers back to.
 """
 
 from __future__ import annotations
@@ -18,12 +18,16 @@ from shrag.corpora.records import Language
 from shrag.corpora.text.sentences import detect_language, split_sentences
 from shrag.indexing.analyzed_record import AnalyzedRecord
 from shrag.serving.answering.discourse import (
+    ANNOUNCEMENT,
+    OUTLOOK,
     begins_list,
+    begins_study,
     continues_list,
     contrasts,
     introduces,
     is_noise,
     is_question,
+    looks_ahead,
     names_study,
     refers_back,
     role_worth,
@@ -38,11 +42,11 @@ WHOLE: Mapping[Language, tuple[tuple[int, int], ...]] = {
     "ko": ((8, 2_400), (12, 1_400)),
     "und": ((12, 1_200),),
 }
-"""A text of a language is quoted whole that has at most so many sentences and so many characters."""
+"""A text of a language is a usual abstract that has at most so many sentences and so many characters."""
 
 FEWEST_SENTENCES = 4
-MOST_SENTENCES = 8
-MOST_WITH_LIST = 10
+MOST_SENTENCES = 6
+MOST_WITH_LIST = 8
 """Sentences of a longer text that are quoted; the most of one with an enumeration, which is not divided."""
 
 LONGEST_SENTENCE = 1_000
@@ -51,7 +55,9 @@ LONGEST_SENTENCE = 1_000
 _SHORTEST_FINDING, _LONGEST_FINDING = 20, 450
 _SHARE_WEIGHT = 1.5
 _COVER_TIE = 0.05
-_OUTLOOK_WORTH = -0.5
+_LONGEST_FILLER = 80
+_LEAST_NEW = 2  # distinctive words that only a sentence of the background has
+_SHORT = 150  # characters
 _LEAST_WORTH = 0.4  # of the worth of the best sentence
 _LEAST_FINDING = 0.8  # a result, or a finding with a figure; by role_worth
 # Of a text in two languages, each has at least this share; the same text takes twice the letters in English.
@@ -100,24 +106,69 @@ def quotable_text(analyzed: AnalyzedRecord, words: Sequence[QueryTerm], language
 
 
 def select_sentences(text: QuotableText) -> list[QuotableSentence]:
-    """Return the sentences of a record to quote, in their order: all of a usual abstract, else the best ones."""
+    """Return the sentences of a record to quote, in their order."""
     sentences = text.sentences
-    length = sum(len(each.text) for each in sentences)
-    if any(len(sentences) <= most and length <= longest for most, longest in WHOLE[text.language]):
-        return list(sentences)
     together = _groups(sentences)
     roles = _roles(sentences)
+    length = sum(len(each.text) for each in sentences)
+    if any(len(sentences) <= most and length <= longest for most, longest in WHOLE[text.language]):
+        chosen = _without_frame(sentences, together, roles)
+    else:
+        chosen = _best_of_long(sentences, together, roles)
+    quoted = [sentences[index] for index in sorted(chosen)]
+    quoted = [each for each in quoted if not _is_filler(each)] or quoted
+    return [*map(_without_conjunction, quoted[:1]), *quoted[1:]]
+
+
+def _without_frame(
+    sentences: Sequence[QuotableSentence], together: Sequence[frozenset[int]], roles: Sequence[float]
+) -> set[int]:
+    """Return the sentences of a usual abstract without the background before the study and the outlook behind it.
+
+    What alone has some of the question's distinctive words or is referred to stays; of a short text and of one that
+    names no study, everything.
+    """
+    study = _study(sentences)
+    if study is None:
+        return set(range(len(sentences)))
+    last_result = max([index for index, role in enumerate(roles) if role > 0], default=len(sentences))
+    kept = {
+        index
+        for index in range(_beginning(sentences), len(sentences))
+        if index == study
+        or not (looks_ahead(sentences[index].text) or (roles[index] == ANNOUNCEMENT and index > last_result))
+    }
+    held = frozenset[QueryTerm]().union(*(sentences[index].words for index in kept))
+    kept |= {index for index, sentence in enumerate(sentences) if len(sentence.words - held) >= _LEAST_NEW}
+    kept = kept.union(*(together[index] for index in kept))
+    return kept if sum(len(sentences[index].text) for index in kept) >= _SHORT else set(range(len(sentences)))
+
+
+def _best_of_long(
+    sentences: Sequence[QuotableSentence], together: Sequence[frozenset[int]], roles: Sequence[float]
+) -> set[int]:
+    """Return the sentences of a long text that have the question's words, name the study, and tell its results."""
     worth = _worths(sentences, roles)
     # Announcements have many of the question's words; what is found about these words says more.
     telling = {index for index, role in enumerate(roles) if role > 0}
     chosen = _covering(sentences, together, worth, telling, set())
-    for index in _first_choices(sentences, worth):
+    for index in _first_choices(sentences, worth, roles):
         if len(chosen | together[index]) <= MOST_SENTENCES:
             chosen |= together[index]
-    announcing = {index for index, role in enumerate(roles) if role > _OUTLOOK_WORTH}
+    announcing = {index for index, role in enumerate(roles) if role > OUTLOOK}
     chosen = _covering(sentences, together, worth, announcing, chosen)
-    chosen = _filled(together, worth, telling, chosen) or set(range(MOST_SENTENCES))
-    return [sentences[index] for index in sorted(chosen)]
+    return _filled(together, worth, telling, chosen) or set(range(min(MOST_SENTENCES, len(sentences))))
+
+
+def _is_filler(sentence: QuotableSentence) -> bool:
+    """Return whether a sentence only says that results follow: "연구 결과는 다음과 같다."."""
+    return introduces(sentence.text) and not sentence.words and len(sentence.text) <= _LONGEST_FILLER
+
+
+def _without_conjunction(sentence: QuotableSentence) -> QuotableSentence:
+    """Return a Korean sentence that begins the study without the conjunction before it."""
+    start = begins_study(sentence.text)
+    return sentence._replace(text=sentence.text[start:]) if start and not sentence.text[start].isascii() else sentence
 
 
 def best_finding(sentences: Sequence[QuotableSentence]) -> QuotableSentence | None:
@@ -152,7 +203,8 @@ def _groups(sentences: Sequence[QuotableSentence]) -> list[frozenset[int]]:
     """Return for each sentence the indexes of all that must be quoted with it, its own among them."""
     needs: list[set[int]] = [set() for _ in sentences]
     for index, sentence in enumerate(sentences):
-        if index and (refers_back(sentence.text) or introduces(sentences[index - 1].text)):
+        refers = refers_back(sentence.text) and not begins_study(sentence.text)
+        if index and (refers or introduces(sentences[index - 1].text)):
             needs[index].add(index - 1)
         if introduces(sentence.text) and index + 1 < len(sentences):
             needs[index].add(index + 1)
@@ -197,9 +249,7 @@ def _enumerations(sentences: Sequence[QuotableSentence]) -> list[list[int]]:
 
 def _roles(sentences: Sequence[QuotableSentence]) -> list[float]:
     """Return what each sentence is worth by what it does; the background before the study is worth nothing."""
-    study = _study(sentences) or 0
-    if study > len(sentences) / 2:
-        study = 0
+    study = _beginning(sentences)
     return [role_worth(sentence.text) if index >= study else 0.0 for index, sentence in enumerate(sentences)]
 
 
@@ -241,21 +291,20 @@ def _covering(
 def _filled(
     together: Sequence[frozenset[int]], worth: Sequence[float], telling: AbstractSet[int], chosen: AbstractSet[int]
 ) -> set[int]:
-    """Return ``chosen`` and further sentences of high worth; beyond the fewest only those that are ``telling``.
+    """Return ``chosen`` and further sentences of high worth, first, and beyond the fewest only, those ``telling``.
 
     Nothing is returned where every sentence refers to too many others.
     """
     chosen = set(chosen)
     while len(chosen) < MOST_SENTENCES:
         enough = len(chosen) >= FEWEST_SENTENCES
-        best, best_worth = frozenset[int](), _LEAST_WORTH * max(worth) if enough else 0.0
+        best, best_worth = frozenset[int](), (enough, _LEAST_WORTH * max(worth) if enough else 0.0)
         for group in together:
             added = group - chosen
-            fits = added and len(chosen) + len(added) <= _most_with(group)
-            if not fits or (enough and telling.isdisjoint(added)):
+            if not added or len(chosen) + len(added) > _most_with(group):
                 continue
             values = [worth[index] for index in added]
-            value = (max(values) + sum(values) / len(values)) / 2
+            value = not telling.isdisjoint(added), (max(values) + sum(values) / len(values)) / 2
             if value > best_worth:
                 best, best_worth = added, value
         if not best:
@@ -277,12 +326,19 @@ def _study(sentences: Sequence[QuotableSentence]) -> int | None:
     return None
 
 
-def _first_choices(sentences: Sequence[QuotableSentence], worth: Sequence[float]) -> list[int]:
-    """Return the sentence of the highest worth, that which says what was studied, and the best result."""
+def _beginning(sentences: Sequence[QuotableSentence]) -> int:
+    """Return the index of the sentence before which there is only background, 0 where that is not clear."""
+    study = _study(sentences) or 0
+    return study if study <= len(sentences) / 2 else 0
+
+
+def _first_choices(sentences: Sequence[QuotableSentence], worth: Sequence[float], roles: Sequence[float]) -> list[int]:
+    """Return the sentence of the highest worth, that which says what was studied, the best and the surest result."""
     best = max(range(len(sentences)), key=lambda index: (worth[index], -index))
     results = [index for index, sentence in enumerate(sentences) if states_result(sentence.text)]
     result = max(results, key=lambda index: (worth[index], -index), default=None)
-    return [index for index in (best, _study(sentences), result) if index is not None]
+    surest = max(results, key=lambda index: (roles[index], worth[index], -index), default=None)
+    return [index for index in (best, _study(sentences), result, surest) if index is not None]
 
 
 def _stands_alone(text: str) -> bool:

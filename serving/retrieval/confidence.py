@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable
 
 from shrag.indexing.glossary.query_translation import AnalyzedQuestion
@@ -15,10 +16,10 @@ from shrag.indexing.lexical.evidence import (
 )
 from shrag.indexing.lexical.uncovered_words import uncovered_words
 from shrag.indexing.open_index import OpenIndex
-from shrag.serving.events import Confidence, ConfidenceLevel
+from shrag.serving.events import Confidence
 from shrag.serving.retrieval.ranking import ScoredRecord
 
-THRESHOLD = 0.05
+THRESHOLD = 0.039
 """Least confidence that is answered: about this share of the questions that are answered is refused."""
 
 _HIGH, _MEDIUM = 0.5, 0.2
@@ -45,15 +46,15 @@ def assess_confidence(
     if best and best[0].record is not ranked[0].record and is_complete(question, best[0].record):
         evidence = evidence._replace(complete=True)
     value = index.calibration.confidence(evidence)
-    level = _level(value)
-    uncovered: tuple[str, ...] = ()
-    # Where it is high they are mostly said in other words, and finding them takes a twentieth of a search's time.
-    if level != "high":
-        # The closest records are those that are shown, which may have no abstract.
-        closest = best_papers(ScoredByWords(each.score, each.record) for each in scored)
-        uncovered = uncovered_words(question, [each.record for each in closest])
-    return Confidence(value, level, uncovered, THRESHOLD)
+    if value >= _HIGH:  # words that the records do not have are said in other words then
+        return Confidence(value, "high", (), THRESHOLD)
+    # The closest records are those that are shown, which may have no abstract.
+    closest = best_papers(ScoredByWords(each.score, each.record) for each in scored)
+    uncovered = uncovered_words(question, [each.record for each in closest])
+    value = _lessen(value, uncovered.share)
+    return Confidence(value, "medium" if value >= _MEDIUM else "low", uncovered.words, THRESHOLD)
 
 
-def _level(value: float) -> ConfidenceLevel:
-    return "high" if value >= _HIGH else "medium" if value >= _MEDIUM else "low"
+def _lessen(value: float, uncovered: float) -> float:
+    """Return a confidence for which that share of the question's subject words is in none of the best records."""
+    return value / (value + (1 - value) * math.exp(uncovered))

@@ -4,10 +4,12 @@ import pytest
 
 from shrag.serving.answering.discourse import (
     begins_list,
+    begins_study,
     continues_list,
     contrasts,
     introduces,
     is_noise,
+    looks_ahead,
     names_study,
     refers_back,
     role_worth,
@@ -180,3 +182,52 @@ def test_only_a_statement_of_results_states_a_result() -> None:
     ]
     assert all(map(states_result, stating))
     assert not any(map(states_result, other))
+
+
+@pytest.mark.parametrize(
+    ("sentence", "study"),
+    [
+        ("따라서, 본 연구는 필름을 재었다.", "본 연구는 필름을 재었다."),
+        ("이에 따라 이 논문에서는 재었다.", "이 논문에서는 재었다."),
+        ("하지만 이번 조사는 다르다.", "이번 조사는 다르다."),
+        ("Therefore, in this study we measured films.", "in this study we measured films."),
+        ("Thus we heat films.", "we heat films."),
+        ("To this end, our work compares films.", "our work compares films."),
+        ("따라서 필름이 필요하다.", ""),
+        ("본 연구는 필름을 재었다.", ""),
+        ("이러한 연구는 많다.", ""),
+        ("Thus films are heated.", ""),
+        ("However, it fell in this study.", ""),
+    ],
+)
+def test_a_conjunction_before_the_study_is_known(sentence: str, study: str) -> None:
+    start = begins_study(sentence)
+    assert (sentence[start:] if start else "") == study
+
+
+@pytest.mark.parametrize(
+    ("sentence", "ahead"),
+    [
+        ("향후 더 많은 필름을 재어야 한다.", True),
+        ("본 연구는 필름 개발의 기초 자료로 활용될 수 있을 것이다.", True),
+        ("기업에 도움을 줄 수 있다.", True),
+        ("These findings provide a basis for guidelines.", True),
+        ("Further research should test the films.", True),
+        ("필름이 얇을수록 낮은 것으로 나타났으며 향후 더 재어야 한다.", False),
+        ("We found thin films, and further work will heat them.", False),
+        ("The results provide a basis for shields of 35.2 dB.", False),
+        ("필름을 재었다.", False),
+    ],
+)
+def test_a_sentence_that_says_what_a_study_is_good_for_and_nothing_that_was_found_looks_ahead(
+    sentence: str, ahead: bool
+) -> None:
+    assert looks_ahead(sentence) is ahead
+
+
+def test_a_response_to_what_was_said_before_refers_back() -> None:
+    assert refers_back("In response to this need, films were tested.")
+    assert refers_back("In contrast to these films, sheets are heavy.")
+    assert not refers_back("In response to heat, films shrink.")
+    assert refers_back("In this way, films are tested.")
+    assert not refers_back("In this study, films were tested.")

@@ -9,9 +9,9 @@ from shrag.corpora.text.sentences import detect_language
 from shrag.indexing.analysis.korean_english import KoreanEnglishAnalyzer
 from shrag.indexing.analyzed_record import AnalyzedRecord, analyze_record
 from shrag.serving.answering.citations import verify_quotes
-from shrag.serving.answering.extractive import SURE, answers_by_words, extract_answer, sentence_that_answers
+from shrag.serving.answering.extractive import answers_by_words, extract_answer, sentence_that_answers
 from shrag.serving.answering.formats import answer_text
-from shrag.serving.events import Answer
+from shrag.serving.events import Answer, ConfidenceLevel
 from shrag.serving.request import parse_question
 from shrag.serving.retrieval.query_terms import QueryTerm
 
@@ -117,7 +117,7 @@ def test_a_record_in_the_other_language_leads_by_its_rank_and_says_so() -> None:
     assert answer_text(answer).startswith(
         "질문에 가장 가까운 문헌이 영어로 되어 있어 원문 그대로 인용합니다.\n\n##Graphene films [1]##\nWe measured"
     )
-    assert answer_text(answer).endswith("\n\n##관련 문헌##\n그래핀 필름의 차폐 [2] (한국어)")
+    assert answer_text(answer).endswith("\n\n##관련 문헌##\n그래핀 필름의 차폐 [2] (한국어 초록)")
     korean = _answer("How well do films of graphene shield?", ["graphene", "shield"], GRAPHENE)
     assert answer_text(korean).startswith("The closest record is in Korean; it is quoted in its own language.")
 
@@ -129,23 +129,22 @@ def test_a_record_that_has_nearly_as_much_and_other_words_of_the_question_is_nam
         return answer_text(answer).split("\n\n")[1:]
 
     text = "We measured 그래핀, 필름, 차폐 and 압력 of films that were pressed by our method on three days of May."
-    assert related("Pressed films", text) == ["##관련 문헌##\nPressed films [2] (영어)"]
+    assert related("Pressed films", text) == ["##관련 문헌##\nPressed films [2] (영어 초록)"]
     assert related("", text) == []
     assert related("Pressed films", text.replace("압력", "효율")) == []
     assert related("Pressed films", text.replace("그래핀, 필름, 차폐", "films")) == []
 
 
-def test_of_a_confident_answer_no_record_is_named_by_its_title_and_findings_stay() -> None:
+def test_a_record_is_named_by_its_title_only_where_the_confidence_is_low_or_not_known_and_findings_stay() -> None:
     near = ("Pressed films", "We measured 그래핀, 필름, 차폐 and 압력 of films that were pressed on three days of May.")
     evidence, words = _evidence(GRAPHENE, near, PRESSED), _words([*WORDS, "압력"])
 
-    def related(confidence: float) -> list[str]:
+    def related(confidence: ConfidenceLevel | None) -> list[str]:
         answer = extract_answer(parse_question(QUESTION), words, evidence, confidence=confidence)
         return [section.source.title for section in answer.sections[1:] if section.source is not None]
 
-    assert SURE == 0.7
-    assert related(0.69) == ["압착한 그래핀 필름", "Pressed films"]
-    assert related(0.7) == ["압착한 그래핀 필름"]
+    assert related(None) == related("low") == ["압착한 그래핀 필름", "Pressed films"]
+    assert related("medium") == related("high") == ["압착한 그래핀 필름"]
 
 
 def test_of_records_named_without_a_sentence_two_are_those_that_cover_most_of_the_question() -> None:
