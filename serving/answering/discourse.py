@@ -23,6 +23,7 @@ _BACKWARD_KO = (
     "따라서|그러므로|그래서|결국|결과적으로|그러나|하지만|그런데|그렇|그럼에도|반면|반대로|한편|다만|"
     "이러한|이런 |이와 |이와같|이처럼|이렇|그러한|이는 |이를 |이에 |이것|이들|이때|이로|이중|이후|여기서|전자는|후자는|"
     "이 ?(?:중|외에|두|세|과정|때문|점|경우|방법|기법|모델|모형|시스템|결과|같은)|그 ?(?:중|외|이유|결과|때문|과정|러)|"
+    ".{1,12}(?:이러한|이와 같은|위와 같은) |"  # 본 연구에서는 이러한 문제를
     "해당 (?!연구|논문)|상기|위의? |두 |양자|각각"
 )
 _STUDY_NOUN = (
@@ -98,16 +99,17 @@ _FIGURE = re.compile(r"\d(?:\.\d+)? ?(?:%|％|퍼센트|배|명|개|건|점|가�
 _OUTLOOK = re.compile(
     r"^(?:향후|추후)|(?:향후|추후|후속)[^.]{0,12}연구|연구의 한계|한계(?:점|가 있)|기대(?:된다|한다|할|되어)|의의가|"
     r"[할될줄을] 것(?:이다|으로 (?:전망|예상|사료|생각|보인다))|"
-    r"\b(?:limitations?|expected to|implications?|(?:future|further) (?:\w+ )?(?:work|research|stud)|hope)",
+    r"\b(?:limitations?|expected (?:to|that)|implications?|(?:future|further) (?:\w+ )?(?:work|research|stud)|hope)",
     re.IGNORECASE,
 )
 _PRAISE = re.compile(
     "의미(?:가|를) (?:있|갖|지니|가지)|의의(?:를|는)|기여(?:할|하[고는]|를 할)|초석|밑거름|"
-    "(?:기초|참고) ?자료(?:로|를|가)|시사점을 (?:제공|제시|준|주)|도움이 (?:될|되[고는])|도움을 (?:줄|주)|"
-    "활용(?:될|할) 수 있을|"
+    "(?:기초|참고) ?자료(?:로|를|가)|(?:근거|토대|기초)를 제공|시사점을 (?:제공|제시|준|주)|"
+    "도움이 (?:될|되[고는])|도움을 (?:줄|주)|활용(?:될|할) 수 있을|"
     r"\b(?:study|paper|research|work|findings?|results?|thesis|article)\b[^.]{0,20}?"
     r"\b(?:valuable|meaningful|helpful|of (?:great |high )?(?:significance|value|importance)|contributes?|sheds?|"
-    r"(?:provides?|offers?|gives?) (?:\w+ ){0,3}(?:basis|foundation|insights?|guidance|guidelines?|reference))\b",
+    r"(?:provides?|offers?|gives?) (?:\w+ ){0,3}(?:basis|foundation|insights?|guidance|guidelines?|reference)|"
+    r"can be (?:used|utili[sz]ed) (?:as|to)|significant in that)\b|\bit is (?:meaningful|significant) that\b",
     re.IGNORECASE,
 )
 _FOUND = re.compile(

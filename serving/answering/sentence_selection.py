@@ -329,7 +329,11 @@ def _study(sentences: Sequence[QuotableSentence]) -> int | None:
 def _beginning(sentences: Sequence[QuotableSentence]) -> int:
     """Return the index of the sentence before which there is only background, 0 where that is not clear."""
     study = _study(sentences) or 0
-    return study if study <= len(sentences) / 2 else 0
+    if study <= len(sentences) / 2:
+        return study
+    # What is called this study so late may have been told of before.
+    is_last = study == len(sentences) - 1
+    return 0 if is_last or any(states_result(each.text) for each in sentences[:study]) else study
 
 
 def _first_choices(sentences: Sequence[QuotableSentence], worth: Sequence[float], roles: Sequence[float]) -> list[int]:

@@ -83,8 +83,12 @@ def test_background_is_quoted_where_two_words_of_the_question_are_only_there() -
     assert _selected(sentences, "graphene", "aircraft", "copper") == sentences[2:]
 
 
-def test_background_is_quoted_where_the_study_does_not_begin_in_the_first_half_or_is_not_named() -> None:
-    assert _selected([*BACKGROUND, REST[0], STUDY], "graphene") == [*BACKGROUND, REST[0], STUDY]
+def test_background_is_quoted_where_the_study_is_named_last_or_behind_a_result_or_not_at_all() -> None:
+    late = [*BACKGROUND, REST[0], STUDY]
+    assert _selected([*late, METHODS[0]], "graphene") == [STUDY, METHODS[0]]
+    assert _selected(late, "graphene") == late
+    told = [*BACKGROUND, RESULTS[2], STUDY, METHODS[0]]
+    assert _selected(told, "graphene") == told
     assert _selected([*BACKGROUND, *RESULTS[1:]], "graphene") == [*BACKGROUND, *RESULTS[1:]]
 
 
