@@ -90,11 +90,16 @@ def _claims(section: str) -> Iterator[str]:
 
 
 def _panel(section: str) -> Panel | None:
-    """Return the plot of the section's first table: of the first claim, or of the first figures; None without both."""
+    """Return the plot of the section's first table: of the first claim, or of the first figures; None without both.
+
+    Only a table with a row for each set is plotted, not one with a row for each condition.
+    """
     found = _TABLE.search(section)
     if found is None:
         return None
     header, _, *rows = ([cell.strip() for cell in line.strip("| \n").split(" | ")] for line in found[0].splitlines())
+    if header[0] != "set":
+        return None
     labels = tuple(Label(float(at), row[0], row[0]) for at, row in enumerate(rows))
     if header[1].startswith("baseline, "):
         measure = header[1].removeprefix("baseline, ")

@@ -55,6 +55,12 @@ def test_claims_and_figures_are_those_of_the_tables() -> None:
     assert (second.series[0].label, point.mean, point.low, point.high) == ("SHRAG", 0.750, 0.667, 0.818)
 
 
+def test_a_section_whose_first_table_has_a_row_for_each_condition_has_no_plot() -> None:
+    table = "| condition | Success@1 | not as usual |\n| --- | ---: | --- |\n| SHRAG | 0.823 [0.746, 0.880] | – |\n"
+    found = overview(f"# Results in full\n\n## Both languages\n\nIs it found?\n\n{table}", Path("results.md"))
+    assert (found.plots, found.page.endswith("Is it found?\n")) == ({}, True)
+
+
 def test_the_page_its_tables_and_its_plots_are_written_beside_each_other(tmp_path: Path) -> None:
     write_overview(TABLES, tmp_path / "found.md")
     assert {path.name for path in tmp_path.iterdir()} == {
