@@ -237,7 +237,7 @@ class Confidence:
 
     Attributes:
         value: The share of the answerable questions that the index was calibrated with that have less evidence, from 0
-            to 1.
+            to 1; where that is below 0.5, less for each word of the question that the best records do not have.
         level: The same in three levels.
         uncovered: The distinctive words of the question that the best records do not have; none at the level high.
         threshold: The value below which the question is refused, unless the request sets another.

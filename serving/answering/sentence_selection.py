@@ -131,7 +131,7 @@ def _without_frame(
     study = _study(sentences)
     if study is None:
         return set(range(len(sentences)))
-    last_result = max([index for index, role in enumerate(roles) if role > 0], default=len(sentences))
+    last_result = max(_results(sentences), default=len(sentences))
     kept = {
         index
         for index in range(_beginning(sentences), len(sentences))
@@ -331,18 +331,22 @@ def _beginning(sentences: Sequence[QuotableSentence]) -> int:
     study = _study(sentences) or 0
     if study <= len(sentences) / 2:
         return study
-    # What is called this study so late may have been told of before.
-    is_last = study == len(sentences) - 1
-    return 0 if is_last or any(states_result(each.text) for each in sentences[:study]) else study
+    # What is named so late may have been told of before.
+    is_short = sum(len(each.text) for each in sentences[study:]) < _SHORT
+    return 0 if is_short or _results(sentences[:study]) else study
 
 
 def _first_choices(sentences: Sequence[QuotableSentence], worth: Sequence[float], roles: Sequence[float]) -> list[int]:
     """Return the sentence of the highest worth, that which says what was studied, the best and the surest result."""
     best = max(range(len(sentences)), key=lambda index: (worth[index], -index))
-    results = [index for index, sentence in enumerate(sentences) if states_result(sentence.text)]
+    results = _results(sentences)
     result = max(results, key=lambda index: (worth[index], -index), default=None)
     surest = max(results, key=lambda index: (roles[index], worth[index], -index), default=None)
     return [index for index in (best, _study(sentences), result, surest) if index is not None]
+
+
+def _results(sentences: Sequence[QuotableSentence]) -> list[int]:
+    return [index for index, sentence in enumerate(sentences) if states_result(sentence.text)]
 
 
 def _stands_alone(text: str) -> bool:
