@@ -37,7 +37,7 @@ from shrag.serving.answering.discourse import (
 from shrag.serving.request import AnswerLanguage
 from shrag.serving.retrieval.query_terms import QueryTerm, distinctive_words, held_words, matched_share
 
-WHOLE: Mapping[Language, tuple[tuple[int, int], ...]] = {
+USUAL: Mapping[Language, tuple[tuple[int, int], ...]] = {
     "en": ((12, 2_400),),
     "ko": ((8, 2_400), (12, 1_400)),
     "und": ((12, 1_200),),
@@ -111,7 +111,7 @@ def select_sentences(text: QuotableText) -> list[QuotableSentence]:
     together = _groups(sentences)
     roles = _roles(sentences)
     length = sum(len(each.text) for each in sentences)
-    if any(len(sentences) <= most and length <= longest for most, longest in WHOLE[text.language]):
+    if any(len(sentences) <= most and length <= longest for most, longest in USUAL[text.language]):
         chosen = _without_frame(sentences, together, roles)
     else:
         chosen = _best_of_long(sentences, together, roles)

@@ -20,7 +20,10 @@ from shrag.serving.events import Confidence
 from shrag.serving.retrieval.ranking import ScoredRecord
 
 THRESHOLD = 0.039
-"""Least confidence that is answered: about this share of the questions that are answered is refused."""
+"""Least confidence that is answered; one question in 20 that a record answers has less.
+
+Chosen on 188 ScienceON questions, of which it refuses 6 of 124 with an answer and 41 of 64 without.
+"""
 
 _HIGH, _MEDIUM = 0.5, 0.2
 
@@ -56,5 +59,9 @@ def assess_confidence(
 
 
 def _lessen(value: float, uncovered: float) -> float:
-    """Return a confidence for which that share of the question's subject words is in none of the best records."""
+    """Return the confidence of a question of whose subject words that share is in none of the best records.
+
+    The odds are divided by ``e ** uncovered``. Chosen on the questions of :data:`THRESHOLD`; the other collections gain
+    as much (``docs/en/explanation/answers.md``).
+    """
     return value / (value + (1 - value) * math.exp(uncovered))
