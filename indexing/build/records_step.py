@@ -105,8 +105,9 @@ class BuildNotes:
         self._database.execute("BEGIN")
 
     def words(self) -> Iterator[tuple[str, bytes]]:
-        """Yield the words and their tokens, sorted."""
-        yield from self._database.execute("SELECT word, min(tokens) FROM words GROUP BY word ORDER BY word")
+        """Return the words and their tokens, sorted."""
+        # No generator, which would close its cursor when it is left, behind an error after the database.
+        return self._database.execute("SELECT word, min(tokens) FROM words GROUP BY word ORDER BY word")
 
     def rejects(self) -> list[RejectedRecord]:
         """Return the rejected records in the corpus's order."""
