@@ -35,7 +35,9 @@ def test_words_that_name_no_subject_are_not_named_as_uncovered(demo: Engine) -> 
         demo, "Which yachts are still rarely taken far beyond Lisbon, judging by watched races?"
     )
     assert uncovered_words(question, analyzed_records(demo, "Graphene is thin.")).words == ("yachts", "Lisbon", "races")
-    question = analyzed_question(demo, "히말라야에서 가장 높은 산은 어디인가요? 우리나라 사람 가운데 누구인가요? 이유와 방법은?")
+    question = analyzed_question(
+        demo, "히말라야에서 가장 높은 산은 어디인가요? 우리나라 사람 가운데 누구인가요? 이유와 방법은?"
+    )
     assert uncovered_words(question, analyzed_records(demo, "Graphene is thin.")).words == ("히말라야",)
     question = analyzed_question(demo, "Despite yachts, Help Lisbon?")  # capitals, as where a question begins
     assert uncovered_words(question, analyzed_records(demo, "Graphene is thin.")).words == ("yachts", "Lisbon")
