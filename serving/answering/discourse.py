@@ -175,8 +175,7 @@ def begins_study(sentence: str) -> int:
 
 def looks_ahead(sentence: str) -> bool:
     """Return whether a sentence says what the study is good for, or what is to follow, and nothing that was found."""
-    outlook = _OUTLOOK.search(sentence) or (_PRAISE.search(sentence) and not _FIGURE.search(sentence))
-    return bool(outlook) and not _FOUND.search(sentence)
+    return _is_outlook(sentence) and not _FOUND.search(sentence)
 
 
 def begins_list(sentence: str) -> bool:
@@ -210,12 +209,15 @@ def role_worth(sentence: str) -> float:
     >>> [role_worth(each) for each in ("We found films.", "Films were heated.", "We describe films.", "Which film?")]
     [0.8, 0.2, -0.25, -0.5]
     """
-    if is_question(sentence) or _OUTLOOK.search(sentence):
+    if is_question(sentence) or _is_outlook(sentence):
         return OUTLOOK
     figure = 0.3 * bool(_FIGURE.search(sentence))
-    if not figure and _PRAISE.search(sentence):
-        return OUTLOOK
     result = bool(_RESULT.search(sentence))
     if _INTENDED.search(sentence) or (not result and _AIM.search(sentence)):
         return ANNOUNCEMENT
     return 0.2 + 0.3 * bool(_FINDING.search(sentence)) + 0.3 * result + figure
+
+
+def _is_outlook(sentence: str) -> bool:
+    """Return whether a sentence is an outlook or, without a figure, praise of the study."""
+    return bool(_OUTLOOK.search(sentence)) or bool(_PRAISE.search(sentence) and not _FIGURE.search(sentence))
