@@ -61,7 +61,7 @@ def assess_confidence(
 def _lessen(value: float, uncovered: float) -> float:
     """Return the confidence of a question of whose subject words that share is in none of the best records.
 
-    The odds are divided by ``e ** uncovered``. Chosen on the questions of :data:`THRESHOLD`; the other collections gain
-    as much (``docs/en/explanation/answers.md``).
+    The odds are divided by ``e ** uncovered``. Chosen on the questions of :data:`THRESHOLD`; what other collections
+    gain and lose is in ``docs/en/explanation/answers.md``.
     """
     return value / (value + (1 - value) * math.exp(uncovered))
