@@ -23,9 +23,9 @@ from pathlib import Path
 from bench.corpora import resample_passages
 from bench.data import DATA, require_data
 from bench.server.search_speed import joined_questions
-from shrag.indexing.glossary.query_translation import analyze_question
 from shrag.indexing.query import Query, any_of
 from shrag.indexing.record_filter import EVERY_RECORD, RecordFilter
+from shrag.indexing.translation.query_translation import analyze_question
 from shrag.serving.engine import Engine, open_engine
 from shrag.serving.retrieval.query_builder import build_subqueries, reduce_query
 from shrag.serving.retrieval.query_terms import query_terms, rank_keywords, searchable

@@ -28,8 +28,8 @@ from bench.data import DATA, require_data
 from bench.server.pyserini_comparison import PATH, build_pyserini, pyserini_bodies, pyserini_server
 from bench.server.served import run_server
 from shrag.corpora.formats.topics import read_topics
-from shrag.indexing.glossary.query_translation import analyze_question
 from shrag.indexing.query import Query
+from shrag.indexing.translation.query_translation import analyze_question
 from shrag.serving.engine import Engine, open_engine
 from shrag.serving.retrieval.query_builder import build_subqueries, reduce_query
 from shrag.serving.retrieval.query_terms import query_terms, rank_keywords, searchable

@@ -1,1 +1,1 @@
-"""The bilingual lexicon: mining from a corpus, storage, query translation."""
+"""The bilingual lexicon: mining from a corpus, and storage."""

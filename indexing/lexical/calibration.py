@@ -30,10 +30,11 @@ from shrag.corpora.text.sentences import detect_language, split_sentences
 from shrag.indexing.analysis.analyzer import Analyzer
 from shrag.indexing.analyzed_record import AnalyzedRecord
 from shrag.indexing.bm25 import Bm25
-from shrag.indexing.glossary.query_translation import BilingualLexicon, analyze_question
 from shrag.indexing.lexical.evidence import Evidence, best_papers, measure_evidence, order_by_words, rank_by_words
 from shrag.indexing.lexical.searcher import LuceneSearcher
 from shrag.indexing.query import any_of
+from shrag.indexing.translation.phrase_translation import BilingualLexicon
+from shrag.indexing.translation.query_translation import analyze_question
 
 FILE = "calibration.json"
 """File name in an index's folder."""

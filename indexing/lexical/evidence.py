@@ -10,9 +10,9 @@ from typing import NamedTuple
 from shrag.indexing.analysis.analyzer import KEYWORD_KINDS
 from shrag.indexing.analyzed_record import AnalyzedRecord
 from shrag.indexing.bm25 import Bm25
-from shrag.indexing.glossary.query_translation import AnalyzedQuestion, has_word, least_distinctive_idf
 from shrag.indexing.lexical.packed_question import RecordScorer
 from shrag.indexing.lexical.reranker import QuestionReranker
+from shrag.indexing.translation.query_translation import AnalyzedQuestion, has_word, least_distinctive_idf
 
 DEPTH = 10
 """Records that evidence is measured on, each paper once."""

@@ -13,7 +13,6 @@ from shrag.indexing.analysis.analyzer import Analyzer
 from shrag.indexing.analysis.light_words import LIGHT_WEIGHT
 from shrag.indexing.analyzed_record import AnalyzedRecord, to_passage
 from shrag.indexing.bm25 import Bm25, FieldScores, idf
-from shrag.indexing.glossary.query_translation import AnalyzedQuestion, BilingualLexicon, analyze_question
 from shrag.indexing.lexical.packed_question import (
     QuestionWeights,
     RecordScore,
@@ -23,6 +22,8 @@ from shrag.indexing.lexical.packed_question import (
     pack_question,
 )
 from shrag.indexing.search_engine import SearchEngine
+from shrag.indexing.translation.phrase_translation import BilingualLexicon
+from shrag.indexing.translation.query_translation import AnalyzedQuestion, analyze_question
 from shrag.models.reranker import Passage
 
 SENTENCE_WEIGHT = 0.3

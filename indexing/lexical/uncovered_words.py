@@ -8,8 +8,8 @@ from typing import NamedTuple
 
 from shrag.indexing.analysis.light_words import LIGHT_WORDS
 from shrag.indexing.analyzed_record import AnalyzedRecord
-from shrag.indexing.glossary.query_translation import AnalyzedQuestion, QuerySegment
 from shrag.indexing.lexical.evidence import covered_segments, distinctive_segments
+from shrag.indexing.translation.query_translation import AnalyzedQuestion, QuerySegment
 
 _COVERING = 3
 _MOST_SHOWN = 4

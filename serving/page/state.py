@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from shrag.corpora.text.sentences import detect_language
 from shrag.indexing.analysis.analyzer import Analyzer
 from shrag.indexing.analysis.request_framing import framing_spans
-from shrag.indexing.glossary.query_translation import least_distinctive_idf
+from shrag.indexing.translation.query_translation import least_distinctive_idf
 from shrag.serving.events import Keyword, Keywords
 from shrag.serving.page.request import PageRequest
 from shrag.serving.request import AnswerLanguage

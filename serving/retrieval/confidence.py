@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable
 
-from shrag.indexing.glossary.query_translation import AnalyzedQuestion
 from shrag.indexing.lexical.evidence import (
     ScoredByWords,
     best_papers,
@@ -16,6 +15,7 @@ from shrag.indexing.lexical.evidence import (
 )
 from shrag.indexing.lexical.uncovered_words import uncovered_words
 from shrag.indexing.open_index import OpenIndex
+from shrag.indexing.translation.query_translation import AnalyzedQuestion
 from shrag.serving.events import Confidence
 from shrag.serving.retrieval.ranking import ScoredRecord
 

@@ -16,8 +16,8 @@ import msgspec
 
 from shrag.corpora.text.cleaning import plain_line
 from shrag.indexing.analysis.request_framing import is_greeting
-from shrag.indexing.glossary.query_translation import analyze_question
 from shrag.indexing.open_index import OpenIndex
+from shrag.indexing.translation.query_translation import analyze_question
 from shrag.models.language_model import LanguageModel
 from shrag.serving.events import Event, FollowUp, ModelCall
 from shrag.serving.llm.request_model import attempt

@@ -12,9 +12,9 @@ from itertools import pairwise
 from typing import NamedTuple
 
 from shrag.indexing.bm25 import idf
-from shrag.indexing.glossary.query_translation import AnalyzedQuestion, QuerySegment
 from shrag.indexing.query import And, any_of
 from shrag.indexing.search_engine import SearchEngine
+from shrag.indexing.translation.query_translation import AnalyzedQuestion, QuerySegment
 from shrag.serving.retrieval.query_terms import QueryTerm, content_terms, join_terms
 
 # Two words are a name if so many of the documents that have the rarer one have both. Relevant records among the

@@ -15,8 +15,8 @@ from typing import Annotated, NamedTuple
 import msgspec
 
 from shrag.corpora.text.cleaning import plain_line
-from shrag.indexing.glossary.query_translation import Translation, analyze_question, is_korean
 from shrag.indexing.open_index import OpenIndex
+from shrag.indexing.translation.query_translation import Translation, analyze_question, is_korean
 from shrag.messages.text import message_of
 from shrag.models.language_model import LanguageModel
 from shrag.prompts.prompt import Language

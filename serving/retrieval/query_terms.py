@@ -10,7 +10,9 @@ from typing import NamedTuple
 
 from shrag.indexing.analysis.analyzer import KEYWORD_KINDS, TokenKind
 from shrag.indexing.bm25 import idf
-from shrag.indexing.glossary.query_translation import (
+from shrag.indexing.open_index import OpenIndex
+from shrag.indexing.search_engine import FieldStatistics, SearchEngine
+from shrag.indexing.translation.query_translation import (
     AnalyzedQuestion,
     QuerySegment,
     Translation,
@@ -19,8 +21,6 @@ from shrag.indexing.glossary.query_translation import (
     least_distinctive_idf,
     word_forms,
 )
-from shrag.indexing.open_index import OpenIndex
-from shrag.indexing.search_engine import FieldStatistics, SearchEngine
 from shrag.serving.events import EmptyReason, Keyword, KeywordOrder, Keywords
 from shrag.serving.search_settings import WordChoice
 
@@ -49,7 +49,7 @@ class QueryTerm(NamedTuple):
         framing: Whether it only frames the request (``Could you summarize``).
         whole: The index's term of the whole phrase (강화학습), which matches as all its parts do; else empty.
         forms: Sets of terms, all of one of which a text has that has the word
-            (:func:`~shrag.indexing.glossary.query_translation.word_forms`); without any, one of its terms is enough.
+            (:func:`~shrag.indexing.translation.query_translation.word_forms`); without any, one of its terms is enough.
     """
 
     text: str

@@ -9,11 +9,11 @@ from itertools import islice
 from typing import TYPE_CHECKING, NamedTuple
 
 from shrag.indexing.analyzed_record import AnalyzedRecord, to_passage
-from shrag.indexing.glossary.query_translation import AnalyzedQuestion
 from shrag.indexing.lexical.reranker import LexicalReranker, QuestionReranker
 from shrag.indexing.open_index import OpenIndex
 from shrag.indexing.query import Query
 from shrag.indexing.search_engine import Hit
+from shrag.indexing.translation.query_translation import AnalyzedQuestion
 from shrag.indexing.vectors.hybrid_reranker import HybridReranker
 from shrag.models.reranker import Reranker
 from shrag.serving.events import Event, Hits, Keywords, Queries, RankedRecord, Ranking, ScoredDoc

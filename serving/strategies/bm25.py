@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Generator
 
-from shrag.indexing.glossary.query_translation import analyze_question
 from shrag.indexing.query import any_of
+from shrag.indexing.translation.query_translation import analyze_question
 from shrag.serving.answering.answer import StageTimer, answer
 from shrag.serving.events import Event, Queries, Ranking
 from shrag.serving.request import Request

@@ -13,9 +13,9 @@ from __future__ import annotations
 from collections.abc import Generator, Sequence
 from typing import NamedTuple
 
-from shrag.indexing.glossary.query_translation import AnalyzedQuestion, analyze_question
 from shrag.indexing.open_index import OpenIndex
 from shrag.indexing.search_engine import Hit
+from shrag.indexing.translation.query_translation import AnalyzedQuestion, analyze_question
 from shrag.indexing.vectors.hybrid_reranker import HybridReranker, add_vectors
 from shrag.indexing.vectors.vector_index import VectorReranker
 from shrag.messages.text import Text

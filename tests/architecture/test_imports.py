@@ -70,7 +70,7 @@ ONE_FILE = {
 LAYERS: dict[str, tuple[str, ...]] = {
     "indexing": (
         "errors", "query record_filter", "filter_fields search_engine bm25", "storage", "analysis", "analyzed_record",
-        "glossary", "vectors", "lexical", "distributed", "open_index", "maintenance", "build",
+        "glossary", "translation", "vectors", "lexical", "distributed", "open_index", "maintenance", "build",
     ),
     "serving": (
         "events errors concurrency event_run", "search_settings", "request", "answer_cache", "strategy", "llm",

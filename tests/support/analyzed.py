@@ -5,7 +5,7 @@ from __future__ import annotations
 from shrag.corpora.records import Record
 from shrag.corpora.text.sentences import detect_language
 from shrag.indexing.analyzed_record import AnalyzedRecord, analyze_record
-from shrag.indexing.glossary.query_translation import AnalyzedQuestion, analyze_question
+from shrag.indexing.translation.query_translation import AnalyzedQuestion, analyze_question
 from shrag.serving.engine import Engine
 
 

@@ -15,9 +15,9 @@ import msgspec
 
 from shrag.corpora.text.cleaning import plain_line
 from shrag.corpora.text.sentences import split_sentences
-from shrag.indexing.glossary.query_translation import AnalyzedQuestion, analyze_question, is_korean
 from shrag.indexing.open_index import OpenIndex
 from shrag.indexing.query import any_of
+from shrag.indexing.translation.query_translation import AnalyzedQuestion, analyze_question, is_korean
 from shrag.models.language_model import LanguageModel
 from shrag.serving.events import ModelCall, NodeKind
 from shrag.serving.llm.structured_call import PromptCall, call_model

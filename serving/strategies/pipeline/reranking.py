@@ -7,7 +7,7 @@ from functools import partial
 
 from shrag.corpora.text.cleaning import plain_line
 from shrag.indexing.analyzed_record import AnalyzedRecord
-from shrag.indexing.glossary.query_translation import AnalyzedQuestion
+from shrag.indexing.translation.query_translation import AnalyzedQuestion
 from shrag.indexing.vectors.hybrid_reranker import HybridReranker
 from shrag.serving.answering.extractive import EVIDENCE, sentence_that_answers
 from shrag.serving.events import EmptyReason, Event, Node, Ranking

@@ -7,7 +7,7 @@ from collections.abc import Generator, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 
-from shrag.indexing.glossary.query_translation import analyze_question
+from shrag.indexing.translation.query_translation import analyze_question
 from shrag.indexing.vectors.vector_index import VectorIndex
 from shrag.messages.text import Text
 from shrag.serving.answering.answer import StageTimer, answer

@@ -7,9 +7,9 @@ import pytest
 from shrag.indexing.analysis.light_words import LIGHT_WEIGHT, LIGHT_WORDS
 from shrag.indexing.analysis.stopwords import ENGLISH_STOPWORDS
 from shrag.indexing.bm25 import Bm25
-from shrag.indexing.glossary.query_translation import AnalyzedQuestion, analyze_question
 from shrag.indexing.lexical.evidence import distinctive_segments
 from shrag.indexing.lexical.reranker import weigh_question
+from shrag.indexing.translation.query_translation import AnalyzedQuestion, analyze_question
 from shrag.serving.engine import Engine
 from shrag.serving.retrieval.query_terms import query_terms, searchable
 

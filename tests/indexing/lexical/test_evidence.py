@@ -3,8 +3,8 @@ from __future__ import annotations
 import math
 
 from shrag.indexing.analyzed_record import AnalyzedRecord
-from shrag.indexing.glossary.query_translation import AnalyzedQuestion
 from shrag.indexing.lexical.evidence import NO_EVIDENCE, Evidence, measure_evidence, rank_by_words
+from shrag.indexing.translation.query_translation import AnalyzedQuestion
 from shrag.serving.engine import Engine
 from tests.support.analyzed import analyzed_question, analyzed_records
 

@@ -10,12 +10,12 @@ import pytest
 from shrag.corpora.formats.topics import read_topics
 from shrag.indexing.analyzed_record import AnalyzedRecord, PackedRecord
 from shrag.indexing.bm25 import Bm25
-from shrag.indexing.glossary.query_translation import AnalyzedQuestion, analyze_question
 from shrag.indexing.lexical.packed_question import RecordScore, pack_question
 from shrag.indexing.lexical.reranker import QuestionReranker, weigh_question
 from shrag.indexing.lexical.searcher import LuceneSearcher
 from shrag.indexing.lexical.writer import LuceneIndexWriter
 from shrag.indexing.query import any_of
+from shrag.indexing.translation.query_translation import AnalyzedQuestion, analyze_question
 from shrag.models.reranker import Passage
 from shrag.serving.engine import Engine
 

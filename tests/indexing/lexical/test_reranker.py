@@ -5,8 +5,8 @@ import pytest
 from shrag.corpora.records import Record
 from shrag.indexing.analyzed_record import AnalyzedRecord
 from shrag.indexing.bm25 import idf
-from shrag.indexing.glossary.query_translation import analyze_question
 from shrag.indexing.lexical.reranker import LexicalReranker, QuestionReranker
+from shrag.indexing.translation.query_translation import analyze_question
 from shrag.models.reranker import Passage
 from shrag.serving.engine import Engine
 

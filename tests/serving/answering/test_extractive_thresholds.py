@@ -8,7 +8,7 @@ import pytest
 
 from shrag.corpora.records import Language, Record
 from shrag.indexing.analyzed_record import AnalyzedRecord
-from shrag.indexing.glossary.query_translation import Translation
+from shrag.indexing.translation.query_translation import Translation
 from shrag.serving.answering.extractive import answers_by_words, extract_answer
 from shrag.serving.events import Answer
 from shrag.serving.request import Question

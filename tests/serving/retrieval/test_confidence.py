@@ -6,8 +6,8 @@ import pytest
 
 from shrag.corpora.formats.topics import read_topics
 from shrag.indexing.analyzed_record import AnalyzedRecord
-from shrag.indexing.glossary.query_translation import analyze_question
 from shrag.indexing.lexical.evidence import is_complete
+from shrag.indexing.translation.query_translation import analyze_question
 from shrag.serving.engine import Engine
 from shrag.serving.retrieval.confidence import _lessen, assess_confidence
 from shrag.serving.retrieval.ranking import ScoredRecord

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from shrag.indexing.bm25 import idf
-from shrag.indexing.glossary.query_translation import analyze_question
 from shrag.indexing.query import And, Boost, DisjunctionMax, Or, Term, any_of
+from shrag.indexing.translation.query_translation import analyze_question
 from shrag.serving.engine import Engine
 from shrag.serving.retrieval.known_phrases import join_known_phrases
 from shrag.serving.retrieval.query_builder import (

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from shrag.indexing.glossary.query_translation import Translation
 from shrag.indexing.query import And, Boost, DisjunctionMax, Or, Query, Term, any_of
+from shrag.indexing.translation.query_translation import Translation
 from shrag.serving.engine import Engine
 from shrag.serving.retrieval.query_builder import (
     build_subqueries,

@@ -1,7 +1,7 @@
 from __future__ import annotations
 
-from shrag.indexing.glossary.query_translation import Translation
 from shrag.indexing.query import And, Not, Or, Term, any_of
+from shrag.indexing.translation.query_translation import Translation
 from shrag.serving.retrieval.query_builder import build_queries, exclude_phrases
 from shrag.serving.retrieval.query_terms import QueryTerm
 from shrag.serving.search_settings import SearchSettings

@@ -1,8 +1,8 @@
 from __future__ import annotations
 
 from shrag.indexing.analysis.korean_english import KoreanEnglishAnalyzer
-from shrag.indexing.glossary.query_transliteration import find_transliterations
 from shrag.indexing.glossary.store import Entry
+from shrag.indexing.translation.query_transliteration import find_transliterations
 
 KNOWN = {
     "토마토": "tomato", "블록체인": "blockchain", "머신러닝": "machine learning", "머신": "machine",

@@ -1,0 +1,1 @@
+"""Questions in the terms of an index, and their translations from the bilingual lexicon."""
