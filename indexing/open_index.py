@@ -28,7 +28,7 @@ from shrag.indexing.lexical.pyserini_searcher import PyseriniSearcher
 from shrag.indexing.lexical.schema import FOLDER
 from shrag.indexing.lexical.searcher import LuceneSearcher
 from shrag.indexing.record_filter import RecordFilter
-from shrag.indexing.search_engine import LUCENE, EngineChoice, SearchEngine
+from shrag.indexing.search_engine import LUCENE, AuthorSearch, EngineChoice, SearchEngine
 from shrag.indexing.storage.checksums import Verify
 from shrag.indexing.storage.generations import (
     check_changed_files,
@@ -149,6 +149,7 @@ class OpenIndex:
         glossary: The bilingual glossary; None for an index that was made without one, in tests.
         calibration: What turns evidence into a confidence; None for an index with too few records to learn it from.
         scorer: Scores stored records for a question; None where the engine cannot.
+        authors: Finds the records of an author; None where the engine cannot.
     """
 
     name: str
@@ -162,6 +163,7 @@ class OpenIndex:
     glossary: Glossary | None = None
     calibration: ConfidenceCalibration | None = None
     scorer: RecordScorer | None = None
+    authors: AuthorSearch | None = None
 
     def filtered(self, searcher: SearchEngine, record_filter: RecordFilter) -> OpenIndex:
         """Return the index of which ``searcher`` and the vectors find the records that pass a filter."""
@@ -258,6 +260,7 @@ def _open_generation(
     glossary = Glossary(folder / GLOSSARY)
     # The hold says to `shrag index remove` that the generation is in use.
     files = (searcher, token_store, glossary, checksums, FolderHold(folder))
+    embedded = searcher if isinstance(searcher, LuceneSearcher) else None
     return OpenIndex(
         name,
         manifest,
@@ -269,7 +272,8 @@ def _open_generation(
         dense,
         glossary,
         read_calibration(folder / CALIBRATION),
-        searcher if isinstance(searcher, LuceneSearcher) else None,
+        scorer=embedded,
+        authors=embedded,
     )
 
 

@@ -64,6 +64,18 @@ class Statistics:
     title: FieldStatistics
 
 
+class AuthorSearch(Protocol):
+    """Finds documents by their authors. Safe to share between threads."""
+
+    def newest_of_author(self, name: str, most: int) -> list[str]:
+        """Return the docids of an author's records, ``most`` at most, the newest first and those without a year last.
+
+        Args:
+            name: The whole name, as the records have it; letter case and repeated blanks do not matter.
+            most: The number of docids at most.
+        """
+
+
 class SearchEngine(Protocol):
     """Finds documents by terms. Safe to share between threads."""
 

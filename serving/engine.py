@@ -37,7 +37,7 @@ from shrag.serving.retrieval.filtered_search import FilteredSearcher
 from shrag.serving.retrieval.follow_up import read_follow_up
 from shrag.serving.retrieval.rerankers import AUTO, WordsAlone, check_reranker, open_lexical_reranker, open_reranker
 from shrag.serving.search_settings import PRODUCT, SearchSettings
-from shrag.serving.strategies.named_record import find_named_record, show_named_record
+from shrag.serving.strategies.known_items import find_known_items, show_known_items
 from shrag.serving.strategies.registry import STRATEGIES, find_strategy
 from shrag.serving.strategy import Resources, Strategy
 
@@ -328,10 +328,10 @@ class Engine:
     ) -> Generator[Event, None, None]:
         with self.reading():
             events = strategy.run(request, resources)
-            named = find_named_record(request.question.text, resources.index)
-        if named is not None and request.record_filter.passes(named.record):
+            known = find_known_items(request, resources.index)
+        if known is not None:
             events.close()
-            events = show_named_record(request, named, resources)
+            events = show_known_items(request, known, resources)
         elif request.history:
             events.close()
             events = _read_in_context(strategy, request, resources)

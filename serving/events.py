@@ -21,11 +21,18 @@ ConfidenceLevel = Literal["high", "medium", "low"]
 """The three levels of a confidence, as they are shown in words."""
 
 EmptyReason = Literal[
-    "", "no_keywords", "unknown_words", "nothing_found", "filtered_out", "nothing_fits", "not_searched"
+    "",
+    "no_keywords",
+    "unknown_words",
+    "nothing_found",
+    "filtered_out",
+    "nothing_fits",
+    "not_searched",
+    "names_author",
 ]
 """Why there is no record or no answer: the question has no word to search for; the index has none of its words; no
 complete record was found; no record that passes the filter was found; no record found answers; the strategy does not
-search. Empty where there is one."""
+search; the question is an author's name, whose records are found. Empty where there is one."""
 
 KeywordOrder = Literal["tfidf", "model", "entropy"]
 """What keywords are ranked by: tf-idf, the order of the language model, or log-entropy."""

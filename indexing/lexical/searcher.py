@@ -27,7 +27,7 @@ from numpy.typing import NDArray
 from shrag.indexing.analyzed_record import AnalyzedRecord, decode_record
 from shrag.indexing.bm25 import Bm25
 from shrag.indexing.errors import IndexDamaged, IndexingError
-from shrag.indexing.filter_fields import read_facets, write_filter
+from shrag.indexing.filter_fields import YEAR, read_facets, write_filter
 from shrag.indexing.lexical.jvm import (
     java_class,
     java_errors,
@@ -40,13 +40,22 @@ from shrag.indexing.lexical.jvm import (
 from shrag.indexing.lexical.packed_question import PackedQuestion, RecordScore
 from shrag.indexing.lexical.schema import CONTENTS, DOCID, RAW, TITLE, similarity
 from shrag.indexing.query import And, Boost, DisjunctionMax, Not, Or, Query, Term
-from shrag.indexing.record_filter import EVERY_RECORD, FACET_VALUES, NO_FACETS, FacetCounts, RecordFilter
+from shrag.indexing.record_filter import (
+    EVERY_RECORD,
+    FACET_VALUES,
+    NO_FACETS,
+    FacetCounts,
+    RecordFilter,
+    ValueField,
+    value_key,
+)
 from shrag.indexing.search_engine import FieldStatistics, Hit, Statistics
 from shrag.messages.text import Text
 
 SEPARATOR = "\0"
 """Separates nodes of queries and texts, from and to Java."""
 
+_AUTHOR: ValueField = "author"
 _BATCH = 256
 _CACHED_TERMS = 100_000
 _CACHED_DOCIDS = 100_000
@@ -182,6 +191,17 @@ class LuceneSearcher:
         """See :class:`~shrag.indexing.analyzed_record.RecordStore`."""
         with self._java_errors():
             return self._read([self._number(docid) for docid in docids])
+
+    def newest_of_author(self, name: str, most: int) -> list[str]:
+        """See :class:`~shrag.indexing.search_engine.AuthorSearch`."""
+        with self._java_errors():
+            author = self._term(_AUTHOR, value_key(name))
+            if not self._reader.docFreq(author):
+                return []
+            oldest = lucene_class("search.SortedNumericSelector$Type").MIN
+            newest_first = lucene_class("document.IntField").newSortField(YEAR, True, oldest)
+            found = self._searcher.search(self._term_query(author), most, lucene_class("search.Sort")(newest_first))
+            return self.docids([int(hit.doc) for hit in found.scoreDocs])
 
     def score_records(self, question: PackedQuestion, docids: Sequence[str]) -> list[RecordScore]:
         """See :class:`~shrag.indexing.lexical.packed_question.RecordScorer`."""

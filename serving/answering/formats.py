@@ -109,6 +109,7 @@ REASONS: Mapping[AnswerLanguage, Mapping[EmptyReason, str]] = {
         "nothing_found": "답변의 근거로 쓸 수 있는 문헌(제목과 초록이 모두 있는 문헌)을 찾지 못했습니다.",
         "filtered_out": "조건에 맞는 문헌 가운데 질문의 단어가 있는 것이 없습니다. 조건을 줄이거나 바꿔 보세요.",
         "nothing_fits": "이 질문에 답하는 문헌이 없습니다.",
+        "names_author": "저자 이름으로 찾은 문헌입니다(최신순). 답변이 필요하면 주제를 질문해 주세요.",
         "not_searched": "이 방식은 문헌을 검색하지 않습니다. 언어 모델이 검색 없이 답변합니다.",
     },
     "en": {
@@ -117,6 +118,7 @@ REASONS: Mapping[AnswerLanguage, Mapping[EmptyReason, str]] = {
         "nothing_found": "No record was found that can support an answer (one with a title and an abstract).",
         "filtered_out": "No record that passes the filter has words of the question. Widen the filter or remove it.",
         "nothing_fits": "No record answers this question.",
+        "names_author": "The records of the author of this name, newest first. For an answer ask about a subject.",
         "not_searched": "This strategy does not search: the language model answers from what it knows.",
     },
 }
@@ -242,7 +244,9 @@ def _refusal_text(answer: Answer) -> str:
     """Return why there is no answer, the question's words that are not covered, and the nearest titles."""
     nearest = [f"- {each.title or each.docid} ({each.docid})" for each in answer.nearest]
     lines = [REASONS[answer.language][answer.reason], uncovered_line(answer)]
-    return "\n".join(filter(None, [*lines, *([_NEAREST[answer.language], *nearest] if nearest else [])]))
+    if nearest and answer.reason != "names_author":
+        lines.append(_NEAREST[answer.language])
+    return "\n".join(filter(None, [*lines, *nearest]))
 
 
 def _cited(answer: Answer) -> str:

@@ -69,7 +69,12 @@ def answer_view(state: PageState, request: PageRequest, analyzer: Analyzer) -> d
         "cached": state.cached,
         "confidence": _confidence_view(state, request),
         "uncovered": [shorten(word, LONGEST_NAME) for word in answer.uncovered[:_SHOWN_UNCOVERED]],
-        "nearest": [_record_view(ranked[each.docid].record, context) for each in answer.nearest],
+        # The records of an author are those listed below.
+        "nearest": [
+            _record_view(ranked[each.docid].record, context)
+            for each in answer.nearest
+            if answer.reason != "names_author"
+        ],
         "quoted_language": answer.quoted_language,
         "uncertain": answer.uncertain,
         "unsupported": sum(not sentence.supported for section in answer.sections for sentence in section.sentences),
