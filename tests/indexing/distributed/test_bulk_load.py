@@ -125,7 +125,7 @@ def test_a_bulk_load_serves_the_records_rankings_and_filters_of_the_ordinary_loa
     ):
         for question in QUESTIONS:
             for chosen in FILTERS:
-                found, wanted = (each.search(question, filter=chosen, facets=True) for each in (one, two))
+                found, wanted = (each.search(question, record_filter=chosen, facets=True) for each in (one, two))
                 assert [(hit.record, hit.score) for hit in found] == [(hit.record, hit.score) for hit in wanted]
                 assert found.facets == wanted.facets
             found, wanted = (each.ask(question, strategy="hybrid") for each in (one, two))
