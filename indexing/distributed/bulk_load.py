@@ -68,10 +68,11 @@ def bulk_load(
     generation, manifest = current_generation(index)
     files = read_manifests(folder, name, manifest)
     _check_prefix(prefix)
-    _check_server(choice)
+    if choice.name != "milvus" or "://" not in choice.address:
+        raise _not_a_server(choice, name)
     with publishing(index, manifest, choice) as (database, progress):
         if not isinstance(database, MilvusDatabase):
-            raise _not_a_server(choice)
+            raise _not_a_server(choice, name)
         there = database.open(progress.collection)
         if there is not None and progress.read() == manifest.records == there.count():
             return False
@@ -80,7 +81,7 @@ def bulk_load(
         jobs = _Jobs(progress.path.with_suffix(".jobs"), f"{progress.collection} {_digest(prefix, files)}")
         ended = jobs.read() if there is not None and progress.path.is_file() else None
         if there is None or ended is None:
-            there, ended = _begin(database, there, manifest, progress, alias_name(name)), {}
+            there, ended = _begin(database, there, name, manifest, progress), {}
             jobs.begin()
         _import(database, progress.collection, files, prefix, jobs, ended, report)
         there.finish_import()
@@ -93,18 +94,19 @@ def bulk_load(
 def _begin(
     database: MilvusDatabase,
     there: MilvusCollection | None,
+    name: str,
     manifest: IndexManifest,
     progress: LoadProgress,
-    alias: str,
 ) -> MilvusCollection:
     """Return the collection, created anew; what an import that cannot be continued left there is deleted."""
     if there is not None:
-        if database.target(alias) == progress.collection:
+        if database.target(alias_name(name)) == progress.collection:
             raise IndexingError(
                 Text(
                     "The collection {collection} is published and lacks records: load what is missing with "
-                    "`shrag index build`, which does not empty it first.",
+                    "`shrag index {name}`, which does not empty it first.",
                     collection=progress.collection,
+                    name=name,
                 )
             )
         database.drop(progress.collection)
@@ -172,16 +174,12 @@ def _check_prefix(prefix: str) -> None:
         )
 
 
-def _check_server(choice: EngineChoice) -> None:
-    if choice.name != "milvus" or "://" not in choice.address:
-        raise _not_a_server(choice)
-
-
-def _not_a_server(choice: EngineChoice) -> IndexingError:
+def _not_a_server(choice: EngineChoice, name: str) -> IndexingError:
     return IndexingError(
         Text(
             "Only a Milvus server imports files, and the engine is {engine} at {address!r}: set --engine milvus and "
-            "--engine-address http://HOST:PORT, or load with `shrag index build`.",
+            "--engine-address http://HOST:PORT, or load with `shrag index {name}`.",
+            name=name,
             engine=choice.name,
             address=choice.address,
         )
