@@ -126,8 +126,7 @@ def test_a_killed_export_goes_on_after_its_last_whole_file_and_ends_in_the_same_
     wanted, files = exported
     folder = tmp_path / "demo"
     command = [sys.executable, "-c", _EXPORT, str(home), str(folder)]
-    pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE}
-    with subprocess.Popen(command, text=True, bufsize=1, **pipes) as exporting:
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, bufsize=1) as exporting:
         assert exporting.stdin is not None
         assert exporting.stdout is not None
         exporting.stdout.readline()
