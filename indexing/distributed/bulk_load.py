@@ -79,11 +79,11 @@ def bulk_load(
         with open_documents(generation, manifest):
             pass  # the vocabulary, without which nothing is found, is there now
         jobs = _Jobs(progress.path.with_suffix(".jobs"), f"{progress.collection} {_digest(prefix, files)}")
-        ended = jobs.read() if there is not None and progress.path.is_file() else None
-        if there is None or ended is None:
-            there, ended = _begin(database, there, name, manifest, progress), {}
+        noted = jobs.read() if there is not None and progress.path.is_file() else None
+        if there is None or noted is None:
+            there, noted = _begin(database, there, name, manifest, progress), {}
             jobs.begin()
-        _import(database, progress.collection, files, prefix, jobs, ended, report)
+        _import(database, progress.collection, files, prefix, jobs, noted, report)
         there.finish_import()
         check_count(there, manifest, progress)
         progress.append(manifest.records)
