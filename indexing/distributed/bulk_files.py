@@ -40,7 +40,7 @@ COLUMNS: Mapping[str, ColumnKind] = {
     "keys": "integers",
     "terms": "integers",
     "stored": "texts",
-    "sparse": "text",  # a JSON object from dimensions to weights, which every Milvus since 2.4 reads
+    "sparse": "text",  # a JSON object from dimensions to weights, which every Milvus since 2.4.4 reads
 }
 """The columns of a collection without vectors."""
 
