@@ -4,18 +4,23 @@ import errno
 from dataclasses import replace
 from pathlib import Path
 
+import numpy as np
 import pyarrow
+import pyarrow.parquet
 import pytest
 
 from shrag.corpora.errors import CorpusError
 from shrag.corpora.records import Origin, Record
 from shrag.corpora.store.parquet import (
+    ColumnKind,
     RecordFile,
     RecordWriter,
     StoredRow,
+    TableWriter,
     read_digests,
     read_parquet,
     read_rows,
+    read_table_rows,
     record_digest,
     summarise,
 )
@@ -118,3 +123,26 @@ def test_memory_that_runs_out_while_reading_is_no_damage_of_the_file(
         monkeypatch.setattr(file._file, "read_row_group", fail)
         with pytest.raises(MemoryError):
             list(file.read(0, 1))
+
+
+def test_a_table_has_its_columns_of_every_kind_a_row_group_for_each_writing(tmp_path: Path) -> None:
+    columns: dict[str, ColumnKind] = {"n": "integer", "ns": "integers", "t": "text", "ts": "texts", "v": "vector"}
+    rows = [
+        {"n": 2**63 - 1, "ns": [], "t": "a\0'\"\n𝒳", "ts": [""], "v": np.array([0.1, 3e38], np.float32)},
+        {"n": -1, "ns": [1, 2], "t": "", "ts": ["나", "b"], "v": np.zeros(2, np.float32)},
+    ]
+    with TableWriter(tmp_path / "t", columns) as writer:
+        sizes = [writer.write(rows), writer.write(rows[:1])]
+    assert 0 < sizes[0] < sizes[1] < (tmp_path / "t").stat().st_size
+    with pyarrow.parquet.ParquetFile(tmp_path / "t") as file:
+        assert [file.metadata.row_group(group).num_rows for group in range(file.num_row_groups)] == [2, 1]
+        found = file.read().to_pylist()
+    assert found == [{**row, "v": row["v"].tolist()} for row in (*rows, rows[0])]  # type: ignore[attr-defined]
+    with TableWriter(tmp_path / "none", columns):
+        pass
+    assert list(read_table_rows(tmp_path / "none")) == []
+
+
+def test_a_table_on_a_full_disk_is_an_error_with_the_path() -> None:
+    with pytest.raises(OSError, match=r"No space left on device: '/dev/full'"), TableWriter(Path("/dev/full"), {}):
+        pass
