@@ -128,7 +128,7 @@ def _build_with_a_kill(home: Path, seed: int, encoder: str = "none") -> bool:
     with _start(home, encoder=encoder) as build:
         killing = threading.Thread(target=kill_one)
         killing.start()
-        _, said = build.communicate(timeout=500)
+        _, said = build.communicate(timeout=900)
         killing.join()
     assert build.returncode == 0, said
     return bool(killed)
@@ -199,7 +199,7 @@ def test_nothing_but_this_machine_is_connected_to(
 ) -> None:
     assert strace
     with _start(home, *TRACED, "--output", str(tmp_path / "build.strace")) as build:
-        _, said = build.communicate(timeout=500)
+        _, said = build.communicate(timeout=900)
     assert build.returncode == 0, said
     calls, elsewhere = connections(tmp_path)
     assert calls > 100
