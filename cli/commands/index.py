@@ -79,7 +79,7 @@ def command(ctx: click.Context) -> None:
     "--ray",
     metavar="local|auto|HOST:PORT",
     default="",
-    help="Analyse on a Ray cluster (shrag[ray]): one of this machine alone, the one that it belongs to, or another.",
+    help="Analyse and encode on a Ray cluster (shrag[ray]): one of this machine alone, its own, or another.",
 )
 @click.option(
     "--max-rejected",
