@@ -38,14 +38,22 @@ _ENGLISH_ADJECTIVES = r"""
 _ENGLISH_BEGINNING = re.compile(
     rf"""
     (?:^\W*(?:please\s+)?
-      |\b(?:need|want|find|get|have|recommend|suggest|(?:search|look|looking)\s+for|(?:is|are)\s+there)\s+)
-    (?:{_ENGLISH_ADJECTIVES}{_ENGLISH_GENRE}(?:\s+{_ENGLISH_GENRE})?\s+(?:of|on|about|for|to|regarding|covering)\b
+      |\b(?:need|want|find|get|recommend|suggest|(?:search|look|looking)\s+for|(?:is|are)\s+there)\s+)
+    (?:{_ENGLISH_ADJECTIVES}{_ENGLISH_GENRE}(?:\s+{_ENGLISH_GENRE})?\s+(?:on|about|for|regarding|covering)\b
+      |{_ENGLISH_ADJECTIVES}(?:surveys?|overviews?|reviews?|histor(?:y|ies)|definitions?)\s+of\b
+      |(?:an?|the)\s+introductions?\s+to\b
       |(?:the\s+)?(?:pros\s+and\s+cons|advantages\s+and\s+disadvantages)\s+of\b
       |who\s+(?:has\s+|have\s+)?(?:wrote|written|writes?|published|works?|worked|studie[sd]|researche[sd])\s+
        (?:about|on)\b)""",
     re.VERBOSE | re.IGNORECASE,
 )
-_ENGLISH_END = re.compile(rf"(?<=\S\s){_ENGLISH_GENRE}(?:\s+{_ENGLISH_GENRE})?(?=\W*$)", re.VERBOSE | re.IGNORECASE)
+# Behind keywords, not in a sentence: "the heaviest pig recorded in history?", "Polo's book".
+_NO_KEYWORDS = "a an the its his her their our in of by to from for and or what which this that".split()
+_NOT_BEHIND = "".join(rf"(?<!\b{word}\s)" for word in _NO_KEYWORDS)
+_ENGLISH_END = re.compile(
+    rf"(?<=\S\s){_NOT_BEHIND}(?<!['’]s\s)(?<!s['’]\s){_ENGLISH_GENRE}(?:\s+{_ENGLISH_GENRE})?(?=[^\w?]*$)",
+    re.VERBOSE | re.IGNORECASE,
+)
 
 
 def genre_spans(text: str) -> list[tuple[int, int]]:
