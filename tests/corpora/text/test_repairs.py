@@ -161,7 +161,7 @@ def test_a_korean_verb_may_end_in_each_of_eight_final_consonants() -> None:
     )
 
 
-def test_a_word_of_three_letters_ends_a_sentence_before_any_word_and_a_name_only_before_one_that_starts_sentences() -> None:
+def test_a_word_of_three_letters_ends_a_sentence_and_a_name_only_before_a_word_that_starts_one() -> None:
     assert insert_blanks("the two.Deep nets, it.Deep nets, Adam.The data, Adam.Deep nets").text == (
         "the two. Deep nets, it.Deep nets, Adam. The data, Adam.Deep nets"
     )
