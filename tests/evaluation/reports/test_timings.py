@@ -27,6 +27,11 @@ def test_the_95th_percentile_is_the_nearest_rank(count: int, place: int) -> None
     assert times.p95 == place
 
 
+def test_a_stage_that_a_question_did_not_need_took_it_no_time() -> None:
+    times = summarise_times("p", [{"search": 2.0}, {"search": 2.0, "answer": 4.0}], 0)
+    assert (times.stages, times.mean) == ({"search": 2.0, "answer": 2.0}, 4.0)
+
+
 def test_no_times_are_zero() -> None:
     none = PartTimes("p", questions=0, mean=0.0, median=0.0, p95=0.0, stages={}, tokens=0)
     assert summarise_times("p", [], 0) == summarise_times("p", [{}], 0) == none
