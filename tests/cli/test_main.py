@@ -13,7 +13,7 @@ import pytest
 
 from shrag.cli import main
 from shrag.corpora.errors import CorpusError
-from shrag.corpora.files import DiskFull
+from shrag.corpora.files import MACHINE_ERRORS, DiskFull
 from shrag.evaluation.errors import EvaluationError, PlotLibraryMissing, ResultsMismatch
 from shrag.indexing.errors import (
     DependencyMissing,
@@ -103,6 +103,14 @@ def test_a_path_that_cannot_be_used_is_named_with_the_way_out_and_exit_status_2(
 ) -> None:
     assert main._report(OSError(number, os.strerror(number), str(tmp_path / "a"))) == 2
     assert capsys.readouterr().err == f"shrag: {tmp_path / 'a'} cannot be used {said}\n"
+
+
+@pytest.mark.parametrize("number", [errno.EMFILE, errno.ENFILE, errno.ENOMEM, errno.ENOSPC])
+def test_what_the_machine_has_no_more_of_is_said_with_exit_status_5(
+    number: int, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main._report(OSError(number, "used up", "/a")) == 5
+    assert capsys.readouterr().err == f"shrag: /a cannot be used (used up): {MACHINE_ERRORS[number]}.\n"
 
 
 def test_a_file_where_a_folder_is_needed_is_named(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
