@@ -54,7 +54,7 @@ def content_terms(question: str, analyzer: Analyzer) -> frozenset[str]:
     return frozenset(contents or [token.term for token in tokens])
 
 
-def answer_language(state: PageState, request: PageRequest) -> AnswerLanguage:
-    """Return the language of the answer and of the tree's questions."""
+def tree_language(state: PageState, request: PageRequest) -> AnswerLanguage:
+    """Return the language of the tree's questions."""
     # A question of digits or signs alone is in no language: the reader's is the better guess.
     return request.language if detect_language(state.question) == "und" else state.language

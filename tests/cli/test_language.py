@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from shrag.cli.main import run
+from shrag.serving.answering.formats import REASONS
 from tests.conftest import ROOT
 
 
@@ -91,3 +92,14 @@ def test_json_stays_english(capsys: pytest.CaptureFixture[str]) -> None:
     run(["doctor", "--json"])
     lines = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
     assert "GiB free at" in next(line["message"] for line in lines if line["check"] == "Disk")
+
+
+def test_a_refusal_is_in_the_language_of_the_question_or_of_the_locale_where_no_word_shows_one(
+    demo_home: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("SHRAG_HOME", str(demo_home))
+    for command in (["ask", "demo"], ["search", "demo"]):
+        for question, said in (("ZQX5", REASONS["ko"]), ("What is ZQX5?", REASONS["en"])):
+            assert run([*command, question]) == 0
+            captured = capsys.readouterr()
+            assert said["unknown_words"] in captured.out + captured.err
