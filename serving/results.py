@@ -74,7 +74,14 @@ class SearchResult:
         return self.message_in(self.question.language)
 
     def message_in(self, language: AnswerLanguage) -> str:
-        """Return the :attr:`message` in ``language``."""
+        """Return the :attr:`message` in another language.
+
+        Args:
+            language: ``ko`` or ``en``.
+
+        Returns:
+            The message, empty where there are records.
+        """
         if not (reason := self.ranking.reason):
             return ""
         return f"{REASONS[language][reason]} {unknown_value_line(self.record_filter, self.facets, language)}".rstrip()
