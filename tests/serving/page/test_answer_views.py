@@ -122,6 +122,16 @@ def test_only_distinctive_keywords_and_their_translations_are_marked(
     assert state.matching_terms(demo.open_index.analyzer) == marked
 
 
+def test_a_latin_word_of_a_korean_question_is_marked_however_frequent_it_is(demo: Engine) -> None:
+    phrase = Keyword("문법 오류 교정", ("문법", "오류", "교정"), 6.5, ("grammatical error correction",))
+    keywords = Keywords((phrase, Keyword("BERT", ("bert",), 2.5), Keyword("2019", ("2019",), 2.5)), ())
+    state = PageState("BERT 문법 오류 교정 2019", "ko")
+    state.add(keywords)
+    terms = state.matching_terms(demo.open_index.analyzer)
+    assert {"bert", "문법", "error"} <= terms
+    assert "2019" not in terms
+
+
 def test_an_abstract_quoted_whole_needs_no_legend(demo: Engine) -> None:
     section = Section("record", (Sentence(OTHER.text, (2,)),), Citation(2, "O-2", OTHER.title))
     html = _html(demo, _answer([section], quoted_language=None))
