@@ -11,6 +11,7 @@ from shrag.messages.text import Text, joined
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+    from pathlib import Path
 
     from shrag.corpora.records import RecordChanges
     from shrag.corpora.store.manifest import CorpusManifest, SourceAccount
@@ -61,6 +62,17 @@ def print_lines(accounts: Sequence[SourceAccount], indent: str) -> None:
     if repairs:
         kinds = [Text("{count:,} {kind}", count=count, kind=stage_text(kind)) for kind, count in repairs.items()]
         echo(Text("{indent}repaired: {kinds}", indent=indent, kinds=joined(kinds, ", ")))
+
+
+def print_rejects(manifest: CorpusManifest, folder: Path) -> None:
+    """Print where in the ``folder`` of a corpus the lines are that are rejected or superseded, if there are any."""
+    kinds = []
+    if any(account.rejected for account in manifest.sources):
+        kinds.append(Text("rejects"))
+    if any(account.superseded for account in manifest.sources):
+        kinds.append(Text("superseded records"))
+    if kinds:
+        echo(Text("  {kinds}: {path}", kinds=joined(kinds, ", "), path=folder / manifest.rejects_file))
 
 
 def print_changes(changes: RecordChanges, *, stored: bool = True) -> None:
