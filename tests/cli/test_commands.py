@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from shrag.cli.main import COMMANDS, run
+from shrag.corpora.store.open_corpus import open_corpus
 
 DEMO = Path(__file__).resolve().parents[2] / "corpora" / "demo"
 
@@ -166,6 +167,22 @@ def test_a_corpus_shows_what_it_holds_and_what_it_left_out(
     assert "0 added, 1 changed, 0 deleted, 0 unchanged" in out
     assert run(["corpus", "add", "d", "--format", "scienceon", "--on-duplicate", "first", "b.jsonl", "c.jsonl"]) == 0
     assert re.search(r"^  superseded records: \S+$", capsys.readouterr().out, re.MULTILINE)
+
+
+def test_a_year_that_is_none_is_kept_as_a_further_field_and_counted(
+    own_home: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "y.csv").write_text("id,title,year\n1,One,이천이십\n2,Two,20l9\n3,Three,2019\n4,Four,\n")
+    for options in (["a"], ["b", "--no-repair"]):
+        assert run(["corpus", "add", *options, "y.csv"]) == 0
+        assert "\n  years that are none, kept as further fields: 2\n" in capsys.readouterr().out
+    _, records = open_corpus(own_home / "corpora", "a")
+    assert [(record.year, dict(record.other)) for record in records] == [
+        (None, {"year": "이천이십"}),
+        (None, {"year": "20l9"}),
+        (2019, {}),
+        (None, {}),
+    ]
 
 
 def test_a_question_with_nothing_to_find_says_why(

@@ -45,7 +45,9 @@ def summary(manifest: CorpusManifest) -> Text:
 
 
 def print_lines(accounts: Sequence[SourceAccount], indent: str) -> None:
-    """Print the lines of sources by outcome, and what was repaired in their records."""
+    """Print the lines of sources by outcome, what was repaired in their records, and how many years are none."""
+    from shrag.corpora.text.repairs import UNREAD_YEARS
+
     outcomes = [
         Text("{count:,} records", count=sum(account.records for account in accounts)),
         Text("{count:,} rejected", count=sum(account.rejected for account in accounts)),
@@ -59,9 +61,12 @@ def print_lines(accounts: Sequence[SourceAccount], indent: str) -> None:
     repairs: Counter[str] = Counter()
     for account in accounts:
         repairs.update(account.repairs)
+    unread = repairs.pop(UNREAD_YEARS, 0)
     if repairs:
         kinds = [Text("{count:,} {kind}", count=count, kind=stage_text(kind)) for kind, count in repairs.items()]
         echo(Text("{indent}repaired: {kinds}", indent=indent, kinds=joined(kinds, ", ")))
+    if unread:
+        echo(Text("{indent}years that are none, kept as further fields: {count:,}", indent=indent, count=unread))
 
 
 def print_rejects(manifest: CorpusManifest, folder: Path) -> None:
