@@ -37,6 +37,8 @@ def _translated_parameter(parameter: click.Parameter, language: Language) -> cli
         return parameter
     result = copy.copy(parameter)
     result.help = translate(parameter.help, language)
+    if isinstance(parameter.show_default, str):
+        result.show_default = translate(parameter.show_default, language)
     return result
 
 

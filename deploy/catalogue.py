@@ -52,11 +52,14 @@ def _help_texts() -> Iterator[str]:
     while commands:
         command = commands.pop(0)
         yield inspect.cleandoc(command.help or "")
-        yield from (option.help or "" for option in command.params if isinstance(option, click.Option))
+        options = [option for option in command.params if isinstance(option, click.Option)]
+        yield from (option.help or "" for option in options)
+        yield from (option.show_default for option in options if isinstance(option.show_default, str))
         commands += command.commands.values() if isinstance(command, click.Group) else ()
 
 
 def _click_messages() -> Iterator[MessageId]:
+    yield "required"  # translated behind a variable
     for file in sorted(Path(click.__file__).parent.glob("*.py")):
         for call in _calls(file, "_"):
             if isinstance(call.args[0], ast.Constant):

@@ -8,6 +8,7 @@ from typing import Any, Literal, NamedTuple
 
 from shrag.corpora.text.cleaning import plain_line
 from shrag.corpora.text.sentences import detect_language
+from shrag.indexing.analysis.request_framing import framing_spans
 from shrag.indexing.record_filter import EVERY_RECORD, RecordFilter
 from shrag.messages.text import Text, message_of
 from shrag.serving.errors import QuestionError
@@ -28,6 +29,9 @@ LONGEST_CHOICE = 500
 """Characters a choice may have."""
 
 AnswerLanguage = Literal["ko", "en"]
+
+_SHOWING_LETTERS = 5
+"""Letters from which a small-lettered word alone is no acronym."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -158,6 +162,32 @@ def _question_language(text: str) -> AnswerLanguage:
     words = text.split()
     korean = sum(detect_language(word) == "ko" for word in words)
     return "ko" if detect_language(text) == "ko" or 3 * korean >= len(words) else "en"
+
+
+_QUESTION_WORDS = frozenset("are can do does how is what when where which who why".split())
+
+
+def shows_language(question: str) -> bool:
+    """Return whether a word of the question shows its language, as no acronym, name or number does.
+
+    In Latin letters a word in small letters or a question word does, but no short word alone (``lte``).
+
+    Args:
+        question: The question.
+
+    >>> [shows_language(each) for each in ("LTE 뜻", "What is LTE?", "deep learning", "Explain BERT")]
+    [True, True, True, True]
+    >>> [shows_language(each) for each in ("LTE", "5g", "bert", "Maddox Ferrand", "3.14")]
+    [False, False, False, False, False]
+    """
+    words = question.split()
+    letters = [word.strip("?!.,;:()'\"") for word in words]
+    return (
+        _question_language(question) == "ko"
+        or bool(framing_spans(question))
+        or any(word.isalpha() and word.islower() and (len(word) >= _SHOWING_LETTERS or words[1:]) for word in letters)
+        or any(word.casefold() in _QUESTION_WORDS for word in letters)
+    )
 
 
 def _parse_choices(raw: Sequence[str]) -> tuple[str, ...]:

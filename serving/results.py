@@ -33,7 +33,7 @@ from shrag.serving.events import (
 )
 from shrag.serving.notebook import answer_html, ranking_html
 from shrag.serving.references.formats import ReferenceFormat, write_references
-from shrag.serving.request import Question, Request
+from shrag.serving.request import AnswerLanguage, Question, Request
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -71,8 +71,18 @@ class SearchResult:
     @property
     def message(self) -> str:
         """Why there are no records, with the values that a filter could have where hits are counted; else empty."""
-        language, reason = self.question.language, self.ranking.reason
-        if not reason:
+        return self.message_in(self.question.language)
+
+    def message_in(self, language: AnswerLanguage) -> str:
+        """Return the :attr:`message` in another language.
+
+        Args:
+            language: ``ko`` or ``en``.
+
+        Returns:
+            The message, empty where there are records.
+        """
+        if not (reason := self.ranking.reason):
             return ""
         return f"{REASONS[language][reason]} {unknown_value_line(self.record_filter, self.facets, language)}".rstrip()
 

@@ -9,7 +9,7 @@ import click
 from shrag.cli.options.filter import counts_hits, facets_option, filter_options, print_facets, print_undated
 from shrag.cli.options.names import index_argument
 from shrag.cli.options.search import SearchOptions, min_confidence_option, read_settings, search_options, set_option
-from shrag.cli.output import echo, print_json
+from shrag.cli.output import echo, language, print_json
 from shrag.cli.settings import Home
 from shrag.indexing.record_filter import RecordFilter
 from shrag.serving.answering.formats import (
@@ -21,6 +21,7 @@ from shrag.serving.answering.formats import (
     choice_line,
     confidence_line,
     follow_up_line,
+    for_reader,
     title_and_page,
     unknown_value_line,
 )
@@ -89,22 +90,23 @@ def command(
         min_confidence=min_confidence, record_filter=record_filter,
         facets=facets or counts_hits(record_filter, options.engine), history=turns,
     )  # fmt: skip
+    answer = for_reader(result.answer, result.search.question.text, language.get())
     print_undated(record_filter, result.search.facets)
-    if line := unknown_value_line(record_filter, result.search.facets, result.answer.language):
+    if line := unknown_value_line(record_filter, result.search.facets, answer.language):
         echo(line, err=True)
-    causes = FALLBACKS[result.answer.language]
+    causes = FALLBACKS[answer.language]
     for line in dict.fromkeys(f"{causes[each.cause]} ({each.message})" for each in result.search.fallbacks):
         echo(line, err=True)
     if facets and result.search.facets is not None:
         print_facets(result.search.facets)
     if result.search.follow_up is not None:
-        echo(follow_up_line(result.search.follow_up, result.answer.language), err=True)
+        echo(follow_up_line(result.search.follow_up, answer.language), err=True)
     if choices:
-        echo(choice_line(result.answer, result.search.question.choices) + "\n")
+        echo(choice_line(answer, result.search.question.choices) + "\n")
     if form == "cited":
-        print_answer(result.answer, result.search.ranking.confidence)
+        print_answer(answer, result.search.ranking.confidence)
     else:
-        echo(answer_text(result.answer, form))
+        echo(answer_text(answer, form))
 
 
 def print_answer(answer: Answer, confidence: Confidence | None = None) -> None:

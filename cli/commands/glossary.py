@@ -31,11 +31,14 @@ def command(home: Home, name: str, term: str | None, as_json: bool) -> None:
     if term is None:
         found: Iterable[Entry] = glossary.entries()
     else:
-        from shrag.indexing.glossary.store import phrase_terms
+        from shrag.indexing.glossary.store import phrase_parts, phrase_terms
 
+        parts = phrase_parts(analyzer, term)
         found = glossary.look_up([phrase_terms(analyzer, term)])[0]
         if not found:
             echo(Text("The glossary of {name} has no {term!r}.", name=name, term=term), err=True)
+        elif sum(map(str.isalnum, term)) > sum(map(str.isalnum, "".join(parts))):
+            echo(Text("Only part of {term!r} was looked up: {parts}.", term=term, parts=", ".join(parts)), err=True)
     print_entries(found, as_json=as_json)
 
 

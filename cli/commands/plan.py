@@ -74,8 +74,8 @@ class Size(click.ParamType[int]):
     help="With --records: words between spaces in a record's title and text.",
 )
 @click.option("--dimension", type=click.IntRange(0), default=768, show_default=True, help="With --records: of vectors.")
-@click.option("--cores", type=click.IntRange(1), help="With --records: the machine's.  [default: this machine's]")
-@click.option("--memory", type=Size(), help="With --records: the machine's.  [default: this machine's]")
+@click.option("--cores", type=click.IntRange(1), help="With --records: the machine's cores.  [default: this machine's]")
+@click.option("--memory", type=Size(), help="With --records: the machine's memory.  [default: this machine's]")
 @click.option("--disk", type=Size(), help="With --records: what is free.  [default: on this machine]")
 @click.option("--json", "as_json", is_flag=True, help="One JSON object.")
 @click.pass_obj
@@ -184,6 +184,8 @@ def _plan_records(
         print_json({**asdict(plan), "engine": plan.engine, "most_records": plan.most_records})
     else:
         print_size_plan(plan)
+    if plan.engine != "lucene":
+        click.get_current_context().exit(5)
 
 
 _LIMITS: dict[str, Text] = {

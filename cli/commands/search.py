@@ -9,13 +9,13 @@ import click
 from shrag.cli.options.filter import counts_hits, facets_option, filter_options, print_facets, print_undated
 from shrag.cli.options.names import index_argument
 from shrag.cli.options.search import SearchOptions, read_settings, search_options, set_option
-from shrag.cli.output import echo, json_option, print_json
+from shrag.cli.output import echo, json_option, language, print_json
 from shrag.cli.settings import Home
 from shrag.indexing.record_filter import RecordFilter
 from shrag.messages.text import Text
 from shrag.serving.events import Ranking
 from shrag.serving.references.formats import ReferenceFormat
-from shrag.serving.request import DEFAULT_K, LARGEST_K
+from shrag.serving.request import DEFAULT_K, LARGEST_K, shows_language
 
 
 @click.command()
@@ -67,7 +67,8 @@ def command(
             print_json(result.facets)
         return
     if result.ranking.reason:
-        echo(result.message, err=True)
+        known = shows_language(result.question.text)
+        echo(result.message_in(result.question.language if known else language.get()), err=True)
     else:
         print_records(result.ranking)
     if facets and result.facets is not None:

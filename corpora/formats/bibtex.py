@@ -62,14 +62,26 @@ def _entries(path: Path) -> Iterator[SourceItem]:
     starts = [0]
     for line in lines:
         starts.append(starts[-1] + len(line.encode()) + 1)
-    steps = [middlewares.LatexDecodingMiddleware(), middlewares.SeparateCoAuthors()]
-    for block in entrypoint.parse_string(text, append_middleware=steps).blocks:
+    library = entrypoint.parse_string(text)
+    addresses = [
+        next((each.value for each in block.fields if each.key.lower() == "url"), None)
+        if isinstance(block, model.Entry)
+        else None
+        for block in library.blocks
+    ]
+    for step in (middlewares.LatexDecodingMiddleware(), middlewares.SeparateCoAuthors()):
+        library = step.transform(library)
+    for block, address in zip(library.blocks, addresses, strict=True):
         number = min(block.start_line or 0, len(lines) - 1)
         if isinstance(block, model.Entry):
             fields: dict[str, object] = {"key": block.key, "entry type": block.entry_type}
             fields |= {name.lower(): value for name, value in block.items() if name not in ("ID", "ENTRYTYPE")}
+            if isinstance(address, str) and "\\" not in address:  # verbatim: in TeX a % would end it
+                fields["url"] = address
             if isinstance(pages := fields.get("pages"), str):
                 fields["pages"] = pages.replace("--", "-").replace("–", "-")
             yield SourceItem(number + 1, starts[number], fields)
         elif isinstance(block, model.ParsingFailedBlock):
-            yield SourceItem(number + 1, starts[number], f"no entry of BibTeX: {block.error}")
+            # The errors of entries that are cut off have no text of their own.
+            reason = str(getattr(block.error, "abort_reason", block.error)).strip().rstrip(".")
+            yield SourceItem(number + 1, starts[number], f"no entry of BibTeX: {reason}")

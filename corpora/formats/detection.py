@@ -181,7 +181,7 @@ def _guess(path: Path, columns: Columns) -> FormatGuess:
         return _by_magic(path, head)
     text = head.lstrip()
     if not text:
-        return FormatGuess("", Text("is empty"))
+        raise CorpusError(Text("{path} is empty: leave it out, or export it again.", path=path))
     if text.startswith((b"{", b"[")):
         return _by_keys(path, columns)
     if text.startswith(b"<"):
@@ -257,6 +257,8 @@ def _by_lines(text: bytes, lines: list[bytes], suffix: str) -> FormatGuess:
         return FormatGuess("papers", Text("is text with headings"))
     if suffix in (".md", ".txt") and not _looks_tagged(lines) and b"\0" not in text:
         return FormatGuess("papers", Text("is a text file named {suffix}, taken for one paper", suffix=suffix))
+    if b"\0" in text:
+        return FormatGuess("", Text("is no text, and no other kind of file that is known"))
     return FormatGuess("", Text("begins with {first!r}", first=first.strip()[:60]))
 
 

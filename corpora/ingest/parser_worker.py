@@ -24,9 +24,10 @@ from shrag.corpora.ingest.parser import (
     receive_message,
     send_message,
 )
+from shrag.corpora.readers.fields import UNREAD_YEAR
 from shrag.corpora.readers.item import ParsedItem
 from shrag.corpora.records import Record
-from shrag.corpora.text.repairs import repair_record
+from shrag.corpora.text.repairs import UNREAD_YEARS, repair_record
 from shrag.messages.text import message_of
 
 _MIB = 2**20
@@ -92,6 +93,8 @@ class _FileTask:
             record, repairs = repair_record(record)
             self._repairs.update(repairs)
             item = item._replace(outcome=record)
+        if record.year is None and record.other and record.other[0][0] == UNREAD_YEAR:
+            self._repairs[UNREAD_YEARS] += 1
         self._items.append(item)
         self._characters += len(record.title) + len(record.text)
 

@@ -21,7 +21,7 @@ from shrag.corpora.readers.item import ParsedItem
 from shrag.corpora.records import Origin, Record, Reject
 from shrag.corpora.store.manifest import SourceAccount
 from shrag.corpora.store.parquet import RecordWriter, StoredRow, record_digest
-from shrag.corpora.text.repairs import REPAIR_KINDS
+from shrag.corpora.text.repairs import REPAIR_KINDS, UNREAD_YEARS
 from shrag.messages.text import Text
 
 OnDuplicate = Literal["error", "first", "newest"]
@@ -57,7 +57,7 @@ class _Source:
 
     def account(self) -> SourceAccount:
         counts = {name: self.counts[name] for name in _COUNTS}
-        repairs = {kind: self.repairs[kind] for kind in REPAIR_KINDS if self.repairs[kind]}
+        repairs = {kind: self.repairs[kind] for kind in (*REPAIR_KINDS, UNREAD_YEARS) if self.repairs[kind]}
         return SourceAccount(self.path, self.format, self.sha256, self.bytes, **counts, repairs=repairs)
 
 

@@ -23,6 +23,9 @@ KEYWORD_SEPARATORS = (";", ",", "/", " . ")
 MOST_OTHER, LONGEST_OTHER_NAME, LONGEST_OTHER_VALUE = 50, 100, 1_000
 """Bounds of the further fields of a record: their number, and the characters of a name and of a value."""
 
+UNREAD_YEAR = "year"
+"""The name of the further field with a year as it is written, where it is none."""
+
 _DOI = re.compile(r"10\.\d{1,9}(?:\.\d{1,9}){0,3}/\S{1,300}")
 _YEAR = re.compile(r"(?<!\d)(1[5-9]\d\d|20\d\d)(?!\d)")
 _INNER_SPACE = re.compile(r"\s")

@@ -21,7 +21,8 @@ class SourceAccount(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """A source file, and its lines (or other items) by outcome: all of them add up to ``lines``.
 
     Duplicates are identical to a record that is kept; superseded ones have an identifier that is kept with other
-    content. ``repairs`` counts, by kind, what :mod:`shrag.corpora.text.repairs` changed in the records when read.
+    content. ``repairs`` counts, by kind, what :mod:`shrag.corpora.text.repairs` changed in the records when read, and
+    years that are none.
     """
 
     path: str

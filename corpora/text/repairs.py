@@ -27,6 +27,9 @@ REPAIR_KINDS: Final = (
 )
 """What is repaired, in the order in which they are shown."""
 
+UNREAD_YEARS: Final = "unread years"
+"""Counted beside the repairs: years that are none, each kept as a further field of its record."""
+
 # One repair may make another possible (".Results: We" → ". Results: We"); more than two rounds were never needed.
 _ROUNDS = 4
 

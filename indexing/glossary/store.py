@@ -206,5 +206,22 @@ def simple_tokens(tokens: Sequence[Token]) -> list[Token]:
 
 def phrase_terms(analyzer: Analyzer, phrase: str) -> tuple[str, ...]:
     """Return the index terms of the phrase's nouns, foreign words and numbers, in order; a hyphen divides words."""
+    return tuple(token.term for token in _phrase_tokens(analyzer, phrase))
+
+
+def phrase_parts(analyzer: Analyzer, phrase: str) -> tuple[str, ...]:
+    """Return the parts of a phrase that are looked up.
+
+    Args:
+        analyzer: The analyzer of the index.
+        phrase: The phrase.
+
+    Returns:
+        What is written in the phrase for each of its :func:`phrase_terms`; endings and other words are left out.
+    """
+    return tuple(phrase[token.start : token.end] for token in _phrase_tokens(analyzer, phrase))
+
+
+def _phrase_tokens(analyzer: Analyzer, phrase: str) -> list[Token]:
     (tokens,) = analyzer.tokens([phrase.replace("-", " ")])
-    return tuple(token.term for token in simple_tokens(tokens) if token.kind in KEYWORD_KINDS)
+    return [token for token in simple_tokens(tokens) if token.kind in KEYWORD_KINDS]

@@ -11,6 +11,7 @@ plain       the titles of records and the sentences of each section as paragraph
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from typing import Literal
 
 from shrag.indexing.record_filter import VALUE_FIELDS, FacetCounts, RecordFilter, ValueField
@@ -25,7 +26,7 @@ from shrag.serving.events import (
     Sentence,
     SentenceIssue,
 )
-from shrag.serving.request import AnswerLanguage
+from shrag.serving.request import AnswerLanguage, shows_language
 
 _FOLLOW_UPS: Mapping[AnswerLanguage, str] = {
     "ko": "앞의 질문에 이어 다음과 같이 이해했습니다: {question}",
@@ -158,6 +159,21 @@ _NOT_CHOSEN: Mapping[AnswerLanguage, str] = {
     "ko": "선택지를 고르지 못했습니다.",
     "en": "No choice could be selected.",
 }
+
+
+def for_reader(answer: Answer, question: str, reader: AnswerLanguage) -> Answer:
+    """Return the answer with its labels in the reader's language, where no word of the question shows another.
+
+    What a language model wrote keeps its language.
+
+    Args:
+        answer: The answer.
+        question: The question it answers.
+        reader: The language of the page, or of the command's locale.
+    """
+    if answer.kind != "extractive" or shows_language(question):
+        return answer
+    return replace(answer, language=reader)
 
 
 def choice_line(answer: Answer, choices: Sequence[str]) -> str:

@@ -16,6 +16,7 @@ from shrag.serving.answering.formats import (
     ISSUES,
     REASONS,
     answer_text,
+    for_reader,
     page_text,
 )
 from shrag.serving.events import Answer, AnswerPart, Citation, RankedRecord, Section, Sentence
@@ -28,7 +29,7 @@ from shrag.serving.page.snippets import (
     mark_matches,
     shorten,
 )
-from shrag.serving.page.state import PageState, answer_language
+from shrag.serving.page.state import PageState
 from shrag.serving.page.views import SHOWN_AUTHORS
 from shrag.serving.references.fields import reference_line
 from shrag.serving.request import AnswerLanguage
@@ -52,17 +53,16 @@ def answer_view(state: PageState, request: PageRequest, analyzer: Analyzer) -> d
     ``quoted`` are the records that an extractive answer quotes, the leading one first; ``related`` are the related
     ones; ``sections`` are the other sections, which a model wrote.
     """
-    answer, ranking = state.answer, state.ranking
-    if answer is None or ranking is None:
+    if state.answer is None or state.ranking is None:
         return None
-    language = answer_language(state, request)
+    answer, ranking = for_reader(state.answer, state.question, request.language), state.ranking
     ranked = {each.record.docid: each for each in ranking.records}
     context = _Context(request, ranked, state.matching_terms(analyzer), analyzer)
     citations = {citation.number: _citation_view(citation, context) for citation in answer.citations}
     written = [section for section in answer.sections if section.source is None]
     return {
-        "language": language,
-        "reason": REASONS[language][answer.reason] if answer.reason else "",
+        "language": answer.language,
+        "reason": REASONS[answer.language][answer.reason] if answer.reason else "",
         "kind": "none" if answer.reason else answer.kind,
         "model": answer.model,
         "truncated": not answer.complete,

@@ -12,7 +12,7 @@ from typing import Any, Literal, NamedTuple, get_args
 from shrag.serving.events import Budget, ModelCall, Node, NodeKind, NodeState, Purpose, RankedRecord
 from shrag.serving.page.request import PageRequest
 from shrag.serving.page.snippets import shorten
-from shrag.serving.page.state import PageState, answer_language
+from shrag.serving.page.state import PageState, tree_language
 
 LONGEST_NODE_QUESTION = 400
 """Characters of a node's question, and of its query, that are shown."""
@@ -45,7 +45,7 @@ def tree_view(state: PageState, request: PageRequest) -> dict[str, Any] | None:
     # Questions are processed in parallel: the order in which budgets were exhausted is of no use to a reader.
     limits = sorted(dict.fromkeys(state.truncated), key=lambda each: _BUDGETS.index(each.exhausted))
     return {
-        "language": answer_language(state, request),
+        "language": tree_language(state, request),
         "complete": state.timings is not None,
         "count": len(below),
         "done": sum(node.state != "open" for node in below),

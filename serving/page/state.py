@@ -29,19 +29,26 @@ class PageState(EventState):
         Without keywords they are the question's. They are analyzed once.
         """
         if not self._terms and self.keywords is not None:
-            keywords = _distinctive_keywords(self.keywords)
+            keywords = _distinctive_keywords(self.keywords, self.language)
             own = {term for keyword in keywords for term in keyword.terms}
             translated = analyzer.terms([text for keyword in keywords for text in keyword.translations])
             self._terms = frozenset(own or content_terms(self.question, analyzer)).union(*translated)
         return self._terms
 
 
-def _distinctive_keywords(keywords: Keywords) -> list[Keyword]:
-    """Return the keywords that say what the question is about; a model's own order has no others."""
+def _distinctive_keywords(keywords: Keywords, language: AnswerLanguage) -> list[Keyword]:
+    """Return the keywords that say what the question is about; a model's own order has no others.
+
+    A word in Latin letters in a Korean question does, however frequent it is in English records.
+    """
     if keywords.order == "model":
         return list(keywords.keywords)
     least = least_distinctive_idf(keyword.weight for keyword in keywords.keywords)
-    return [keyword for keyword in keywords.keywords if keyword.weight >= least]
+    return [
+        keyword
+        for keyword in keywords.keywords
+        if keyword.weight >= least or (language == "ko" and detect_language(keyword.text) == "en")
+    ]
 
 
 def content_terms(question: str, analyzer: Analyzer) -> frozenset[str]:
@@ -54,7 +61,7 @@ def content_terms(question: str, analyzer: Analyzer) -> frozenset[str]:
     return frozenset(contents or [token.term for token in tokens])
 
 
-def answer_language(state: PageState, request: PageRequest) -> AnswerLanguage:
-    """Return the language of the answer and of the tree's questions."""
+def tree_language(state: PageState, request: PageRequest) -> AnswerLanguage:
+    """Return the language of the tree's questions."""
     # A question of digits or signs alone is in no language: the reader's is the better guess.
     return request.language if detect_language(state.question) == "und" else state.language

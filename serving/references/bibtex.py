@@ -1,13 +1,15 @@
 """BibTeX entries of records.
 
 BibTeX counts braces even after a backslash, so that a brace is written as a command. Source: BibTeXing (Patashnik,
-1988), section 4.
+1988), section 4. Nothing is escaped in ``url``: biblatex reads it verbatim, and so does the command of url.sty and
+hyperref that other styles write it into.
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator
+from urllib.parse import quote
 
 from shrag.corpora.records import Record
 from shrag.serving.references.fields import document_type, one_line
@@ -50,12 +52,17 @@ def _entry(record: Record, key: str) -> str:
         "pages": re.sub(r"(?<=\d)\s*[-–—~]+\s*(?=\d)", "--", one_line(record.pages)).translate(_TEX_ESCAPES),
         _PUBLISHERS.get(kind, "publisher"): escape_tex(record.publisher),
         "doi": escape_tex(record.doi),
-        "url": escape_tex(record.link),
+        "url": _verbatim_url(record.link),
         "keywords": ", ".join(escape_tex(keyword) for keyword in record.keywords),
         "note": escape_tex(record.docid),
     }
     lines = [f"  {name} = {{{value}}}," for name, value in fields.items() if value]
     return "\n".join([f"@{kind}{{{key},", *lines, "}", ""])
+
+
+def _verbatim_url(link: str) -> str:
+    """Return an address that needs no escapes: percent-encoded where a sign is none of an address (RFC 3986)."""
+    return quote(one_line(link), safe="%:/?#[]@!$&'()*+,;=~")
 
 
 def _tex_author(author: str) -> str:

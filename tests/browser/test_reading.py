@@ -216,13 +216,15 @@ def test_nothing_is_wider_than_the_screen(reader: Reader, plain: str) -> None:
         page.mouse.move(0, 0)
 
 
-def test_print_shows_the_answer_and_its_records_only(reader: Reader, plain: str) -> None:
+def test_print_shows_the_question_the_answer_and_its_records_only(reader: Reader, plain: str) -> None:
     page = reader.open(plain, ASKED)
+    expect(page.locator(".printed-question")).to_be_hidden()
     page.emulate_media(media="print")
-    for hidden in (".ask", ".trace", ".tools", ".filter", ".sizes", ".settings"):
+    for hidden in (".ask", ".follow-up", ".trace", ".tools", ".filter", ".sizes", ".settings"):
         expect(page.locator(hidden)).to_be_hidden()
     for visible in (".answer .title", ".quoted .abstract", "#record-5"):
         expect(page.locator(visible)).to_be_visible()
+    expect(page.locator(".printed-question")).to_have_text(page.locator("#q").input_value())
 
 
 def test_the_page_weighs_less_than_110_kilobytes(reader: Reader, plain: str) -> None:

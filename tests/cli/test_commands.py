@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import hashlib
 import json
+import re
 import shutil
 from pathlib import Path
 
 import pytest
 
 from shrag.cli.main import COMMANDS, run
+from shrag.corpora.store.open_corpus import open_corpus
 
 DEMO = Path(__file__).resolve().parents[2] / "corpora" / "demo"
 
@@ -148,6 +150,7 @@ def test_a_corpus_shows_what_it_holds_and_what_it_left_out(
     assert run(["corpus", "list"]) == 0
     assert capsys.readouterr().out.startswith("c  1 records (1 ko), 1 complete  20")
     (tmp_path / "b.jsonl").write_text(good.replace("나", "다") + "\n")
+    (tmp_path / "c.jsonl").write_text(good + "\n")
     assert run(["corpus", "replace", "c", "--format", "scienceon", "a.jsonl", "b.jsonl", "--max-rejects", "1"]) == 3
     assert "A1, in a.jsonl line 1 and in b.jsonl line 1" in capsys.readouterr().err
     assert run(["corpus", "rejects", "c", "--json"]) == 0  # of the failed addition, then those of what is stored
@@ -160,7 +163,26 @@ def test_a_corpus_shows_what_it_holds_and_what_it_left_out(
     assert run(["corpus", "add", "c", "--format", "scienceon", "b.jsonl"]) == 0
     out = capsys.readouterr().out
     assert "1 superseded" in out
+    assert "\n  rejects, superseded records: " in out
     assert "0 added, 1 changed, 0 deleted, 0 unchanged" in out
+    assert run(["corpus", "add", "d", "--format", "scienceon", "--on-duplicate", "first", "b.jsonl", "c.jsonl"]) == 0
+    assert re.search(r"^  superseded records: \S+$", capsys.readouterr().out, re.MULTILINE)
+
+
+def test_a_year_that_is_none_is_kept_as_a_further_field_and_counted(
+    own_home: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "y.csv").write_text("id,title,year\n1,One,이천이십\n2,Two,20l9\n3,Three,2019\n4,Four,\n")
+    for options in (["a"], ["b", "--no-repair"]):
+        assert run(["corpus", "add", *options, "y.csv"]) == 0
+        assert "\n  years that are none, kept as further fields: 2\n" in capsys.readouterr().out
+    _, records = open_corpus(own_home / "corpora", "a")
+    assert [(record.year, dict(record.other)) for record in records] == [
+        (None, {"year": "이천이십"}),
+        (None, {"year": "20l9"}),
+        (2019, {}),
+        (None, {}),
+    ]
 
 
 def test_a_question_with_nothing_to_find_says_why(

@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from shrag.cli.main import run
+from shrag.serving.answering.formats import REASONS
 from tests.conftest import ROOT
 
 
@@ -20,7 +21,10 @@ def test_a_usage_error_is_korean_with_the_same_status(capsys: pytest.CaptureFixt
     assert run(["serch"]) == 2
     shown = capsys.readouterr().err
     assert "사용법:" in shown
-    assert "오류: 'serch': 없는 명령입니다. search 항목을 찾으셨나요?" in shown
+    assert "오류: 'serch' 명령은 없습니다. 혹시 찾으시는 것이 search인가요?" in shown
+    assert "도움말: 'shrag --help'" in shown
+    assert run(["corpus", "ad"]) == 2
+    assert "'ad' 명령은 없습니다. 혹시 찾으시는 것이 'add'인가요?" in capsys.readouterr().err
 
 
 def test_clicks_own_errors_are_korean(capsys: pytest.CaptureFixture[str]) -> None:
@@ -34,7 +38,11 @@ def test_help_is_korean_and_english_again_in_the_next_run(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     assert run(["corpus", "add", "--help"]) == 0
-    assert "거부를 허용할 최대 행 수." in capsys.readouterr().out
+    assert "거부를 허용할 최대 항목 수." in capsys.readouterr().out
+    assert run(["run", "--help"]) == 0
+    assert "[필수]" in capsys.readouterr().out
+    assert run(["ask", "--help"]) == 0
+    assert "[기본값: (색인의 값);" in re.sub(r"\s+", " ", capsys.readouterr().out)
     monkeypatch.setenv("SHRAG_LANG", "en")
     assert run(["corpus", "add", "--help"]) == 0
     assert "Most lines that may be rejected." in capsys.readouterr().out
@@ -50,7 +58,7 @@ def test_the_configuration_file_chooses_the_language_and_the_variable_comes_befo
     assert "There is no command 'serch'." in capsys.readouterr().err
     monkeypatch.setenv("SHRAG_LANG", "ko")
     run(["serch"])
-    assert "없는 명령입니다" in capsys.readouterr().err
+    assert "명령은 없습니다" in capsys.readouterr().err
     config.write_text('lang = "korean"\n')
     assert run(["serch"]) == 2
     assert f"{config}의 lang: 쓸 수 있는 값은 auto, ko, en입니다." in capsys.readouterr().err
@@ -69,7 +77,7 @@ def test_what_an_addition_says_is_korean(tmp_path: Path, own_home: Path, capsys:
     )
     assert shown.out == (
         "자료 lib: 문헌 1건(ko 1건), 답변의 근거로 쓸 수 있는 문헌 1건\n"
-        "  읽은 줄 1 = 문헌 1 + 거부 0 + 중복 0 + 빈 줄 0\n"
+        "  읽은 항목 1 = 문헌 1 + 거부 0 + 중복 0 + 빈 항목 0\n"
         "  추가 1건, 변경 0건, 삭제 0건, 그대로 0건\n"
     )
 
@@ -91,3 +99,14 @@ def test_json_stays_english(capsys: pytest.CaptureFixture[str]) -> None:
     run(["doctor", "--json"])
     lines = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
     assert "GiB free at" in next(line["message"] for line in lines if line["check"] == "Disk")
+
+
+def test_a_refusal_is_in_the_language_of_the_question_or_of_the_locale_where_no_word_shows_one(
+    demo_home: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("SHRAG_HOME", str(demo_home))
+    for command in (["ask", "demo"], ["search", "demo"]):
+        for question, said in (("ZQX5", REASONS["ko"]), ("What is ZQX5?", REASONS["en"])):
+            assert run([*command, question]) == 0
+            captured = capsys.readouterr()
+            assert said["unknown_words"] in captured.out + captured.err

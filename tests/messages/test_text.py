@@ -14,7 +14,7 @@ def test_a_text_is_its_english_with_values_and_format_specifications() -> None:
 def test_a_text_in_korean_has_the_same_values() -> None:
     text = Text("There is no command {name!r}.{hint}", name="serch", hint=did_you_mean("serch", ["search"]))
     assert text == "There is no command 'serch'. Did you mean search?"
-    assert text.in_language("ko") == "'serch': 없는 명령입니다. search 항목을 찾으셨나요?"
+    assert text.in_language("ko") == "'serch' 명령은 없습니다. 혹시 찾으시는 것이 search인가요?"
 
 
 def test_the_message_of_an_exception_in_a_text_is_translated_too() -> None:

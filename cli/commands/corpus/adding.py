@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
-from shrag.cli.commands.corpus.counts import deleted_text, print_changes, print_counts
+from shrag.cli.commands.corpus.counts import deleted_text, print_changes, print_counts, print_rejects
 from shrag.cli.options.names import corpus_argument
 from shrag.cli.output import ask_before_deleting, echo, progress, yes_option
 from shrag.cli.settings import Home
@@ -205,8 +205,7 @@ def _add(
         echo(Text("the same of {count:,} more files", count=repeated), err=True)
     print_counts(manifest)
     print_changes(changes, stored=stored)
-    if any(account.rejected or account.superseded for account in manifest.sources):
-        echo(Text("  rejects: {path}", path=home.corpora / name / manifest.rejects_file))
+    print_rejects(manifest, home.corpora / name)
     echo(Text("next: shrag index {name}", name=name), err=True)
 
 

@@ -11,6 +11,7 @@ from shrag.messages.text import Text, joined
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+    from pathlib import Path
 
     from shrag.corpora.records import RecordChanges
     from shrag.corpora.store.manifest import CorpusManifest, SourceAccount
@@ -44,7 +45,9 @@ def summary(manifest: CorpusManifest) -> Text:
 
 
 def print_lines(accounts: Sequence[SourceAccount], indent: str) -> None:
-    """Print the lines of sources by outcome, and what was repaired in their records."""
+    """Print the lines of sources by outcome, what was repaired in their records, and how many years are none."""
+    from shrag.corpora.text.repairs import UNREAD_YEARS
+
     outcomes = [
         Text("{count:,} records", count=sum(account.records for account in accounts)),
         Text("{count:,} rejected", count=sum(account.rejected for account in accounts)),
@@ -58,9 +61,23 @@ def print_lines(accounts: Sequence[SourceAccount], indent: str) -> None:
     repairs: Counter[str] = Counter()
     for account in accounts:
         repairs.update(account.repairs)
+    unread = repairs.pop(UNREAD_YEARS, 0)
     if repairs:
         kinds = [Text("{count:,} {kind}", count=count, kind=stage_text(kind)) for kind, count in repairs.items()]
         echo(Text("{indent}repaired: {kinds}", indent=indent, kinds=joined(kinds, ", ")))
+    if unread:
+        echo(Text("{indent}years that are none, kept as further fields: {count:,}", indent=indent, count=unread))
+
+
+def print_rejects(manifest: CorpusManifest, folder: Path) -> None:
+    """Print where in the ``folder`` of a corpus the lines are that are rejected or superseded, if there are any."""
+    kinds = []
+    if any(account.rejected for account in manifest.sources):
+        kinds.append(Text("rejects"))
+    if any(account.superseded for account in manifest.sources):
+        kinds.append(Text("superseded records"))
+    if kinds:
+        echo(Text("  {kinds}: {path}", kinds=joined(kinds, ", "), path=folder / manifest.rejects_file))
 
 
 def print_changes(changes: RecordChanges, *, stored: bool = True) -> None:

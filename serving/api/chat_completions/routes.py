@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from contextlib import aclosing
 from datetime import datetime
+from difflib import get_close_matches
 from urllib.parse import urlencode
 
 from starlette.requests import Request
@@ -30,6 +31,9 @@ from shrag.serving.http.logging import request_id
 from shrag.serving.http.problems import HTTPProblem
 from shrag.serving.http.sse import SSEResponse
 from shrag.serving.request import DEFAULT_STRATEGY, MOST_TURNS
+
+_LONGEST_NAME = 100
+_MOST_NAMES = 3
 
 
 @Operation(query=ModelsQuery, returns=ModelList, tag="openai")
@@ -92,10 +96,26 @@ def _find_model(service: Service, name: str) -> ModelEntry:
     for entry in entries:
         if entry.id == name:
             return entry
-    names = ", ".join(entry.id for entry in entries)
     raise HTTPProblem(
-        404, "model_not_found", Text("There is no model {name!r}: use one of {names}.", name=name[:100], names=names)
+        404,
+        "model_not_found",
+        Text(
+            "There is no model {name!r}: models are named INDEX/STRATEGY, such as {names}; GET /v1/models?all=true "
+            "lists all.",
+            name=name[:_LONGEST_NAME],
+            names=", ".join(_nearest_models(name[:_LONGEST_NAME], [entry.id for entry in entries])),
+        ),
     )
+
+
+def _nearest_models(name: str, names: list[str]) -> list[str]:
+    """Return the models that ``name`` may mean: of the index that it names, else the most similar, else the default."""
+    index, slash, _ = name.partition("/")
+    own = [each for each in names if each.startswith(f"{index}/")]
+    if own and not slash:
+        return own[:_MOST_NAMES]
+    default = [each for each in own or names if each.partition("/")[2] == DEFAULT_STRATEGY]
+    return get_close_matches(name, own or names, _MOST_NAMES) or default[:_MOST_NAMES]
 
 
 def _turns(body: ChatRequest) -> list[EarlierTurn]:

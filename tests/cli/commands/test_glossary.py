@@ -37,6 +37,10 @@ def test_a_term_is_looked_up_from_either_language(corpus: None, capsys: pytest.C
     assert run(["glossary", "small", "전지"]) == 0
     captured = capsys.readouterr()
     assert (captured.out, captured.err) == ("", "The glossary of small has no '전지'.\n")
+    assert run(["glossary", "small", "없는고체"]) == 0
+    captured = capsys.readouterr()
+    assert captured.out.startswith("고체\tsolid\t")
+    assert captured.err == "Only part of '없는고체' was looked up: 고체.\n"
 
 
 def test_corrections_are_part_of_the_index_and_stay_with_it(

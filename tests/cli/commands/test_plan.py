@@ -152,3 +152,13 @@ def test_the_size_of_an_index_on_this_machine_is_one_object(capsys: pytest.Captu
         "none",
     )
     assert (plan["embedded"]["index"], plan["machine"]["memory"] > 2**30) == (5 * 100 * 13.7 + 5 * 160, True)
+
+
+@pytest.mark.parametrize("form", [[], ["--json"]])
+def test_records_that_do_not_fit_this_machine_end_with_5_as_a_model_that_does_not_fit_its_card(
+    capsys: pytest.CaptureFixture[str], form: list[str]
+) -> None:
+    machine = ["--memory", "128GB", "--disk", "2TB", "--cores", "16"]
+    assert run(["plan", "--records", "36806400", *machine, *form]) == 0
+    assert run(["plan", "--records", "36806401", *machine, *form]) == 5
+    assert "milvus" in capsys.readouterr().out

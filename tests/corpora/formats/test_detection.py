@@ -46,7 +46,8 @@ def test_objects_of_no_format_are_answered_with_the_format_that_maps_their_keys(
 
 
 UNKNOWN = {
-    "empty.csv": (b"", "it is empty"),
+    "empty.csv": (b"", "empty.csv is empty: leave it out"),
+    "fake.pdf": (b"PDF\0\1\xff", "is no text, and no other kind of file"),
     "noise.dat": (bytes(range(1, 200)), "begins with"),
     "page.html": (b"<html><body>x</body></html>", "is XML or HTML without <record> or <DOC>"),
     "medline.txt": (b"PMID- 1\nTI  - A title\nAB  - A text\nAU  - Kim A\n", "begins with 'PMID- 1'"),

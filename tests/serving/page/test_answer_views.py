@@ -10,6 +10,7 @@ import pytest
 
 from shrag.corpora.records import Record
 from shrag.serving.answering.citations import make_citations
+from shrag.serving.answering.formats import REASONS
 from shrag.serving.answering.refusal import refuse
 from shrag.serving.engine import Engine
 from shrag.serving.events import (
@@ -121,6 +122,16 @@ def test_only_distinctive_keywords_and_their_translations_are_marked(
     assert state.matching_terms(demo.open_index.analyzer) == marked
 
 
+def test_a_latin_word_of_a_korean_question_is_marked_however_frequent_it_is(demo: Engine) -> None:
+    phrase = Keyword("문법 오류 교정", ("문법", "오류", "교정"), 6.5, ("grammatical error correction",))
+    keywords = Keywords((phrase, Keyword("BERT", ("bert",), 2.5), Keyword("2019", ("2019",), 2.5)), ())
+    state = PageState("BERT 문법 오류 교정 2019", "ko")
+    state.add(keywords)
+    terms = state.matching_terms(demo.open_index.analyzer)
+    assert {"bert", "문법", "error"} <= terms
+    assert "2019" not in terms
+
+
 def test_an_abstract_quoted_whole_needs_no_legend(demo: Engine) -> None:
     section = Section("record", (Sentence(OTHER.text, (2,)),), Citation(2, "O-2", OTHER.title))
     html = _html(demo, _answer([section], quoted_language=None))
@@ -216,3 +227,34 @@ def test_a_long_record_is_shown_by_what_is_quoted_of_it(demo: Engine) -> None:
     assert "… </bdi>" in html
     assert "visually-hidden" not in html
     assert "본문이 길어 답변에 인용한 문장만 표시합니다." in html
+
+
+@pytest.mark.parametrize(
+    ("question", "asked", "page", "shown"),
+    [
+        ("LTE", "en", "ko", "ko"),
+        ("LTE", "en", "en", "en"),
+        ("What is LTE?", "en", "ko", "en"),
+        ("LTE란?", "ko", "en", "ko"),
+        ("3.14", "en", "ko", "ko"),
+    ],
+)
+def test_a_refusal_is_in_the_language_of_the_question_or_of_the_page_where_no_word_shows_one(
+    demo: Engine, question: str, asked: AnswerLanguage, page: InterfaceLanguage, shown: AnswerLanguage
+) -> None:
+    state = PageState(question, asked)
+    for event in _events(_ranking(), refuse(Question(question, asked), _ranking(), "nothing_fits")):
+        state.add(event)
+    view = answer_view(state, PageRequest(question, page), demo.open_index.analyzer)
+    assert view is not None
+    assert (view["language"], view["reason"]) == (shown, REASONS[shown]["nothing_fits"])
+
+
+def test_what_a_model_wrote_keeps_its_language_on_a_page_in_the_other(demo: Engine) -> None:
+    written = Answer("generated", "en", (Section("body", (Sentence("It is a network.", ()),)),), (), model="m")
+    state = PageState("LTE", "en")
+    for event in _events(_ranking(), written):
+        state.add(event)
+    view = answer_view(state, PageRequest("LTE", "ko"), demo.open_index.analyzer)
+    assert view is not None
+    assert (view["language"], view["sections"][0]["heading"]) == ("en", "Main Body")

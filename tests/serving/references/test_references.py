@@ -39,11 +39,17 @@ def test_a_record_as_bibtex_has_every_special_character_escaped_and_korean_as_it
         "  journal = {일과 삶 연구},\n"
         "  year = {2024},\n"
         "  publisher = {한국학회},\n"
-        "  url = {http://x.y/a\\_b?c=1\\&d=\\textasciitilde{}e},\n"
+        "  url = {http://x.y/a_b?c=1&d=~e},\n"
         "  keywords = {재택근무, a,b},\n"
         "  note = {NART\\#12;3},\n"
         "}\n\n"
     )
+
+
+def test_an_address_is_verbatim_in_bibtex_and_has_no_sign_that_ends_its_field() -> None:
+    link = "http://x.y/검색?a=50%25&b_c={d}\\e f#g"
+    written = write_references([replace(KOREAN, link=link)], "bibtex")
+    assert "  url = {http://x.y/%EA%B2%80%EC%83%89?a=50%25&b_c=%7Bd%7D%5Ce%20f#g},\n" in written
 
 
 def test_a_record_as_ris_has_a_line_for_each_field() -> None:

@@ -44,10 +44,20 @@ def test_the_default_strategy_is_the_only_model_listed_unless_all_are_asked_for(
         *(f"demo/pipeline-{number}" for number in range(1, 9)),
     ]
     assert client.models.retrieve("demo/bm25").owned_by == "shrag"
-    with pytest.raises(openai.NotFoundError, match="use one of demo/shrag"):
-        client.models.retrieve("demo/none")
-    with pytest.raises(openai.NotFoundError, match="use one of demo/shrag"):
-        client.models.retrieve("demo/rewrite")  # needs a language model, and there is none
+
+
+@pytest.mark.parametrize(
+    ("name", "meant"),
+    [
+        ("demo", "demo/shrag, demo/bm25, demo/hybrid"),
+        ("demo/bm52", "demo/bm25, demo/hybrid"),
+        ("demo/rewrite", "demo/tree, demo/raise, demo/hybrid"),  # needs a language model, and there is none
+        ("gpt-4o", "demo/shrag"),
+    ],
+)
+def test_an_unknown_model_is_refused_with_those_that_may_be_meant(client: openai.OpenAI, name: str, meant: str) -> None:
+    with pytest.raises(openai.NotFoundError, match=rf"such as {meant}; GET /v1/models"):
+        client.models.retrieve(name)
 
 
 @pytest.mark.parametrize("model", ["demo/shrag", "demo/bm25", "demo/hybrid"])
