@@ -408,7 +408,9 @@ def _read_in_context(strategy: Strategy, request: Request, resources: Resources)
     yield from events
     if follow_up is not None:
         yield follow_up
-        request = request._replace(question=replace(request.question, text=follow_up.question))
+        text, added = follow_up.question, " ".join(follow_up.added)
+        asked = len(text.removesuffix(added)) if added else None
+        request = request._replace(question=replace(request.question, text=text, asked=asked))
     yield from strategy.run(request, resources)
 
 

@@ -36,11 +36,16 @@ _SHOWING_LETTERS = 5
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """A valid question, the language of its answer, and the ``choices`` of a multiple-choice question."""
+    """A valid question, the language of its answer, and the ``choices`` of a multiple-choice question.
+
+    ``asked`` is how many characters of ``text``, from its beginning, are a follow-up question's own, where words of
+    earlier questions were added to it; else None.
+    """
 
     text: str
     language: AnswerLanguage
     choices: tuple[str, ...] = ()
+    asked: int | None = None
 
 
 class Turn(NamedTuple):

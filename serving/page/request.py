@@ -20,7 +20,7 @@ SIZES = (DEFAULT_K, 20, 50)
 PARAMETERS = ("q", "after", "ui", "k", "strategy", "index", "year_from", "year_to", *VALUE_FIELDS)
 """The parameters of a page; a filter has the names that it has in the API."""
 
-MOST_EARLIER = 4
+MOST_EARLIER = 8
 """Questions asked before that a page's address has at most."""
 
 _YEAR = re.compile(r"\d{1,4}", re.ASCII)
@@ -61,16 +61,29 @@ class PageRequest:
         if self.question is not None:
             pairs.append(("q", self.question))
             pairs += [("after", each) for each in self.after]
-        if self.index:
-            pairs.append(("index", self.index))
+        pairs += replace(self, k=k or self.k).scope
+        if filtered:
+            pairs += self.limits
+        return f"{path}?{urlencode(pairs)}"
+
+    @property
+    def scope(self) -> list[tuple[str, str]]:
+        """The parameters that say where and how to search, but for the filter; without those of the defaults."""
+        pairs = [("index", self.index)] if self.index else []
         if self.strategy != DEFAULT_STRATEGY:
             pairs.append(("strategy", self.strategy))
-        if (k or self.k) != DEFAULT_K:
-            pairs.append(("k", str(k or self.k)))
-        if filtered:
-            for name, value in self.record_filter.to_mapping().items():
-                pairs += [(name, str(each)) for each in (value if isinstance(value, tuple) else (value,))]
-        return f"{path}?{urlencode(pairs)}"
+        if self.k != DEFAULT_K:
+            pairs.append(("k", str(self.k)))
+        return pairs
+
+    @property
+    def limits(self) -> list[tuple[str, str]]:
+        """The parameters of the filter, one for each value."""
+        return [
+            (name, str(each))
+            for name, value in self.record_filter.to_mapping().items()
+            for each in (value if isinstance(value, tuple) else (value,))
+        ]
 
     @property
     def asked(self) -> tuple[str, ...]:

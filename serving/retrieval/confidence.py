@@ -5,9 +5,12 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable
 
+from shrag.indexing.analysis.analyzer import KEYWORD_KINDS
+from shrag.indexing.analyzed_record import AnalyzedRecord
 from shrag.indexing.lexical.evidence import (
     ScoredByWords,
     best_papers,
+    covered_segments,
     is_complete,
     measure_evidence,
     order_by_words,
@@ -17,6 +20,7 @@ from shrag.indexing.lexical.uncovered_words import uncovered_words
 from shrag.indexing.open_index import OpenIndex
 from shrag.indexing.translation.query_translation import AnalyzedQuestion
 from shrag.serving.events import Confidence
+from shrag.serving.retrieval.asking_words import asks_for_records
 from shrag.serving.retrieval.ranking import ScoredRecord
 
 THRESHOLD = 0.039
@@ -26,15 +30,26 @@ Chosen on 188 ScienceON questions, of which it refuses 6 of 124 with an answer a
 """
 
 _HIGH, _MEDIUM = 0.5, 0.2
+_MOST_UNANSWERED = 0.49
+"""Confidence at most where the leading record has none of the words that a follow-up question asks for itself."""
 
 
 def assess_confidence(
-    question: AnalyzedQuestion, index: OpenIndex, scored: Iterable[ScoredRecord]
+    question: AnalyzedQuestion, index: OpenIndex, scored: Iterable[ScoredRecord], asked: int | None = None
 ) -> Confidence | None:
     """Return the confidence that the first of ``scored``, best first, answers; None without a calibration.
 
     Evidence is what the records, all of the index, hold of the question's words, whatever ranked them. Scores by words
     that ``scored`` has are those for this question.
+
+    Words of earlier questions say which records a follow-up question is about, and not that they answer it: the
+    confidence is high only where the first record has a word that the question has itself.
+
+    Args:
+        question: The question.
+        index: The index.
+        scored: The records, best first.
+        asked: Characters at the beginning of a follow-up question that are its own; None for other questions.
     """
     if index.calibration is None:
         return None
@@ -49,6 +64,8 @@ def assess_confidence(
     if best and best[0].record is not ranked[0].record and is_complete(question, best[0].record):
         evidence = evidence._replace(complete=True)
     value = index.calibration.confidence(evidence)
+    if asked is not None and not (scored and _has_own_words(question, asked, scored[0].record)):
+        value = min(value, _MOST_UNANSWERED)
     if value >= _HIGH:  # words that the records do not have are said in other words then
         return Confidence(value, "high", (), THRESHOLD)
     # The closest records are those that are shown, which may have no abstract.
@@ -56,6 +73,21 @@ def assess_confidence(
     uncovered = uncovered_words(question, [each.record for each in closest])
     value = _lessen(value, uncovered.share)
     return Confidence(value, "medium" if value >= _MEDIUM else "low", uncovered.words, THRESHOLD)
+
+
+def _has_own_words(question: AnalyzedQuestion, asked: int, record: AnalyzedRecord) -> bool:
+    """Return whether a record has a noun, foreign word or number of the question's first ``asked`` characters.
+
+    Words that ask for records, whatever they are about, do not count.
+    """
+    return any(
+        held
+        and segment.end <= asked
+        and not segment.is_light
+        and any(token.kind in KEYWORD_KINDS for token in segment.tokens)
+        and not asks_for_records(question.text[segment.start : segment.end])
+        for segment, held in zip(question.segments, covered_segments(question, record), strict=True)
+    )
 
 
 def _lessen(value: float, uncovered: float) -> float:

@@ -1,8 +1,8 @@
 """Read a follow-up question together with the turns before it.
 
-A language model rewrites it as a question that stands by itself. Without one, a question that refers to something
-("그 방법은?", "What about their cost?") or has hardly a word to search for is searched for with the keywords of the
-questions before it that it lacks.
+A language model rewrites it as a question that stands by itself. Without one, a question that has no subject of its own
+("그 방법은?", "What about their cost?", "더 최근 연구는?") is searched for with the keywords of the questions before it
+that it lacks, back to the last one that has a subject.
 """
 
 from __future__ import annotations
@@ -17,14 +17,24 @@ import msgspec
 from shrag.corpora.text.cleaning import plain_line
 from shrag.indexing.analysis.request_framing import is_greeting
 from shrag.indexing.open_index import OpenIndex
+from shrag.indexing.query import And
 from shrag.indexing.translation.query_translation import analyze_question
 from shrag.models.language_model import LanguageModel
 from shrag.serving.events import Event, FollowUp, ModelCall
 from shrag.serving.llm.request_model import attempt
 from shrag.serving.llm.structured_call import PromptCall, call_model, remove_fence_marks
 from shrag.serving.request import LONGEST_QUESTION, AnswerLanguage, Question, Turn
+from shrag.serving.retrieval.asking_words import asks_for_records, names_subject
 from shrag.serving.retrieval.known_phrases import join_known_phrases
-from shrag.serving.retrieval.query_terms import QueryTerm, query_terms, rank_keywords, searchable, text_terms
+from shrag.serving.retrieval.query_builder import in_any_language
+from shrag.serving.retrieval.query_terms import (
+    QueryTerm,
+    has_phrase,
+    query_terms,
+    rank_keywords,
+    searchable,
+    text_terms,
+)
 
 MOST_ADDED = 5
 """Keywords of earlier questions that are added to one that lacks them."""
@@ -32,8 +42,14 @@ MOST_ADDED = 5
 FEW_WORDS = 4
 """Words to search for that a question with a reference has at most; with more it stands by itself."""
 
+FEW_SUBJECTS = 2
+"""Words of a subject that a question has at most which may only narrow the earlier one; with more it has its own."""
+
+_LEADING = 3
+"""Keywords of the earlier question that a record must have for it to have its subject."""
+
 SHOWN_TURNS = 4
-"""The last turns, which are read."""
+"""The last turns, which a model is shown."""
 
 SHOWN_ANSWER = 600
 """Characters of an earlier answer that a model is shown."""
@@ -49,6 +65,13 @@ _REFERENCES: dict[AnswerLanguage, re.Pattern[str]] = {
         re.IGNORECASE,
     ),
 }
+# Of what the earlier answer is from: other records, and those of which something is asked.
+_OTHERS = re.compile(
+    r"(?:^|\s)(?:다른|비슷한|유사한|추가로)(?=\s)|외에[는도]?(?=\s)"
+    r"|(?:연구|논문|자료|문헌|사례)(?:들)?(?:도|만)(?![가-힣])|(?<=\s)것(?:들)?(?:은|도|만|이)?(?=\s*(?:[?.!]|$|있|없))"
+    r"|\b(?:another|else|newer|older|ones|others?|similar)\b",
+    re.IGNORECASE,
+)
 _TURN = {"ko": "질문: {question}\n답변: {answer}", "en": "Question: {question}\nAnswer: {answer}"}
 
 
@@ -69,37 +92,69 @@ def read_follow_up(
         index: The index that is searched, which weights the keywords.
         model: The language model, if there is one.
     """
-    shown, events = turns[-SHOWN_TURNS:], list[Event]()
+    events = list[Event]()
     if model is not None:
-        text, events = attempt("query", model, partial(_rewrite, question, shown))
+        text, events = attempt("query", model, partial(_rewrite, question, turns[-SHOWN_TURNS:]))
         if text is not None:
             changed = text != question.text
             return (FollowUp(text, model=model.name) if changed else None), events
-    read = ""
-    added: list[str] = []
-    for asked in (*(turn.question for turn in shown), question.text):
-        added = missing_keywords(asked, read, index) if read else []
-        read = " ".join((asked, *added))
-    return (FollowUp(read, tuple(added)) if added else None), events
+    earlier = list[str]()
+    for asked in [turn.question for turn in turns if not is_greeting(turn.question)]:
+        earlier = [*earlier, asked] if needs_subject(asked, earlier, index) else [asked]
+    if not needs_subject(question.text, earlier, index):
+        return None, events
+    added = missing_keywords(question.text, earlier, index)
+    if not added:
+        return None, events
+    # Words that only ask for records would find those about, say, the teaching of English.
+    own = [word.text for word in searchable(text_terms(question.text, index))]
+    asked = "" if own and all(map(asks_for_records, own)) else question.text
+    return FollowUp(" ".join(filter(None, (asked, *added))), tuple(added)), events
 
 
-def missing_keywords(question: str, before: str, index: OpenIndex) -> list[str]:
-    """Return the most important keywords of the question ``before`` that ``question`` lacks, in their order there.
+def needs_subject(question: str, earlier: Sequence[str], index: OpenIndex) -> bool:
+    """Return whether a question has no subject of its own and is to be read after the ``earlier`` ones.
 
-    None where ``question`` stands by itself: it has more than one word to search for, and refers to nothing or has more
-    than :data:`FEW_WORDS`; or it is a greeting.
+    It has none where it has at most one noun, foreign word or number, where its words only ask for records or for what
+    any of them may say, and where it refers to something and has at most :data:`FEW_WORDS` words. At most
+    :data:`FEW_SUBJECTS` words of a subject only narrow the earlier one where the question asks for other records, or
+    where a record has them together with the earlier subject. A greeting asks for nothing.
+
+    Args:
+        question: The question.
+        earlier: The last question that has a subject, and those asked after it.
+        index: The index that is searched.
     """
-    if is_greeting(question):
-        return []
-    own = searchable(text_terms(question, index))
-    if len(own) > 1 and (len(own) > FEW_WORDS or not refers(question)):
-        return []
-    known = {term for word in own for term in _terms(word)}
-    analyzed = analyze_question(before, index.analyzer, index.searcher, index.glossary)
-    keywords = join_known_phrases(analyzed, searchable(query_terms(analyzed)), index.searcher)
-    lacking = [word for word in keywords if not known.intersection(_terms(word))]
-    ranked = rank_keywords(lacking, "tfidf", index.searcher)[:MOST_ADDED]
-    return [word.text for word, _ in sorted(ranked, key=lambda each: each[0].start)]
+    if not earlier or is_greeting(question):
+        return False
+    words = [word for word in text_terms(question, index) if word.keyword and not word.framing]
+    subject = [word for word in words if names_subject(word.text)]
+    if len(words) <= 1 or not subject or (len(words) <= FEW_WORDS and refers(question)):
+        return True
+    return len(subject) <= FEW_SUBJECTS and (
+        _OTHERS.search(question) is not None or _stand_together(subject, earlier[0], index)
+    )
+
+
+def missing_keywords(question: str, earlier: Sequence[str], index: OpenIndex) -> list[str]:
+    """Return the keywords of the ``earlier`` questions that ``question`` lacks, at most :data:`MOST_ADDED`.
+
+    Those of the first question, which has the subject, are added before those of the next. Of each the most important
+    ones are added, in the order that they have there.
+
+    Args:
+        question: The question.
+        earlier: The questions before it, the oldest first.
+        index: The index that is searched, which weights the keywords.
+    """
+    known = {term for word in searchable(text_terms(question, index)) for term in _terms(word)}
+    added: list[str] = []
+    for each in earlier:
+        lacking = [word for word in _keywords(each, index) if not has_phrase(known, [word.parts or (word,)])]
+        ranked = rank_keywords(lacking, "tfidf", index.searcher)[: MOST_ADDED - len(added)]
+        known.update(term for word, _ in ranked for term in _terms(word))
+        added += [word.text for word, _ in sorted(ranked, key=lambda entry: entry[0].start)]
+    return added
 
 
 def refers(question: str) -> bool:
@@ -111,7 +166,23 @@ def refers(question: str) -> bool:
     return any(pattern.search(question) for pattern in _REFERENCES.values())
 
 
+def _keywords(question: str, index: OpenIndex) -> list[QueryTerm]:
+    """Return the keywords of a question, known phrases joined, without those that only ask for records."""
+    analyzed = analyze_question(question, index.analyzer, index.searcher, index.glossary)
+    words = [word for word in searchable(query_terms(analyzed)) if not asks_for_records(word.text)]
+    return join_known_phrases(analyzed, words, index.searcher)
+
+
+def _stand_together(subject: Sequence[QueryTerm], before: str, index: OpenIndex) -> bool:
+    """Return whether a record has the words of a ``subject`` and the leading keywords of the question ``before``."""
+    leading = rank_keywords(_keywords(before, index), "tfidf", index.searcher)[:_LEADING]
+    query = And(tuple(map(in_any_language, (*subject, *(word for word, _ in leading)))))
+    return index.searcher.count_hits([query], 1) == [1]
+
+
 def _terms(word: QueryTerm) -> Iterable[str]:
+    for part in word.parts:
+        yield from _terms(part)
     yield from word.terms
     for translation in word.translations:
         yield from translation.terms

@@ -140,7 +140,15 @@ def exclude_phrases(query: Query, phrases: Sequence[Sequence[QueryTerm]]) -> Que
     """Return ``query`` excluding documents that have all words of one of the ``phrases``, in either language."""
     if not phrases:
         return query
-    return Not(query, Or(tuple(And(tuple(map(_in_any_language, phrase))) for phrase in phrases)))
+    return Not(query, Or(tuple(And(tuple(map(in_any_language, phrase))) for phrase in phrases)))
+
+
+def in_any_language(word: QueryTerm) -> Query:
+    """Return the query for documents that have all parts of a word, in either language."""
+    if word.parts and not word.translations:
+        return And(tuple(map(in_any_language, word.parts)))
+    own = map(_all_of, map(sorted, forms_of(word)))
+    return Or((*own, *(_all_of(each.all_terms) for each in word.translations)))
 
 
 def show_query(texts: Sequence[str], settings: SearchSettings = WITHOUT_MODEL) -> tuple[str, ...]:
@@ -197,10 +205,6 @@ def _translated_clause(keyword: QueryTerm, *, korean: bool) -> Query:
     translations = [Boost(_any_of(each.terms), each.weight) for each in keyword.translations]
     own = [_clause(keyword)] if _is_written_alike(keyword, korean=korean) else []
     return DisjunctionMax((*own, *translations))
-
-
-def _in_any_language(word: QueryTerm) -> Query:
-    return Or((*map(_all_of, map(sorted, forms_of(word))), *(_all_of(each.all_terms) for each in word.translations)))
 
 
 def _all_of(terms: Sequence[str]) -> Query:

@@ -146,7 +146,7 @@ def retrieve(
             reranker=reranker.name,
             reranker_is_model=reranker.is_model,
             reason="" if scored else reason,
-            confidence=assess_confidence(question, index, scored),
+            confidence=assess_confidence(question, index, scored, request.question.asked),
         )
     yield ranking
     return RetrievalResult(terms, chosen.event, plan.event, hits, ranking, records)

@@ -43,9 +43,9 @@ def test_the_page_answers_without_scripts(reader: Reader, plain: str) -> None:
     for scripted in page.locator("[data-scripted]").all():
         expect(scripted).to_be_hidden()
     page.click(".filter summary")
-    page.fill("[name=year_from]", "2023")
+    page.fill("#filter [name=year_from]", "2023")
     page.click("#filter button[type=submit]")
-    expect(page.locator("[name=year_from]")).to_have_value("2023")
+    expect(page.locator("#filter [name=year_from]")).to_have_value("2023")
     shown = page.locator(".records > ol > li").count()
     assert 0 < shown <= found
     expect(page.locator(".shown")).to_contain_text(f"건 중 {shown}건")

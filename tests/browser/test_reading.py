@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from urllib.parse import quote_plus
 
+import pytest
 from playwright.sync_api import Page, expect
 
 from tests.browser.conftest import Reader
@@ -41,32 +42,59 @@ def test_a_citation_shows_its_record_on_hover_and_on_focus_and_escape_closes_it(
     expect(card).to_be_hidden()
 
 
+@pytest.mark.parametrize("scripts", [True, False])
+def test_a_filter_in_use_stays_for_follow_ups_and_new_questions_until_it_is_cleared(
+    reader: Reader, plain: str, scripts: bool
+) -> None:
+    page = reader.open(plain, f"{ASKED}&language=en", java_script_enabled=scripts)
+    used = page.locator(".limits")
+    expect(used).to_contain_text("적용 중인 필터: 언어: 영어")
+    page.fill(".follow-up textarea", "왜 그런가?")
+    page.click(".follow-up button")
+    expect(page.locator(".follow-up-read")).to_be_visible()
+    assert "language=en" in page.url
+    page.fill("#q", "그래핀 필름은 전자파를 얼마나 차단하는가?")
+    page.click("#ask button")
+    expect(page.locator(".follow-up-read")).to_have_count(0)
+    expect(used).to_contain_text("언어: 영어")
+    expect(page.locator(".records .about").filter(has_text="한국어")).to_have_count(0)
+    assert "language=en" in page.url
+    assert "after=" not in page.url
+    used.get_by_role("link").click()
+    expect(used).to_have_count(0)
+    expect(page.locator("article.answer")).to_be_visible()
+    page.fill("#q", QUESTION)
+    page.click("#ask button")
+    expect(page.locator("article.answer")).to_contain_text("재택근무")
+    assert "language" not in page.url
+
+
 def test_filters_ask_again_at_once_and_are_in_the_address(reader: Reader, plain: str) -> None:
     page = reader.open(plain, ASKED)
     records = page.locator(".records > ol > li")
     every = page.locator(".shown").inner_text()
     page.click(".filter summary")
-    page.fill("[name=year_from]", "2022")
-    page.fill("[name=year_to]", "2023")
+    page.fill("#filter [name=year_from]", "2022")
+    page.fill("#filter [name=year_to]", "2023")
     page.keyboard.press("Enter")
     expect(page.locator("#status")).to_have_text("답변이 완료되었습니다.")
     expect(page.locator(".shown")).not_to_have_text(every)
-    expect(page.locator("[name=year_to]")).to_have_value("2023")
-    expect(page.locator("[name=year_to]")).to_be_focused()
+    expect(page.locator("#filter [name=year_to]")).to_have_value("2023")
+    expect(page.locator("#filter [name=year_to]")).to_be_focused()
     expect(page.locator(".filter")).to_have_attribute("open", "")
     years = page.locator(".records .about").all_inner_texts()
     assert years
     assert [about for about in years if not re.search(r"\b202[23]\b", about)] == []
     assert re.search(r"&year_from=2022&year_to=2023$", page.url)
-    page.locator("[name=language][value=en]").check()
+    page.locator("#filter [name=language][value=en]").check()
     expect(page.locator(".records .about").filter(has_text="한국어")).to_have_count(0)
-    expect(page.locator("[name=language][value=en]")).to_be_checked()
-    expect(page.locator("[name=language][value=en]")).to_be_focused()
+    expect(page.locator("#filter [name=language][value=en]")).to_be_checked()
+    expect(page.locator("#filter [name=language][value=en]")).to_be_focused()
     assert "language=en" in page.url
     page.reload()
-    expect(page.locator("[name=language][value=en]")).to_be_checked()
-    page.fill("[name=year_to]", "1901")
-    page.fill("[name=year_from]", "")
+    expect(page.locator("#filter [name=language][value=en]")).to_be_checked()
+    page.fill("#filter [name=year_to]", "1901")
+    page.fill("#filter [name=year_from]", "")
     page.keyboard.press("Enter")
     expect(page.locator(".nothing-passes")).to_contain_text("이 조건에 맞는 문헌을 찾지 못했습니다.")
     page.click(".nothing-passes a")

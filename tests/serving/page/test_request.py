@@ -77,11 +77,11 @@ def test_a_long_question_is_not_repeated_in_the_address_of_every_record() -> Non
     assert PageRequest("가" * 197, "ko", strategy="tree").record_url("A") == "/record?ui=ko&docid=A"
 
 
-def test_earlier_questions_stay_in_the_address_the_last_four_of_them() -> None:
-    parameters = QueryParams([("q", "f?"), *(("after", each) for each in ("a?", "b?", "c?", " ", "d?", "e?"))])
+def test_earlier_questions_stay_in_the_address_the_last_eight_of_them() -> None:
+    parameters = QueryParams([("q", "j?"), *(("after", f"{each}?") for each in "abcdefghi"), ("after", " ")])
     request = parse_page_request(parameters, "en")
-    assert request.after == ("b?", "c?", "d?", "e?")
-    assert request.asked == ("c?", "d?", "e?", "f?")
+    assert request.after == ("b?", "c?", "d?", "e?", "f?", "g?", "h?", "i?")
+    assert request.asked == ("c?", "d?", "e?", "f?", "g?", "h?", "i?", "j?")
     assert parse_page_request(QueryParams(request.url().partition("?")[2]), "en") == request
-    assert [turn.question for turn in request.parse().history] == ["b?", "c?", "d?", "e?"]
+    assert [turn.question for turn in request.parse().history] == list(request.after)
     assert PageRequest("q", "en").parse().history == ()

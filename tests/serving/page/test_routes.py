@@ -2,6 +2,8 @@ from __future__ import annotations
 
 import json
 import re
+from html import unescape
+from urllib.parse import parse_qsl
 
 import pytest
 from starlette.testclient import TestClient
@@ -241,8 +243,47 @@ def test_a_follow_up_question_is_asked_below_the_answer_and_says_how_it_was_read
     answered = client.get("/", params=named).text
     assert "And what about their conception rate? milk yield fall dairy cows heat stress" in answered
     assert "DEMO-AGR-008" in answered
-    assert answered.count('name="after"') == 2
+    assert answered.count('name="after"') == 3  # one in the form of the filter
     assert "milk yield fall dairy cows heat stress" in client.get("/stream", params=named).text
+
+
+def _fields(form: str) -> list[tuple[str, str]]:
+    """Return the names and values of hidden fields, but for the questions."""
+    hidden = re.findall(r'<input type="hidden"(?: form="ask")? name="(\w+)" value="([^"]*)"', form)
+    return [(name, value) for name, value in hidden if name not in {"q", "ui"}]
+
+
+def test_a_follow_up_question_keeps_the_filter_the_strategy_and_the_number_of_records(client: TestClient) -> None:
+    asked = {"q": QUESTION, "ui": "en", "strategy": "bm25", "k": "20", "year_from": "2022", "language": ["en", "ko"]}
+    html = client.get("/", params=asked).text
+    form = html[html.index('<form class="follow-up"') :]
+    assert _fields(form[: form.index("</form>")]) == [
+        ("after", QUESTION), ("strategy", "bm25"), ("k", "20"), ("year_from", "2022"), ("language", "en"),
+        ("language", "ko"),
+    ]  # fmt: skip
+
+
+def test_a_filter_in_use_is_shown_above_the_answer_stays_for_the_next_question_and_is_cleared_by_a_link(
+    client: TestClient,
+) -> None:
+    asked = {"q": QUESTION, "after": "a?", "ui": "ko", "year_to": "2024", "language": "en", "author": "Kim & Lee"}
+    for address in ("/", "/stream"):
+        html = client.get(address, params=asked).text.replace('\\"', '"')
+        line = html[html.index('<p class="limits">') : html.index('<article class="answer')]
+        shown = re.sub(r"\s+", " ", re.sub(r"<[^>]*>|\\n", " ", line)).strip()
+        assert shown == "적용 중인 필터: 끝 연도: 2024 언어: 영어 저자: Kim &amp; Lee 필터 초기화"
+        assert line.count('<input type="hidden" form="ask" ') == 3
+        assert _fields(line) == [("year_to", "2024"), ("language", "en"), ("author", "Kim &amp; Lee")]
+        cleared = re.search(r'<a href="([^"]*)" data-asks>필터 초기화</a>', line)
+        assert cleared is not None
+        assert parse_qsl(unescape(cleared[1]).partition("?")[2]) == [("ui", "ko"), ("q", QUESTION), ("after", "a?")]
+    assert 'class="limits"' not in client.get("/", params={"q": QUESTION}).text
+
+
+def test_a_filter_of_a_follow_up_question_keeps_the_questions_before_it(client: TestClient) -> None:
+    html = client.get("/", params={"q": "왜?", "after": [QUESTION, "언제?"], "ui": "ko"}).text
+    form = html[html.index('<form id="filter"') :]
+    assert _fields(form[: form.index("<fieldset>")])[:2] == [("after", QUESTION), ("after", "언제?")]
 
 
 def test_an_unknown_address_is_a_page_to_browsers_and_json_to_programs(client: TestClient) -> None:

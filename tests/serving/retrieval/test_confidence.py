@@ -9,6 +9,7 @@ from shrag.indexing.analyzed_record import AnalyzedRecord
 from shrag.indexing.lexical.evidence import is_complete
 from shrag.indexing.translation.query_translation import analyze_question
 from shrag.serving.engine import Engine
+from shrag.serving.request import Turn
 from shrag.serving.retrieval.confidence import _lessen, assess_confidence
 from shrag.serving.retrieval.ranking import ScoredRecord
 from shrag.serving.search_settings import PRODUCT
@@ -80,6 +81,32 @@ def test_a_high_confidence_names_no_words_that_are_not_covered_and_lower_ones_do
     cracks = "LSTM으로 균열이 많은 암반 대수층의 지하수위를 며칠 앞까지 예측할 수 있는가?"
     assert assessed(cracks) == ("medium", ("균열", "암반"))
     assert assessed("당뇨 망막 인공지능 검진 당일 통보 안과 방문율") == ("low", ("통보", "안과"))
+
+
+@pytest.mark.parametrize(
+    ("question", "level", "uncovered"),
+    [
+        ("Who are the authors?", "medium", ("authors",)),
+        ("What are its limitations?", "medium", ("limitations",)),
+        ("단점은?", "medium", ()),
+        ("Why?", "medium", ()),
+        ("Any newer studies?", "medium", ()),
+        ("And how far does the turbine drift?", "high", ()),
+    ],
+)
+def test_a_follow_up_question_has_a_high_confidence_only_where_the_leading_record_has_one_of_its_own_words(
+    demo: Engine, question: str, level: str, uncovered: tuple[str, ...]
+) -> None:
+    breaks = "How far does a floating offshore wind turbine drift if one mooring line breaks during a typhoon?"
+    found = demo.search(question, history=[Turn(breaks)])
+    assert found.follow_up is not None
+    confidence = found.ranking.confidence
+    assert confidence is not None
+    assert (confidence.level, confidence.uncovered) == (level, uncovered)
+    alone = demo.search(found.follow_up.question).ranking
+    assert alone.confidence is not None
+    assert alone.confidence.level == "high"
+    assert alone.records == found.ranking.records
 
 
 @pytest.mark.parametrize(("share", "value"), [(0.0, 0.3), (0.5, 0.206312), (1.0, 0.136190)])

@@ -7,7 +7,7 @@ from shrag.serving.answer_cache import AnswerCache
 from shrag.serving.engine import Engine
 from shrag.serving.events import FollowUp
 from shrag.serving.request import Turn
-from shrag.serving.retrieval.follow_up import missing_keywords, refers
+from shrag.serving.retrieval.follow_up import missing_keywords, needs_subject, refers
 from tests.support.scripted_models import ScriptFile
 
 COWS = "How much does milk yield fall in dairy cows under heat stress?"
@@ -72,11 +72,78 @@ def test_a_greeting_asks_for_nothing_alone_and_after_a_question(demo: Engine, gr
 
 def test_nothing_is_added_that_the_question_has_in_either_language(demo: Engine) -> None:
     index = demo.open_index
-    assert missing_keywords("그 그래핀은?", "Graphene aerogels shield electromagnetic waves", index) == [
+    assert missing_keywords("그 그래핀은?", ["Graphene aerogels shield electromagnetic waves"], index) == [
         "aerogels",
         "shield",
         "electromagnetic waves",
     ]
+
+
+def test_a_phrase_is_added_whole_where_the_question_has_only_one_of_its_words(demo: Engine) -> None:
+    added = missing_keywords("And in summer heat?", [COWS], demo.open_index)
+    assert added == ["milk yield", "fall", "dairy cows", "heat stress"]
+
+
+@pytest.mark.parametrize(
+    "question",
+    [
+        "더 최근 연구는 없나요?",
+        "영어로 된 자료는?",
+        "비슷한 논문 더 있어?",
+        "2020년 이후 연구만 보여 줘",
+        "Any newer studies?",
+        "Is there anything more recent?",
+        "Papers in Korean, please",
+        "Show me other articles published since 2019",
+    ],
+)
+def test_a_question_that_only_asks_for_records_is_searched_for_by_the_earlier_words_alone(
+    demo: Engine, question: str
+) -> None:
+    found = demo.search(question, history=[Turn(COWS)])
+    assert found.follow_up == FollowUp(
+        "milk yield fall dairy cows heat stress", ("milk yield", "fall", "dairy cows", "heat stress")
+    )
+    assert found.ranking.records == demo.search("milk yield fall dairy cows heat stress").ranking.records
+
+
+@pytest.mark.parametrize(
+    ("question", "before", "expected"),
+    [
+        ("입력 변수는?", REMOTE, True),
+        ("표본 크기는 얼마인가?", REMOTE, True),
+        ("How large was the sample?", COWS, True),
+        ("Which method was best?", COWS, True),
+        ("일본 데이터로 한 것은?", REMOTE, True),
+        ("고등학생을 대상으로 한 연구도 있나요?", REMOTE, True),
+        ("What other sediment models?", COWS, True),
+        ("Niacin and cooling?", COWS, True),  # a record has these and cows under heat stress
+        ("Graphene shielding?", COWS, False),  # no record has both
+        ("Graphene zorblax?", COWS, False),
+        ("그래핀 필름의 다른 용도와 전자파 차폐는?", REMOTE, False),
+        ("더 얇은 그래핀 필름은?", REMOTE, False),
+        ("감사합니다", REMOTE, False),
+    ],
+)
+def test_a_question_needs_the_earlier_subject_unless_it_has_its_own(
+    demo: Engine, question: str, before: str, expected: bool
+) -> None:
+    assert needs_subject(question, [before], demo.open_index) is expected
+    assert not needs_subject(question, [], demo.open_index)
+
+
+@pytest.mark.parametrize("second", ["입력 변수는?", "더 최근 연구는?", "고맙습니다"])
+def test_the_subject_stays_behind_questions_without_one(demo: Engine, second: str) -> None:
+    third = demo.search("그 방법의 한계는?", history=[Turn(REMOTE), Turn(second)])
+    assert third.follow_up is not None
+    assert third.follow_up.added[:2] == ("재택근무", "일")
+    assert third[0].record.docid == "DEMO-SOC-012"
+
+
+def test_a_question_with_a_subject_of_its_own_is_what_later_ones_are_about(demo: Engine) -> None:
+    third = demo.search("Why?", history=[Turn(REMOTE), Turn(COWS)])
+    assert third.follow_up is not None
+    assert third.follow_up.added == ("milk yield", "fall", "dairy cows", "heat stress")
 
 
 def test_a_language_model_rewrites_the_question_with_the_turns_as_material(demo: Engine) -> None:

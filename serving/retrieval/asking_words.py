@@ -1,0 +1,72 @@
+"""Words that a follow-up question may have without a subject of its own: ``더 최근 연구는?``, ``What are the limits?``.
+
+They are no subject in a short question that has nothing else. In longer ones they may be: ``표본 크기를 정하는 방법``.
+"""
+
+from __future__ import annotations
+
+import re
+
+from shrag.indexing.analysis.light_words import LIGHT_WORDS
+
+RECORD_WORDS = LIGHT_WORDS | frozenset(
+    """
+    additional after analysed analyzed another any article articles available before book books carried comparable
+    compared conducted current different document documents done earlier early else english examined exist exists few
+    following foreign found further international investigated journal journals korean language languages last late
+    later latest list literature many more most much new newer newest next old older oldest one ones other others
+    paper papers past present previous prior publication publications published rather recent recently record records
+    reference references related report reported reports research review reviews same second several show similar
+    since some source sources studied studies study such survey surveys tested title titles today used work works
+    written year years
+    것 게재 공개 과거 관련 국내 국내외 국문 국외 근래 글 글로벌 금년 기사 기존 나머지 년 년대 년도 논문 다른 다음 대상
+    도서 등 또 마찬가지 목록 문서 문헌 발간 발표 발행 별도 보고서 사용 서적 선행 수록 수행 실시 언어
+    연구 연도 영문 영어 예전 오늘 올해 외 외국 외국어 요즘 우리말 원문 유사 이외 이용 이전 이후 일본어 일어 자료 작년
+    작성 재작년 저널 전 제목 조사 존재 중국어 지난해 진행 참고 책 처음 최근 최신 추가 출간 출처 출판 학술지
+    한국어 한글 해외 현재 활용 후
+    """.split()
+)
+"""Words that ask for records: their kinds, their time, their language, more or other ones."""
+
+ASPECT_WORDS = frozenset(
+    """
+    accuracy accurate advantage advantages affiliation aim aims alternative alternatives amount amounts analyses
+    analysis approach approaches author authors average background benefit benefits best better cause causes challenge
+    challenges cities city comparison conclusion conclusions condition conditions cost costs countries country data
+    dataset datasets definition design difference differences disadvantage disadvantages drawback drawbacks duration
+    effect effects error errors evaluated evaluation evidence example examples experiment experiments feature features
+    findings future goal goals impact impacts implication implications input inputs large limit limitation
+    limitations limits long meaning measure measured measures method methodology methods metric metrics model models
+    number numbers outcome outcomes output outputs parameter parameters participant participants performance period
+    place places point points price problem problems purpose rate rates reason reasons region regions result results
+    sample samples scale set sets size sizes solution solutions strength strengths summary technique techniques time
+    times trend trends variable variables weakness weaknesses worse worst
+    값 강점 개념 개수 개요 결과 결론 곳 과제 국가 규모 근거 금액 기간 기관 기대 기준 까닭 나라 내용 누구 단위 단점
+    대안 대책 데이터 데이터셋 도시 동향 모델 모형 목적 목표 무엇 문제 문제점 방법 방법론 방식 배경 변수 분석 비교 비용
+    비율 사람 사례 설계 성과 성능 소속 수 수준 수치 시간 시사점 실험 약점 양 어디 언제 얼마 연구자 영향 예 예시 오차
+    요약 우리나라 원리 원인 의미 의의 이유 이점 입력 장단점 장소 장점 저자 전망 절차 정도 정의 정확 정확도 조건 종류
+    증거 지역 지은이 지표 차이 차이점 참가자 참여자 최대 최소 출력 취약점 측정 크기 특징 파라미터 평가 평균 표본
+    피험자 필요성 한계 한계점 해결 해결책 핵심 현황 횟수 효과
+    """.split()
+)
+"""Words for what a record may say of any subject: its parts, what was measured, where, by whom."""
+
+_YEAR = re.compile(r"(?:19|20)\d\d")
+
+
+def asks_for_records(word: str) -> bool:
+    """Return whether a word asks for records, whatever they are about.
+
+    >>> [asks_for_records(word) for word in ("Studies", "영어", "2020", "한계", "그래핀")]
+    [True, True, True, False, False]
+    """
+    return word.lower() in RECORD_WORDS or _YEAR.fullmatch(word) is not None
+
+
+def names_subject(word: str) -> bool:
+    """Return whether a word names a subject, and not only records or what any of them may say.
+
+    >>> [names_subject(word) for word in ("Studies", "한계", "그래핀")]
+    [False, False, True]
+    """
+    return not asks_for_records(word) and word.lower() not in ASPECT_WORDS
