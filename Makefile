@@ -62,7 +62,7 @@ airgap-test: $(VENV)/.dev $(LUCENE) ## make a bundle, install and use it where t
 test-pyserini: .venv-pyserini/.done ## run the tests that use Pyserini's own classes (2.5 GB of packages)
 	.venv-pyserini/bin/python -m pytest -m pyserini tests/contracts/test_search_engine.py tests/indexing/lexical/test_pyserini_searcher.py
 
-test-ray: .venv-ray/.done $(LUCENE) ## run the tests that build on Ray workers of this machine (1.2 GB of packages)
+test-ray: .venv-ray/.done $(LUCENE) ## run the tests that build on Ray workers of this machine (2.1 GB of packages)
 	.venv-ray/bin/python -m pytest -m "ray and not soak" tests/indexing/builds/test_ray_build.py
 
 test-clients: .venv-clients/.done .venv-open-webui/.done ## run the tests that ask by LangChain, LlamaIndex and Open WebUI (3.5 GB of packages)
@@ -193,9 +193,9 @@ setup-vllm: .venv-vllm-gpu/.done ## install vLLM for NVIDIA GPUs, for `[llm] com
 
 # An environment of its own: Ray is large, and needed by those alone who build on a cluster.
 .venv-ray/.done: pyproject.toml constraints.txt
-	@echo "Setting up .venv-ray: 1.2 GB of packages, some minutes."
+	@echo "Setting up .venv-ray: 2.1 GB of packages, some minutes."
 	@$(PYTHON) -m venv .venv-ray
-	@.venv-ray/bin/python -m pip --disable-pip-version-check install --quiet --constraint constraints.txt --editable '.[ray,llm,lsa,evaluation]' hypothesis pytest
+	@.venv-ray/bin/python -m pip --disable-pip-version-check install --quiet --constraint constraints.txt --editable '.[ray,models,llm,lsa,evaluation]' hypothesis pytest
 	@touch $@
 
 # An environment of its own: the libraries of other projects choose the versions that they need.

@@ -250,7 +250,7 @@ def _open_folder(folder: Path) -> Iterator[int]:
 _NAME = re.compile(r"[a-z0-9][a-z0-9_-]{0,63}")
 
 
-RESERVED = frozenset({"build", "export", "import", "list", "remove", "rollback", "show", "verify"})
+RESERVED = frozenset({"build", "export", "import", "list", "load", "remove", "rollback", "show", "verify"})
 """Names of subcommands of `shrag index`, which no corpus or index may have."""
 
 

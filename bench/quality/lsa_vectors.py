@@ -37,7 +37,7 @@ from shrag.indexing.open_index import OpenIndex, open_index
 from shrag.indexing.storage.generations import current_generation
 from shrag.indexing.storage.vector_card import VectorCard
 from shrag.indexing.vectors.encoders import make_lsa
-from shrag.indexing.vectors.store import write_vectors
+from shrag.indexing.vectors.store import encode_documents, write_vectors
 from shrag.indexing.vectors.vector_index import VectorIndex
 from shrag.models.encoders.choice import LsaOptions
 from shrag.serving.engine import Engine
@@ -124,7 +124,9 @@ def make_vectors(folder: Path, index: OpenIndex, published: Path, dimension: int
     options = LsaOptions(dimension=dimension)
     encoder = make_lsa(folder, folder / "stage", documents, index.analyzer, "bench", options=options)
     fitted = time.perf_counter()
-    rows = write_vectors(folder, folder / "stage", documents, encoder, "bench")
+    rows = write_vectors(
+        folder, folder / "stage", documents.count(), encoder, "bench", encode_documents(documents, encoder)
+    )
     ended = time.perf_counter()
     shutil.rmtree(folder / "stage")
     size = sum(path.stat().st_size for path in folder.rglob("*") if path.is_file()) / 2**20

@@ -28,8 +28,12 @@ _SUPERGPQA_COLUMNS = ("discipline", "field", "subfield", "difficulty")
 
 
 class BenchmarkQuestion(NamedTuple):
-    """A question, its choices in order, the letter of the right one, and its columns, such as its domain."""
+    """A question, its choices in order, the letter of the right one, and its columns, such as its domain.
 
+    ``line`` is the number of its line in the file.
+    """
+
+    line: int
     qid: str
     text: str
     choices: tuple[str, ...]
@@ -70,7 +74,8 @@ def _gpqa(path: Path) -> Iterator[BenchmarkQuestion]:
             )
         order = sorted(range(len(answers)), key=lambda each: hashlib.sha256(f"{qid}\t{each}".encode()).digest())
         choices = tuple(answers[each] for each in order)
-        yield BenchmarkQuestion(qid, text, choices, _LETTERS[order.index(0)], _columns(row.fields, _GPQA_COLUMNS))
+        letter = _LETTERS[order.index(0)]
+        yield BenchmarkQuestion(row.number, qid, text, choices, letter, _columns(row.fields, _GPQA_COLUMNS))
 
 
 def _supergpqa(path: Path) -> Iterator[BenchmarkQuestion]:
@@ -90,7 +95,7 @@ def _supergpqa(path: Path) -> Iterator[BenchmarkQuestion]:
                     number=item.number,
                 )
             )
-        yield BenchmarkQuestion(qid, text, choices, letter, _columns(fields, _SUPERGPQA_COLUMNS))
+        yield BenchmarkQuestion(item.number, qid, text, choices, letter, _columns(fields, _SUPERGPQA_COLUMNS))
 
 
 def _columns(fields: Mapping[str, Any], names: tuple[str, ...]) -> dict[str, str]:

@@ -63,7 +63,7 @@ def read_topics(path: Path) -> list[Topic]:
     benchmark = read_benchmark(path)
     found: Iterable[tuple[int, Topic]]
     if benchmark is not None:
-        found = enumerate([Topic(each.qid, each.text) for each in benchmark], 1)
+        found = ((each.line, Topic(each.qid, each.text)) for each in benchmark)
     elif head.startswith(b"{"):
         found = _json_topics(path)
     elif head.startswith(b"<"):
@@ -183,23 +183,19 @@ def _json_topics(path: Path) -> Iterator[tuple[int, Topic]]:
 def _trec_topics(path: Path) -> Iterator[tuple[int, Topic]]:
     lines = list(read_text_lines(path))
     numbers = [number for number, _ in lines]
-
-    def number_at(index: int) -> int:
-        return numbers[min(index, len(numbers) - 1)]
-
     at, start, parts = 0, 0, dict[str, str]()
     for tagged in read_tags("\n".join(text for _, text in lines)):
         if tagged.tag in _TOPIC_TAGS:
             start, parts = at, {"num": match.group(1)} if (match := _NUMBER.search(tagged.attributes)) else {}
         elif tagged.tag.removeprefix("/") in _TOPIC_TAGS:
-            yield number_at(start), _trec_topic(path, number_at(start), parts)
+            yield numbers[start], _trec_topic(path, numbers[start], parts)
             parts = {}
         elif not tagged.tag.startswith("/"):
             parts.setdefault("title" if tagged.tag in _TITLE_TAGS else tagged.tag, _unlabelled(tagged.text))
         at += tagged.text.count("\n")
     if parts.get("num"):
         raise CorpusError(
-            Text("{path} line {number}: this topic is not closed by </top>.", path=path, number=number_at(start))
+            Text("{path} line {number}: this topic is not closed by </top>.", path=path, number=numbers[start])
         )
 
 

@@ -1,4 +1,4 @@
-"""Read and write a corpus's records as a Parquet file, in batches; the only module that imports pyarrow."""
+"""Read and write Parquet files, of records and of other tables, in batches; the only module that imports pyarrow."""
 
 from __future__ import annotations
 
@@ -8,12 +8,12 @@ import math
 import os
 from bisect import bisect_right
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import fields
 from itertools import accumulate
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 import msgspec
 import pyarrow
@@ -56,7 +56,18 @@ _SCHEMA = pyarrow.schema(
     ]
 )
 _RECORD_COLUMNS = [field.name for field in fields(Record)]
+_TYPES = {
+    "integer": pyarrow.int64(),
+    "integers": pyarrow.list_(pyarrow.int64()),
+    "text": pyarrow.string(),
+    "texts": pyarrow.list_(pyarrow.string()),
+    "vector": pyarrow.list_(pyarrow.float32()),
+}
 _LISTS = [field.name for field in _SCHEMA if pyarrow.types.is_list(field.type) or pyarrow.types.is_map(field.type)]
+
+
+ColumnKind = Literal["integer", "integers", "text", "texts", "vector"]
+"""What a column of a :class:`TableWriter` has in each row: one value, a list of any length, or 32-bit numbers."""
 
 
 class StoredRow(NamedTuple):
@@ -163,6 +174,36 @@ class RecordFile:
             with _reading(self._path):
                 self._group = group, self._file.read_row_group(group, columns=_RECORD_COLUMNS, use_threads=False)
         return self._group[1]
+
+
+class TableWriter:
+    """Writes a table of any columns into a file, in the form that other programs expect: optional, Snappy.
+
+    Args:
+        path: The file.
+        columns: What each column has, by its name.
+    """
+
+    def __init__(self, path: Path, columns: Mapping[str, ColumnKind]) -> None:
+        self._path = path
+        self._schema = pyarrow.schema([(name, _TYPES[kind]) for name, kind in columns.items()])
+        with _writing(path):
+            self._stream = path.open("wb")
+            self._file = pyarrow.parquet.ParquetWriter(self._stream, self._schema)
+
+    def __enter__(self) -> TableWriter:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        with _writing(self._path), self._stream:
+            self._file.close()
+
+    def write(self, rows: Sequence[Mapping[str, object]]) -> int:
+        """Add rows as one row group; return the size of the file so far in bytes."""
+        columns = {name: [row[name] for row in rows] for name in self._schema.names}
+        with _writing(self._path):
+            self._file.write_table(pyarrow.Table.from_pydict(columns, self._schema), len(rows))
+        return self._stream.tell()
 
 
 def read_parquet(path: Path) -> Iterator[Record]:

@@ -16,6 +16,7 @@ Right record first with 1, 0.5, 0.3 and 0: the questions of four language pairs 
 
 LIGHT_WORDS = frozenset(
     """
+    please
     actually altogether already anyway completely entirely especially even fully indeed instead maybe merely perhaps
     quite really simply somewhat still together totally truly yet
     according across ahead along alongside amid apart around away back behind beside besides beyond despite except like

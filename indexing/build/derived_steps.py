@@ -30,7 +30,15 @@ from shrag.indexing.lexical.schema import FOLDER
 from shrag.indexing.lexical.searcher import LuceneSearcher
 from shrag.indexing.maintenance import golden_queries as golden
 from shrag.indexing.storage.vector_card import CARD_FILE as VECTOR_CARD
-from shrag.indexing.storage.vector_card import ENCODER_FOLDER, FAISS_CARD_FILE, FAISS_FILE, NO_ENCODER, save_vector_card
+from shrag.indexing.storage.vector_card import (
+    ENCODER_FOLDER,
+    FAISS_CARD_FILE,
+    FAISS_FILE,
+    LSA,
+    NO_ENCODER,
+    VectorCard,
+    save_vector_card,
+)
 from shrag.indexing.storage.vector_card import FILE as VECTORS_FILE
 from shrag.indexing.storage.vector_card import FOLDER as VECTORS
 from shrag.messages.text import Text
@@ -156,20 +164,28 @@ def _write_faiss(job: BuildJob) -> None:
 
 
 def _write_vectors(job: BuildJob) -> None:
+    build = job.workspace
+    source = f"{build.plan.corpus}\n{build.plan.analyzer}"
+    with closing(LuceneSearcher(build.index / FOLDER, build.plan.bm25)) as documents:
+        save_vector_card(build.stage, _build_vectors(job, documents, source))
+
+
+def _build_vectors(job: BuildJob, documents: LuceneSearcher, source: str) -> VectorCard:
+    if job.options.ray and job.choices.encoder != LSA:
+        from shrag.indexing.build.cluster.ray_vectors import build_vectors_by_ray
+
+        return build_vectors_by_ray(job, documents, source)
     from shrag.indexing.build.vectors_step import build_vectors
 
-    build = job.workspace
     analyzer = KoreanEnglishAnalyzer(dictionary=job.choices.dictionary)
-    with closing(LuceneSearcher(build.index / FOLDER, build.plan.bm25)) as documents:
-        card = build_vectors(
-            build.index,
-            build.stage,
-            job.choices.encoder,
-            documents,
-            analyzer,
-            f"{build.plan.corpus}\n{build.plan.analyzer}",
-            job.choices.weights,
-            job.options.report,
-            build.folder.parent,
-        )
-    save_vector_card(build.stage, card)
+    return build_vectors(
+        job.workspace.index,
+        job.workspace.stage,
+        job.choices.encoder,
+        documents,
+        analyzer,
+        source,
+        job.choices.weights,
+        job.options.report,
+        job.workspace.folder.parent,
+    )

@@ -7,6 +7,7 @@ import shutil
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from contextlib import closing
+from dataclasses import replace
 from pathlib import Path
 from typing import Literal
 
@@ -111,7 +112,9 @@ def update_index(
             build = start_workspace(index, plan, next_generation(index))
             save_dictionary(build.index, choices.dictionary)
             try:
-                job = BuildJob(build, source, records, choices, options or BuildOptions())
+                # Documents are no longer in the corpus's order, which workers of a cluster go by.
+                alone = replace(options or BuildOptions(), ray="")
+                job = BuildJob(build, source, records, choices, alone)
                 changes = _update_records(job, folder)
                 return publish_build(job, derived_steps(job), manifest.generation), changes
             finally:

@@ -66,8 +66,8 @@ class BuildOptions:
         keep: Generations to keep, including the new one.
         report: Called with the progress.
         notify: Called with messages, each a sentence.
-        ray: Address of the Ray cluster that analyzes the records, as
-            :class:`~shrag.indexing.build.cluster.ray_driver.RayJob` has it; empty for processes of this machine.
+        ray: Address of the Ray cluster that analyzes the records and encodes them by a model, as
+            :class:`~shrag.indexing.build.cluster.ray_job.RayJob` has it; empty for this machine.
     """
 
     workers: int = 0

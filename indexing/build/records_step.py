@@ -18,7 +18,7 @@ from shrag.corpora.store.parquet import RecordFile
 from shrag.indexing.analysis.stopwords import QUESTION_WORDS
 from shrag.indexing.analyzed_record import PackedRecord
 from shrag.indexing.build.checkpoints import BuildWorkspace
-from shrag.indexing.build.cluster.analyzed_shards import FOLDER as SHARDS
+from shrag.indexing.build.cluster.shard_analysis import FOLDER as SHARDS
 from shrag.indexing.build.job import BuildJob
 from shrag.indexing.build.worker import AnalyzedBatch, RejectedRecord, WorkerSetup
 from shrag.indexing.build.worker_pool import WorkerPool
@@ -113,6 +113,10 @@ class BuildNotes:
         """Return the rejected records in the corpus's order."""
         rows = self._database.execute("SELECT docid, reason FROM rejects ORDER BY number")
         return [RejectedRecord(*row) for row in rows]
+
+    def rejected_numbers(self) -> list[int]:
+        """Return the positions of the rejected records in the corpus, rising."""
+        return [number for (number,) in self._database.execute("SELECT number FROM rejects ORDER BY number")]
 
     def _count(self, words: Iterable[tuple[str, bytes]]) -> None:
         for word in words:

@@ -22,9 +22,16 @@ from shrag.indexing.storage.generations import check_files, current_generation
 from shrag.indexing.storage.vector_card import FAISS_CARD_FILE, FAISS_FILE, FOLDER, VectorCard, load_vector_card
 from shrag.indexing.vectors.encoders import make_encoder
 from shrag.indexing.vectors.faiss_index import build_index, has_faiss, write_index
-from shrag.indexing.vectors.store import Float16Vectors, ReusableRows, StoredDocuments, open_vectors, write_vectors
+from shrag.indexing.vectors.store import (
+    Float16Vectors,
+    ReusableRows,
+    StoredDocuments,
+    encode_documents,
+    open_vectors,
+    write_vectors,
+)
 from shrag.messages.text import Text
-from shrag.models.encoder import Encoder
+from shrag.models.encoder import EncoderIdentity
 from shrag.models.reranker import Passage
 
 
@@ -68,8 +75,9 @@ def build_vectors(
     """
     folder = build / FOLDER
     encoder = make_encoder(choice, folder, stage, documents, analyzer, source, weights, report)
-    with reusable_vectors(index, encoder) as known:
-        rows = write_vectors(folder, stage, documents, encoder, source, report, reusable=known)
+    with reusable_vectors(index if encoder.is_model else None, encoder) as known:
+        encode = encode_documents(documents, encoder, report, known)
+        rows = write_vectors(folder, stage, documents.count(), encoder, source, encode, report)
     return VectorCard(choice, encoder.settings, encoder.digest, encoder.dimension, rows)
 
 
@@ -101,9 +109,9 @@ def build_faiss(build: Path, stage: Path, notify: Callable[[str], None] = lambda
 
 
 @contextmanager
-def reusable_vectors(index: Path | None, encoder: Encoder) -> Iterator[ReusableRows | None]:
+def reusable_vectors(index: Path | None, encoder: EncoderIdentity) -> Iterator[ReusableRows | None]:
     """Yield the current generation's vectors of the same encoder, None if there are none or they are damaged."""
-    found = _find(index, encoder) if index is not None and encoder.is_model else None
+    found = _find(index, encoder) if index is not None else None
     if found is None:
         yield None
         return
@@ -112,7 +120,7 @@ def reusable_vectors(index: Path | None, encoder: Encoder) -> Iterator[ReusableR
         yield reuse_rows(vectors, reader)
 
 
-def _find(index: Path, encoder: Encoder) -> tuple[Float16Vectors, LuceneSearcher] | None:
+def _find(index: Path, encoder: EncoderIdentity) -> tuple[Float16Vectors, LuceneSearcher] | None:
     try:
         folder, manifest = current_generation(index)
         card = manifest.vectors

@@ -32,7 +32,10 @@ _MOST_NEW_WORDS = 200_000
 
 
 class WorkerPool:
-    """Workers that analyze records; a context manager, which ends them."""
+    """Workers that analyze records; a context manager, which ends them.
+
+    They stay for the next call of :meth:`analyze`, with the words that they have analyzed, which they send once.
+    """
 
     def __init__(self, workers: int, setup: WorkerSetup) -> None:
         self._workers = workers
@@ -40,6 +43,7 @@ class WorkerPool:
         self._server.start()
         self._tasks: list[_PendingTask] = []
         self._slots: list[_WorkerSlot] = []
+        self._idle: deque[Connection] = deque()
 
     def __enter__(self) -> WorkerPool:
         return self
@@ -78,23 +82,30 @@ class WorkerPool:
         waiting = deque(self._tasks)
         self._slots = []
         self._slots.extend(
-            _WorkerSlot(f"analysis-{number}", self._server, waiting, self._slots)
+            _WorkerSlot(f"analysis-{number}", self._server, waiting, self._slots, self._idle)
             for number in range(min(self._workers, len(waiting)))
         )
         for slot in self._slots:
             slot.thread.start()
         for task in self._tasks:
             yield from task.batches()
+        for slot in self._slots:
+            slot.thread.join()
 
 
 class _WorkerSlot:
-    """A thread with one worker, which is replaced if a record crashes it."""
+    """A thread with one worker, an idle one if there is any, which is replaced if a record crashes it."""
 
     def __init__(
-        self, name: str, server: ForkServer, waiting: deque[_PendingTask], slots: Sequence[_WorkerSlot]
+        self,
+        name: str,
+        server: ForkServer,
+        waiting: deque[_PendingTask],
+        slots: Sequence[_WorkerSlot],
+        idle: deque[Connection],
     ) -> None:
         self.thread = threading.Thread(target=self._run, name=name, daemon=True)
-        self._server, self._waiting, self._slots = server, waiting, slots
+        self._server, self._waiting, self._slots, self._idle = server, waiting, slots, idle
         self._connection: Connection | None = None
         self._crashes = 0
         # New words of other workers that this one has not received; the oldest are dropped if there are too many.
@@ -111,16 +122,18 @@ class _WorkerSlot:
                 self._do(task)
             except Exception as error:
                 task.fail(error)
-                break
+                if self._connection is not None:
+                    self._server.release(self._connection)
+                return
         if self._connection is not None:
-            self._server.release(self._connection)
+            self._idle.append(self._connection)
 
     def _do(self, task: _PendingTask) -> None:
         """Execute a task; a record that crashes a worker twice, in a batch and alone, is rejected."""
         one_by_one = 0
         while task.left:
             if self._connection is None:
-                self._connection = _connect(self._server)
+                self._connection = self._idle.popleft() if self._idle else _connect(self._server)
             try:
                 self._request(self._connection, task, one_by_one)
                 one_by_one = self._crashes = 0

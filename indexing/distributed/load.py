@@ -13,9 +13,10 @@ import hashlib
 import os
 import shutil
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import closing
+from contextlib import closing, contextmanager
 from itertools import chain, islice
 from pathlib import Path
+from typing import NamedTuple
 
 import msgspec
 import numpy as np
@@ -69,16 +70,81 @@ def load_index(
     """
     index = indexes / check_name(name)
     folder, manifest = current_generation(index)
+    with publishing(index, manifest, choice) as (database, progress):
+        return _load(database, folder, manifest, progress, report, shard_rows)
+
+
+@contextmanager
+def publishing(
+    index: Path, manifest: IndexManifest, choice: EngineChoice
+) -> Iterator[tuple[VectorDatabase, LoadProgress]]:
+    """Open the database that a generation is loaded into within the block; publish the collection where it ends well.
+
+    Args:
+        index: The index's folder, locked meanwhile.
+        manifest: The generation's manifest.
+        choice: The database.
+
+    Yields:
+        The database, and the progress of the load, which has the collection's name.
+
+    Raises:
+        IndexingError: Another process writes the index, or the database does not answer.
+    """
     try:
         with disk_errors(index), lock_folder(index), closing(open_database(choice)) as database:
-            collection = collection_name(name, manifest)
-            progress = _Progress(load_folder(index, manifest.generation) / _progress_name(choice), collection)
-            loaded = _load(database, folder, manifest, collection, progress, report, shard_rows)
-            database.point(alias_name(name), collection)
+            path = load_folder(index, manifest.generation) / _progress_name(choice)
+            progress = LoadProgress(path, collection_name(index.name, manifest))
+            yield database, progress
+            database.point(alias_name(index.name), progress.collection)
             _drop_old(database, index, choice)
-            return loaded
     except FolderBusy as busy:
         raise IndexingError(message_of(busy)) from None
+
+
+class OpenDocuments(NamedTuple):
+    """What the documents of a generation are made of: its records with their terms, its vocabulary, its vectors."""
+
+    records: LuceneSearcher
+    vocabulary: Vocabulary
+    vectors: Float16Vectors | None
+
+    def rows(self, numbers: range) -> Iterator[Row]:
+        """Yield the documents of these numbers, a few hundred at a time in memory."""
+        return _rows(self.records, self.vocabulary, self.vectors, numbers)
+
+
+@contextmanager
+def open_documents(folder: Path, manifest: IndexManifest) -> Iterator[OpenDocuments]:
+    """Open the documents of a generation; its vocabulary is written unless it is there.
+
+    Args:
+        folder: The generation's folder, whose files are checked first.
+        manifest: Its manifest.
+
+    Raises:
+        IndexingError: The files are damaged, or Java or Lucene is missing.
+    """
+    check_files(folder, manifest)
+    start_java()
+    searcher = LuceneSearcher(folder / FOLDER, manifest.bm25)
+    with closing(searcher), closing(_vocabulary(folder.parent, manifest, searcher)) as vocabulary:
+        card = manifest.vectors
+        yield OpenDocuments(searcher, vocabulary, open_vectors(folder / VECTORS, card) if card else None)
+
+
+def check_count(collection: Collection, manifest: IndexManifest, progress: LoadProgress) -> None:
+    """Raise :class:`EngineUnavailable`, and forget the progress, unless a collection has all records."""
+    found = collection.count()
+    if found != manifest.records:
+        progress.remove()
+        raise EngineUnavailable(
+            Text(
+                "The vector database has {found:,} records after {records:,} were loaded: load the index again.",
+                found=found,
+                records=manifest.records,
+            )
+        )
 
 
 def copy_documents(
@@ -105,21 +171,17 @@ def _load(
     database: VectorDatabase,
     folder: Path,
     manifest: IndexManifest,
-    name: str,
-    progress: _Progress,
+    progress: LoadProgress,
     report: Report,
     shard_rows: int,
 ) -> bool:
     done = progress.read()
-    there = database.open(name)
+    there = database.open(progress.collection)
     if there is not None and done == manifest.records == there.count():
         return False
-    check_files(folder, manifest)
-    start_java()
-    searcher = LuceneSearcher(folder / FOLDER, manifest.bm25)
-    with closing(searcher), closing(_vocabulary(folder.parent, manifest, searcher)) as vocabulary:
+    with open_documents(folder, manifest) as (searcher, vocabulary, vectors):
         card = manifest.vectors
-        collection = there or database.create(name, card.dimension if card else 0)
+        collection = there or database.create(progress.collection, card.dimension if card else 0)
         if not done or collection.count(Between("number", 0, done - 1)) != done:
             done = 0
         progress.begin(done)
@@ -129,19 +191,9 @@ def _load(
             report("records loaded", rows)
 
         report("records loaded", done)
-        vectors = open_vectors(folder / VECTORS, card) if card else None
         copy_documents(searcher, vocabulary, collection, vectors, done, shard_done, shard_rows)
     collection.finish()
-    found = collection.count()
-    if found != manifest.records:
-        progress.remove()
-        raise EngineUnavailable(
-            Text(
-                "The vector database has {found:,} records after {records:,} were loaded: load the index again.",
-                found=found,
-                records=manifest.records,
-            )
-        )
+    check_count(collection, manifest, progress)
     return True
 
 
@@ -198,7 +250,7 @@ def _drop_old(database: VectorDatabase, index: Path, choice: EngineChoice) -> No
             continue
         progress = folder / _progress_name(choice)
         if progress.is_file():
-            database.drop(_Progress.collection_of(progress))
+            database.drop(LoadProgress.collection_of(progress))
             progress.unlink()
         if not list(folder.glob("*.jsonl")):
             shutil.rmtree(folder)
@@ -213,12 +265,17 @@ class _Shard(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     rows: int
 
 
-class _Progress:
-    """The rows of a collection that are stored: a line after each shard, on the disk before the next one."""
+class LoadProgress:
+    """The rows of a collection that are stored: a line after each shard, on the disk before the next one.
+
+    Attributes:
+        path: The file.
+        collection: The collection's name.
+    """
 
     def __init__(self, path: Path, collection: str) -> None:
-        self._path = path
-        self._collection = collection
+        self.path = path
+        self.collection = collection
 
     @staticmethod
     def collection_of(path: Path) -> str:
@@ -228,28 +285,28 @@ class _Progress:
     def read(self) -> int:
         """Return the number of leading rows that are stored."""
         done = 0
-        lines = self._path.read_bytes().split(b"\n") if self._path.is_file() else []
+        lines = self.path.read_bytes().split(b"\n") if self.path.is_file() else []
         for line in lines:
             try:
                 shard = msgspec.json.decode(line, type=_Shard)
             except msgspec.MsgspecError:  # the last line may be incomplete
                 break
-            done = shard.rows if shard.collection == self._collection else 0
+            done = shard.rows if shard.collection == self.collection else 0
         return done
 
     def begin(self, done: int) -> None:
         """Start the file anew with ``done`` rows."""
-        self._path.parent.mkdir(parents=True, exist_ok=True)
-        self._path.unlink(missing_ok=True)
+        self.path.parent.mkdir(parents=True, exist_ok=True)
+        self.path.unlink(missing_ok=True)
         self.append(done)
 
     def append(self, rows: int) -> None:
         """Note that ``rows`` rows are stored."""
-        with self._path.open("ab") as stream:
-            stream.write(msgspec.json.encode(_Shard(self._collection, rows)) + b"\n")
+        with self.path.open("ab") as stream:
+            stream.write(msgspec.json.encode(_Shard(self.collection, rows)) + b"\n")
             stream.flush()
             os.fsync(stream.fileno())
 
     def remove(self) -> None:
         """Forget what is stored."""
-        self._path.unlink(missing_ok=True)
+        self.path.unlink(missing_ok=True)

@@ -10,7 +10,7 @@ import logging
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 
@@ -51,8 +51,16 @@ _PART_CHARACTERS = 16_000  # a VARCHAR has at most 65,535 bytes, a character at 
 _MOST_PARTS = 256
 _MOST_ROWS_BYTES = 4 << 20
 _NOT_LOADED = 101
+_IMPORTED, _NOT_IMPORTED = 6, {1, 7}  # pymilvus.BulkInsertState: ImportCompleted; ImportFailed, ImportFailedAndCleaned
 # pymilvus pings every ten seconds, for which Milvus Lite ends an idle connection; requests have their own limit.
 _PINGS = {"grpc.keepalive_time_ms": 600_000, "grpc.keepalive_permit_without_calls": 0}
+
+
+class ImportState(NamedTuple):
+    """How far a file's import is; ``failure`` is why it ended without the file's records, empty otherwise."""
+
+    is_finished: bool
+    failure: str = ""
 
 
 class MilvusDatabase:
@@ -137,6 +145,41 @@ class MilvusDatabase:
         """See :class:`~shrag.indexing.distributed.collection.VectorDatabase`."""
         self.call(lambda: self.client.drop_collection(name, timeout=self.timeout))
 
+    def start_import(self, name: str, path: str) -> int:
+        """Ask Milvus to import a Parquet file of its object storage into a collection; return the job's number.
+
+        Args:
+            name: The collection.
+            path: The file's path in the bucket that Milvus is configured with.
+        """
+        # Asked once: a timeout by keyword and more tries would have pymilvus ask again, and import the file twice.
+        # Its client of today has no other function for this that needs no further packages.
+        return self.call(
+            lambda: int(
+                self.client._get_connection().do_bulk_insert(
+                    name, "", [path], self.timeout, self.client._generate_call_context(), retry_times=0
+                )
+            )
+        )
+
+    def import_state(self, job: int) -> ImportState:
+        """Return how far an import is; one that Milvus no longer knows has failed."""
+
+        def ask() -> ImportState:
+            try:
+                found = self.client._get_connection().get_bulk_insert_state(
+                    job, timeout=self.timeout, context=self.client._generate_call_context()
+                )
+            except self._milvus.MilvusException as error:
+                if self._is_missing(error):
+                    return ImportState(True, _describe(error))
+                raise
+            if found.state in _NOT_IMPORTED:
+                return ImportState(True, " ".join(found.failed_reason.split())[:300] or found.state_name)
+            return ImportState(found.state == _IMPORTED)
+
+        return self.call(ask)
+
     def close(self) -> None:
         """See :class:`~shrag.indexing.distributed.collection.VectorDatabase`."""
         with suppress(Exception):
@@ -197,7 +240,7 @@ class MilvusCollection:
             if batch and size > _MOST_ROWS_BYTES:
                 self._upsert(batch)
                 batch, size = [], 0
-            batch.append(_fields(row))
+            batch.append(row_fields(row))
         if batch:
             self._upsert(batch)
 
@@ -207,6 +250,10 @@ class MilvusCollection:
         # What a whole generation takes to be indexed may take long.
         self._database.call(lambda: client.flush(name, timeout=None))
         self._database.call(lambda: client.load_collection(name, timeout=None))
+
+    def finish_import(self) -> None:
+        """Have imported files searched, which Milvus does not load by itself; returns when all can be."""
+        self._database.call(lambda: self._database.client.refresh_load(self._name, timeout=None))
 
     def search(self, queries: Sequence[SparseVector], k: int, condition: Condition = EVERYTHING) -> list[Scored]:
         """See :class:`~shrag.indexing.distributed.collection.Collection`."""
@@ -283,7 +330,12 @@ def _is_released(error: Exception) -> bool:
     return getattr(error, "code", None) == _NOT_LOADED or "load()" in str(error) or "not loaded" in str(error)
 
 
-def _fields(row: Row) -> dict[str, Any]:
+def row_fields(row: Row) -> dict[str, Any]:
+    """Return a document as the fields of its collection.
+
+    Raises:
+        IndexingError: It is larger than Milvus stores.
+    """
     stored = [row.stored[start : start + _PART_CHARACTERS] for start in range(0, len(row.stored), _PART_CHARACTERS)]
     if len(row.terms) > _MOST_TERMS or len(row.keys) > _MOST_TERMS or len(stored) > _MOST_PARTS:
         raise IndexingError(

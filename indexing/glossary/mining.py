@@ -285,7 +285,12 @@ class _Miner:
                 yield Entry(pair.korean, written, (pair.korean,), (pair.english,), pair.together, "alignment", score)
 
     def _loanword_entries(self) -> Iterator[Entry]:
-        """Yield loanwords: Korean words that are transliterations of an English word of the corpus."""
+        """Yield loanwords: Korean words that are transliterations of an English word of the corpus.
+
+        A word of the vocabulary that is translated otherwise there (네이버, which is not *naive*) is one only where
+        titles in both languages have the pair; *bigdata* is no other translation of 빅데이터 than *big data*.
+        """
+        known = self._english_of_vocabulary()
         spelled: dict[tuple[str, bool], list[str]] = defaultdict(list)
         for word in self._stems:
             for key in english_consonant_keys(word) if len(word) > 3 else ():
@@ -310,8 +315,17 @@ class _Miner:
             clear = all(other > distance + _MIN_LEAD for other, rival in near[1:] if self._stems[rival] != stem)
             pair = self._aligned.get((korean, stem))
             together = pair is not None and pair.association >= _MIN_LOANWORD_ASSOCIATION
-            if (clear and 0 < alike >= distance) or (together and distance <= _MAX_ASSOCIATED_DISTANCE):
+            chance = korean in known and stem not in known[korean]
+            if (clear and not chance and 0 < alike >= distance) or (together and distance <= _MAX_ASSOCIATED_DISTANCE):
                 yield Entry(korean, word, (korean,), (stem,), count, "transliteration", max(0.0, 0.95 - 3 * distance))
+
+    def _english_of_vocabulary(self) -> dict[str, set[str]]:
+        """Return the English terms of each Korean term of the vocabulary, without the blanks between them."""
+        known: dict[str, set[str]] = defaultdict(set)
+        for entry in self._general:
+            if len(entry.korean_terms) == 1:
+                known[entry.korean_terms[0]].add("".join(entry.english_terms))
+        return known
 
     def _loanword_candidates(self) -> list[tuple[str, int]]:
         words = [

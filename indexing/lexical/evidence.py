@@ -8,6 +8,7 @@ from collections.abc import Set as AbstractSet
 from typing import NamedTuple
 
 from shrag.indexing.analysis.analyzer import KEYWORD_KINDS
+from shrag.indexing.analysis.general_words import GENERAL_WORDS
 from shrag.indexing.analyzed_record import AnalyzedRecord
 from shrag.indexing.bm25 import Bm25
 from shrag.indexing.lexical.packed_question import RecordScorer
@@ -101,12 +102,17 @@ def measure_evidence(question: AnalyzedQuestion, ranked: Sequence[ScoredByWords]
 
 
 def distinctive_segments(question: AnalyzedQuestion) -> list[int]:
-    """Return the numbers of the question's segments that are nouns, foreign words or numbers, content, and rare."""
-    words = {
+    """Return the numbers of the question's segments that are nouns, foreign words or numbers, content, and rare.
+
+    Light and general words are none, unless there are no others.
+    """
+    nouns = {
         number: max(question.idf[term] for term in segment.terms)
         for number, segment in enumerate(question.segments)
         if segment.is_content and not segment.is_light and any(token.kind in KEYWORD_KINDS for token in segment.tokens)
     }
+    texts = {number: question.text[question.segments[number].start : question.segments[number].end] for number in nouns}
+    words = {number: idf for number, idf in nouns.items() if texts[number].lower() not in GENERAL_WORDS} or nouns
     least = least_distinctive_idf(words.values())
     return [number for number, idf in words.items() if idf >= least]
 

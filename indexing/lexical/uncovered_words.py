@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
-from shrag.indexing.analysis.light_words import LIGHT_WORDS
+from shrag.indexing.analysis.general_words import GENERAL_WORDS
 from shrag.indexing.analyzed_record import AnalyzedRecord
 from shrag.indexing.lexical.evidence import covered_segments, distinctive_segments
 from shrag.indexing.translation.query_translation import AnalyzedQuestion, QuerySegment
@@ -16,20 +16,6 @@ _MOST_SHOWN = 4
 _WORD = re.compile(r"[^\W_]+(?:[-'’.][^\W_]+)*")
 _NO_LETTER = re.compile(r"[\W_]+")
 _VERB_ENDINGS = ("ed", "ing", "ly")
-# Words that no subject is named by, and that few records have; light words also where they begin a question.
-_GENERAL = LIGHT_WORDS | frozenset(
-    (
-        "affect affects afterwards always avoid best better bit bring brought built cause causes chose choose cut "
-        "difference differences do done earlier effect effects enough ever example examples far faster fed happy help "
-        "helps impact impacts improve improves kind kinds later little lower many much never often past people per "
-        "raise raises rather real reason reasons reduce reduces regardless role roles same save see set single slower "
-        "smaller stuck type types upon way ways whole worse "
-        "가운데 각각 개념 곳 관계 까닭 나라 나머지 내내 내용 누구 다음 단점 대신 동안 동향 뒤 때문 며칠 "
-        "무엇 문제점 방법 방식 사람 사례 사이 속 실제 안 애초 앞 어디 언제 얼마 역할 영향 옆 요즘 우리 "
-        "우리나라 원인 위 의미 이상 이유 이전 이하 이후 장점 전부 정도 종류 주변 중간 차이 처음 최소한 쪽 "
-        "특징 편 하나 현재 현황 효과 "
-    ).split()
-)
 # Suffixes that belong to a Korean word (자유학기제) but are no term, unlike particles, which are left out.
 _SUFFIXES = "소제자성용식형화률율법론학품원체층망계력감"
 # A noun of one syllable and a particle, which may be analysed as a name: 산은.
@@ -91,12 +77,12 @@ def _as_written(match: re.Match[str], parts: Iterable[QuerySegment]) -> str:
 def _names_subject(word: str) -> bool:
     """Return whether a word is none that any question may have; English verbs are known by their endings."""
     lower = word.lower()
-    general = lower in _GENERAL or (word.islower() and word.isascii() and lower.endswith(_VERB_ENDINGS))
+    general = lower in GENERAL_WORDS or (word.islower() and word.isascii() and lower.endswith(_VERB_ENDINGS))
     return len(word) > 1 and not general and not _DOUBTFUL.fullmatch(word)
 
 
 def _frames_or_tells(segment: QuerySegment) -> bool:
-    return segment.is_framing or any(token.kind == "predicate" for token in segment.tokens)
+    return segment.is_framing or segment.is_light or any(token.kind == "predicate" for token in segment.tokens)
 
 
 def _letters(text: str) -> str:

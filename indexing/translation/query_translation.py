@@ -15,6 +15,7 @@ from itertools import chain, islice
 from typing import NamedTuple
 
 from shrag.indexing.analysis.analyzer import KEYWORD_KINDS, Analyzer, Token
+from shrag.indexing.analysis.genre_words import genre_spans
 from shrag.indexing.analysis.light_words import LIGHT_WORDS
 from shrag.indexing.analysis.request_framing import framing_spans, is_greeting
 from shrag.indexing.bm25 import idf
@@ -300,16 +301,22 @@ def _light(
     framed: AbstractSet[int],
     translations: Mapping[int, Sequence[PhraseTranslation]],
 ) -> frozenset[int]:
-    """Return the positions of the light words, none if no other group has a keyword.
+    """Return the positions of the light words and genre words, none if no other group has a keyword.
 
-    A word of a phrase that is translated as one (*decision making*) is none, nor a name (*Children in Need*).
+    A light word of a phrase that is translated as one (*decision making*) is none, nor a name (*Children in Need*).
     """
+    genres = genre_spans(text)
     light = frozenset(
         number
         for number, group in enumerate(groups)
         if number not in framed
-        and text[group[0].start : group[0].end] in LIGHT_WORDS
-        and all(found.share == 1 for found in translations.get(number, ()))
+        and (
+            all(_within(token, genres) for token in group)
+            or (
+                text[group[0].start : group[0].end] in LIGHT_WORDS
+                and all(found.share == 1 for found in translations.get(number, ()))
+            )
+        )
     )
     return light if _have_keyword(groups, light | framed) else frozenset()
 

@@ -26,7 +26,7 @@ from shrag.indexing.errors import IndexDamaged, IndexingError
 from shrag.indexing.record_filter import RecordFilter
 from shrag.indexing.storage.vector_card import FILE, VectorCard
 from shrag.messages.text import Text
-from shrag.models.encoder import Encoder, Vectors
+from shrag.models.encoder import Encoder, EncoderIdentity, Vectors
 from shrag.models.reranker import Passage
 
 _Item = TypeVar("_Item")
@@ -79,32 +79,36 @@ class StoredDocuments(Protocol):
 ReusableRows = Callable[[Sequence[Passage]], dict[int, NDArray[np.float16]]]
 """Passages → vectors of an earlier index by the passage's position, for those that need not be encoded again."""
 
+EncodeRows = Callable[[range], Float16Vectors]
+"""Numbers of documents → their vectors."""
+
 
 def write_vectors(
     folder: Path,
     stage: Path,
-    documents: StoredDocuments,
-    encoder: Encoder,
+    rows: int,
+    encoder: EncoderIdentity,
     source: str,
+    encode: EncodeRows,
     report: Callable[[str, int], None] = lambda what, done: None,
     shard_rows: int = SHARD_ROWS,
-    reusable: ReusableRows | None = None,
 ) -> int:
-    """Encode every document and write the vectors; return the number of rows.
+    """Write the vectors of all documents; return the number of rows.
 
     Complete shards of an interrupted build are reused if documents and encoder are the same.
 
     Args:
         folder: The index's folder for vectors.
         stage: The build's folder for intermediate files.
+        rows: The number of documents.
+        encoder: The encoder of the vectors.
         source: Identifies the documents.
+        encode: Makes the rows of a shard; called with one shard after another.
         shard_rows: Rows of a shard.
-        reusable: Vectors to copy instead of encoding them.
 
     Raises:
         IndexingError: The encoder returned vectors of a wrong shape or length.
     """
-    rows = documents.count()
     header = f"{source}\n{encoder.settings}\n{encoder.digest}\n{encoder.dimension}\n{rows}\n{shard_rows}"
     log = _ShardLog(stage / STAGE_FILE, hashlib.sha256(header.encode()).hexdigest())
     folder.mkdir(exist_ok=True)
@@ -118,7 +122,7 @@ def write_vectors(
         stream.seek(done * width)
         while done < rows:
             size = min(shard_rows, rows - done)
-            shard = _encode_shard(documents, encoder, range(done, done + size), report, reusable)
+            shard = encode(range(done, done + size)).tobytes()
             stream.write(shard)
             stream.flush()
             os.fsync(stream.fileno())
@@ -151,25 +155,55 @@ def open_vectors(folder: Path, card: VectorCard) -> Float16Vectors:
     return np.memmap(path, dtype="<f2", mode="r", shape=(card.rows, card.dimension))
 
 
-def _encode_shard(
+def encode_documents(
     documents: StoredDocuments,
     encoder: Encoder,
+    report: Callable[[str, int], None] = lambda what, done: None,
+    reusable: ReusableRows | None = None,
+) -> EncodeRows:
+    """Return a function that encodes documents in this process; ``reusable`` has vectors to copy instead."""
+
+    def encode(numbers: range) -> Float16Vectors:
+        passages = map(to_passage, documents.documents(numbers))
+        return encode_passages(passages, numbers, encoder, report, reusable)
+
+    return encode
+
+
+def encode_passages(
+    passages: Iterator[Passage],
     numbers: range,
-    report: Callable[[str, int], None],
-    reusable: ReusableRows | None,
-) -> bytes:
+    encoder: Encoder,
+    report: Callable[[str, int], None] = lambda what, done: None,
+    reusable: ReusableRows | None = None,
+) -> Float16Vectors:
+    """Return the vectors of the passages that have these numbers, in half precision.
+
+    The passages of a call of the encoder, and so the rounding of its vectors, depend on ``encoder.batch_rows``, the
+    first number and ``reusable`` alone.
+
+    Args:
+        passages: The passages in order.
+        numbers: The numbers of their documents.
+        encoder: Encodes them.
+        report: Called with the progress.
+        reusable: Vectors to copy instead of encoding them.
+
+    Raises:
+        IndexingError: There are fewer passages, or the encoder returned vectors of a wrong shape or length.
+    """
     shard = np.empty((len(numbers), encoder.dimension), dtype="<f2")
     filled = 0
     # One batch is read while a GPU, or another core, encodes the one before.
-    with read_ahead(_batches(documents, numbers, encoder.batch_rows)) as batches:
-        for passages in batches:
-            copied = reusable(passages) if reusable else {}
+    with read_ahead(_batches(passages, encoder.batch_rows)) as batches:
+        for batch in batches:
+            copied = reusable(batch) if reusable else {}
             for index, row in copied.items():
                 shard[filled + index] = row
-            new = [index for index in range(len(passages)) if index not in copied]
-            vectors = encoder.encode_passages([passages[index] for index in new])
+            new = [index for index in range(len(batch)) if index not in copied]
+            vectors = encoder.encode_passages([batch[index] for index in new])
             shard[[filled + index for index in new]] = _check_vectors(encoder, vectors, len(new))
-            filled += len(passages)
+            filled += len(batch)
             report("vectors", numbers.start + filled)
     if filled != len(numbers):
         raise IndexingError(
@@ -180,12 +214,11 @@ def _encode_shard(
                 first=numbers.start,
             )
         )
-    return shard.tobytes()
+    return shard
 
 
-def _batches(documents: StoredDocuments, numbers: range, size: int) -> Iterator[list[Passage]]:
-    read = map(to_passage, documents.documents(numbers))
-    while batch := list(islice(read, size)):
+def _batches(passages: Iterator[Passage], size: int) -> Iterator[list[Passage]]:
+    while batch := list(islice(passages, size)):
         yield batch
 
 

@@ -30,7 +30,7 @@ _RESERVED_POSITIONS = {"roberta": 2, "xlm-roberta": 2, "camembert": 2, "mpnet": 
 
 @dataclass(frozen=True, slots=True)
 class EncoderChoice:
-    """An encoder's card and checked weights, and the dimension of its vectors."""
+    """Implements :class:`~shrag.models.encoder.EncoderIdentity`: a card, checked weights and the vectors' dimension."""
 
     card: EncoderCard
     weights: Weights
@@ -45,6 +45,11 @@ class EncoderChoice:
             f"{card.max_tokens} tokens, prefixes {card.query_prefix!r} and {card.passage_prefix!r}, "
             f"weights {self.weights.digest[:16]}"
         )
+
+    @property
+    def digest(self) -> str:
+        """SHA-256 of the weights and their configuration."""
+        return self.weights.digest
 
 
 def canonical_choice(choice: str) -> str | None:

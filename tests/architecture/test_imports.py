@@ -175,7 +175,7 @@ def test_connections_are_opened_in_five_files_and_programs_started_in_nine() -> 
         },
         "subprocess": {
             "models/fork_server.py", "models/model_server/process_guard.py", "models/model_server/server.py",
-            "indexing/build/cluster/ray_pool.py",
+            "indexing/build/cluster/ray_workers.py",
             "models/memory_plan/gpu_use.py", "evaluation/experiments/provenance.py", "corpora/ingest/parser.py",
             # pip; a release's own Python and commands; minisign and gpg.
             "bundle/wheelhouse.py", "bundle/installer/install.py", "bundle/installer/signature.py",

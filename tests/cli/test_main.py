@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import sys
 from io import StringIO
+from pathlib import Path
 
+import click
 import pytest
 
 from shrag.cli import main
 from shrag.corpora.errors import CorpusError
-from shrag.corpora.files import DiskFull
+from shrag.corpora.files import MACHINE_ERRORS, DiskFull
 from shrag.evaluation.errors import EvaluationError, PlotLibraryMissing, ResultsMismatch
 from shrag.indexing.errors import (
     DependencyMissing,
@@ -25,6 +28,7 @@ from shrag.indexing.errors import (
     TooManyRejectedRecords,
     UnknownEncoder,
 )
+from shrag.messages.text import Text
 from shrag.models.errors import (
     BudgetTooSmall,
     InvalidOutput,
@@ -84,6 +88,44 @@ def test_memory_that_is_used_up_is_one_line_and_exit_status_5(
     monkeypatch.setattr(main, "read_config", lambda *_: bytes(1 << 62))
     assert main.run(["doctor"]) == 5
     assert capsys.readouterr() == ("", f"{said}\n")
+
+
+@pytest.mark.parametrize(
+    ("number", "said"),
+    [
+        (errno.EACCES, "(Permission denied): give this user the right to it, or choose another folder with --home."),
+        (errno.EROFS, "(Read-only file system): give this user the right to it, or choose another folder with --home."),
+        (errno.ENOENT, "(No such file or directory): check the path, or choose another folder with --home."),
+    ],
+)
+def test_a_path_that_cannot_be_used_is_named_with_the_way_out_and_exit_status_2(
+    number: int, said: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main._report(OSError(number, os.strerror(number), str(tmp_path / "a"))) == 2
+    assert capsys.readouterr().err == f"shrag: {tmp_path / 'a'} cannot be used {said}\n"
+
+
+@pytest.mark.parametrize("number", [errno.EMFILE, errno.ENFILE, errno.ENOMEM, errno.ENOSPC])
+def test_what_the_machine_has_no_more_of_is_said_with_exit_status_5(
+    number: int, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main._report(OSError(number, "used up", "/a")) == 5
+    assert capsys.readouterr().err == f"shrag: /a cannot be used (used up): {MACHINE_ERRORS[number]}.\n"
+
+
+def test_a_file_where_a_folder_is_needed_is_named(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "a").write_text("")
+    assert main._report(NotADirectoryError(errno.ENOTDIR, "", str(tmp_path / "a" / "b"))) == 2
+    assert capsys.readouterr().err.startswith(f"shrag: {tmp_path / 'a'} is no folder, and a folder is needed there")
+
+
+def test_only_our_own_messages_of_usage_are_put_into_the_language() -> None:
+    for error in (click.UsageError("plain"), click.ClickException(Text("ours")), click.FileError("a", "b")):
+        assert main._localised(error) is error
+    ours = click.BadParameter(Text("There is no command {name!r}.{hint}", name="x", hint=""), param_hint="--x")
+    found = main._localised(ours)
+    assert isinstance(found, click.BadParameter)
+    assert (found.message, found.param_hint) == ("There is no command 'x'.", "--x")
 
 
 class _ClosedPipe(StringIO):

@@ -121,6 +121,12 @@ def test_a_search_takes_every_bound_of_a_number(demo: Engine, strategy: str, nam
         assert result.ranking.records[0].record.docid == "DEMO-SOC-012"
 
 
+def test_a_number_may_have_its_bounds() -> None:
+    least = SearchSettings.from_mapping({name: bounds[0] for name, bounds in BOUNDS.items()})
+    most = SearchSettings.from_mapping({name: str(bounds[1]) for name, bounds in BOUNDS.items()})
+    assert {name: (getattr(least, name), getattr(most, name)) for name in BOUNDS} == BOUNDS
+
+
 @pytest.mark.parametrize("name", BOUNDS)
 def test_a_number_beyond_its_bounds_is_rejected(name: str) -> None:
     least, most = BOUNDS[name]

@@ -1,9 +1,10 @@
-"""The process that drives a Ray cluster for :mod:`~shrag.indexing.build.cluster.ray_pool`; it alone imports ``ray``.
+"""The process that drives a Ray cluster for :mod:`~shrag.indexing.build.cluster.ray_workers`; it alone imports ``ray``.
 
-It is a process of its own because Ray and Java both handle the signals of their process. It reads a :class:`RayJob`
-from its input and writes a line of JSON, a :class:`ShardResult`, for each shard, in order. It ends when its input does.
+It is a process of its own because Ray and Java both handle the signals of their process. It reads a
+:class:`~shrag.indexing.build.cluster.ray_job.RayJob` from its input and writes a line of JSON, a
+:class:`~shrag.indexing.build.cluster.ray_job.ShardResult`, for each shard, in order. It ends when its input does.
 
-Ray replaces a worker that ends, and another one analyzes its shard again.
+Ray replaces a worker that ends, and another one does its shard again.
 """
 
 from __future__ import annotations
@@ -13,29 +14,19 @@ import os
 import socket
 import sys
 import threading
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import msgspec
 
-from shrag.corpora.errors import CorpusError
-from shrag.corpora.files import DiskFailed, DiskFull, disk_errors
-from shrag.indexing.analysis.korean_english import analyzer_fingerprint
-from shrag.indexing.analysis.user_dictionary import load_dictionary
-from shrag.indexing.build.cluster.analyzed_shards import ShardManifest, ShardTask, write_shard
-from shrag.indexing.build.worker import AnalyzedBatch, WorkerSetup
-from shrag.indexing.build.worker_pool import WorkerPool
+from shrag.corpora.files import disk_errors
+from shrag.indexing.build.cluster.ray_job import ERRORS, LOCAL, RayJob, ShardResult, failed
+from shrag.indexing.build.cluster.shard_analysis import AnalysisSettings, ShardAnalysis
+from shrag.indexing.build.cluster.shard_encoding import EncodingSettings, ShardEncoding
+from shrag.indexing.build.cluster.shard_files import Shard, read_manifest
 from shrag.indexing.errors import DependencyMissing, IndexingError
 from shrag.messages.text import Text
-
-LOCAL = "local"
-"""The address that stands for a cluster of this machine alone, which is started for the build."""
-
-ERRORS: Mapping[str, type[Exception]] = {
-    each.__name__: each for each in (CorpusError, DiskFailed, DiskFull, DependencyMissing, IndexingError)
-}
-"""Errors that end a build, by name."""
 
 _NO_FIGURES = {"RAY_USAGE_STATS_ENABLED": "0"}
 """Ray sends no figures about its use anywhere."""
@@ -52,68 +43,49 @@ _LOOPBACK_ONLY = {
 
 _CONNECT_SECONDS = 10.0
 
+_RETRIES = 5
+"""Of a shard whose worker ends: one that ends every worker must end the build."""
+
+_UNITS = {"CPU": "CPU", "memory": "bytes of memory"}
+
 _OBJECT_STORE_BYTES = 128 << 20
 """Of a local cluster: records are in files, so few bytes pass through Ray."""
 
 
-class RayJob(msgspec.Struct, frozen=True):
-    """What to analyze, and where.
+class ShardWorker:
+    """Does one shard after another, in a worker of Ray.
 
-    Attributes:
-        address: :data:`LOCAL`, ``auto`` for the cluster that this machine belongs to, or ``HOST:PORT``.
-        workers: Workers of a local cluster.
-        setup: Settings of the analysis.
-        folder: The folder of analyzed shards.
-        analyzer: Fingerprint of the analyzer, which every worker must have.
-        tasks: The shards.
+    Args:
+        job: A :class:`RayJob` without tasks, as JSON.
+        gpu: Whether Ray gives the worker a GPU.
     """
 
-    address: str
-    workers: int
-    setup: WorkerSetup
-    folder: str
-    analyzer: str
-    tasks: list[ShardTask]
-
-
-class ShardResult(msgspec.Struct, frozen=True):
-    """A shard's manifest, or the name and message of the error that ends the build."""
-
-    manifest: ShardManifest | None
-    error: str = ""
-    message: str = ""
-
-
-class _ShardAnalysis:
-    """Analyzes shards, in a worker of Ray; ``job`` is a :class:`RayJob` without tasks as JSON."""
-
-    def __init__(self, job: bytes) -> None:
+    def __init__(self, job: bytes, *, gpu: bool = False) -> None:
         self._job = msgspec.json.decode(job, type=RayJob)
-        self._pool: WorkerPool | None = None
+        self._gpu = gpu
+        self._work: ShardAnalysis | ShardEncoding | None = None
 
     def __call__(self, row: Mapping[str, Any]) -> dict[str, bytes]:
-        task, folder = msgspec.json.decode(row["task"], type=ShardTask), Path(self._job.folder)
+        """Do the shard ``task`` of a row; return its ``result``."""
+        folder, task = Path(self._job.folder), row["task"]
         try:
             with disk_errors(folder):
-                result = ShardResult(write_shard(folder, task, self._batches(task)))
+                # Ray repeats a task also where only the connection broke; a worker tells its new words once.
+                manifest = read_manifest(folder, msgspec.json.decode(task, type=Shard))
+                if manifest is None:
+                    if self._work is None:  # not when Ray makes this object: it would try again after an error
+                        self._work = self._start()
+                    manifest = self._work.run(task, folder)
+                result = ShardResult(manifest)
         except tuple(ERRORS.values()) as error:
-            result = _failed(error)
+            result = failed(error)
         return {"result": msgspec.json.encode(result)}
 
-    def _batches(self, task: ShardTask) -> list[AnalyzedBatch]:
-        if self._pool is None:
-            own = analyzer_fingerprint(load_dictionary(Path(self._job.setup.dictionary)))
-            if own != self._job.analyzer:
-                raise IndexingError(
-                    Text("A worker of the Ray cluster has another analyzer: install the same SHRAG on all machines.")
-                )
-            self._pool = WorkerPool(1, self._job.setup)
-        return list(self._pool.analyze(Path(task.path), task.start, task.start + task.count, task.words))
-
-
-def _failed(error: Exception) -> ShardResult:
-    name = next(name for name, kind in ERRORS.items() if isinstance(error, kind))
-    return ShardResult(None, name, str(error))
+    def _start(self) -> ShardAnalysis | ShardEncoding:
+        settings = self._job.settings
+        if isinstance(settings, AnalysisSettings):
+            return ShardAnalysis(settings)
+        return ShardEncoding(settings, gpu=self._gpu)
 
 
 def _run(job: RayJob) -> Iterator[ShardResult]:
@@ -148,24 +120,46 @@ def _run(job: RayJob) -> Iterator[ShardResult]:
     context.execution_options.preserve_order = True
     context.enable_progress_bars = False
     logging.getLogger("ray.data").setLevel(logging.WARNING)
-    workers = max(1, int(ray.cluster_resources().get("CPU", 1)))
-    analyzed = ray.data.from_items(
-        [{"task": msgspec.json.encode(task)} for task in job.tasks], override_num_blocks=len(job.tasks)
-    ).map(
-        _ShardAnalysis,
+    need, workers = _places(job, [node["Resources"] for node in ray.nodes() if node["Alive"]])
+    done = ray.data.from_items([{"task": bytes(task)} for task in job.tasks], override_num_blocks=len(job.tasks)).map(
+        ShardWorker,
         fn_constructor_args=(msgspec.json.encode(msgspec.structs.replace(job, tasks=[])),),
+        fn_constructor_kwargs={"gpu": "GPU" in need},
         compute=ray.data.ActorPoolStrategy(size=min(workers, len(job.tasks))),
-        num_cpus=1,
+        num_cpus=need["CPU"],
+        num_gpus=need.get("GPU"),
+        memory=need.get("memory"),
+        max_task_retries=_RETRIES,
     )
     try:
-        for row in analyzed.iter_rows():
+        for row in done.iter_rows():
             yield msgspec.json.decode(row["result"], type=ShardResult)
     except ray.exceptions.RayError as error:
         last = str(error).strip().rpartition("\n")[2]
         raise IndexingError(
-            Text("The Ray cluster failed ({error}): run again; the shards that are analyzed are kept.", error=last)
+            Text("The Ray cluster failed ({error}): run again; the shards that are done are kept.", error=last)
         ) from error
     ray.shutdown()
+
+
+def _places(job: RayJob, nodes: Sequence[Mapping[str, float]]) -> tuple[dict[str, float], int]:
+    """Return what a worker needs of a machine, and for how many workers there is room.
+
+    Encoding takes a GPU each where the cluster has any, and a processor and the memory of the weights each where not.
+    """
+    needs: list[dict[str, float]] = [{"CPU": 1}]
+    if isinstance(job.settings, EncodingSettings):
+        needs = [{"CPU": 1, "GPU": 1}, {"CPU": 1, "memory": job.settings.worker_bytes}]
+    for need in needs:
+        workers = sum(int(min(node.get(name, 0) // amount for name, amount in need.items())) for node in nodes)
+        if workers:
+            return need, workers
+    raise IndexingError(
+        Text(
+            "No machine of the Ray cluster has room for a worker ({need}): add one, or build without --ray.",
+            need=", ".join(f"{amount:,} {_UNITS[name]}" for name, amount in needs[-1].items()),
+        )
+    )
 
 
 def _check_reachable(address: str) -> None:
@@ -192,4 +186,4 @@ def main() -> None:
         for result in _run(job):
             results.write(msgspec.json.encode(result) + b"\n")
     except tuple(ERRORS.values()) as error:
-        results.write(msgspec.json.encode(_failed(error)) + b"\n")
+        results.write(msgspec.json.encode(failed(error)) + b"\n")

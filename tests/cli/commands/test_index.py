@@ -14,6 +14,7 @@ from shrag.cli.main import run
 from shrag.corpora.files import RESERVED
 from shrag.indexing.errors import IndexMissing
 from shrag.indexing.storage.generations import list_generations
+from tests.support.milvus_import import importing_server
 
 pytestmark = pytest.mark.slow
 
@@ -95,6 +96,30 @@ def test_an_index_that_was_exported_is_imported_under_the_name_that_is_given(
     assert run(["index", "import", str(file), "--name", "other"]) == 0
     assert capsys.readouterr().out == "index other: generation 1 is current, 235 records\n"
     assert list_generations(indexes / "other") == [1]
+
+
+def test_an_index_is_exported_for_milvus_and_loaded_from_there(
+    indexes: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    folder = tmp_path / "bucket" / "demo-milvus"
+    assert run(["index", "export", "demo", str(folder), "--milvus"]) == 0
+    captured = capsys.readouterr()
+    assert captured.out.startswith(f"index demo: 235 records in {folder}, 1 files, ")
+    assert f"then: shrag index load demo {folder} --prefix demo-milvus" in captured.err
+    assert run(["index", "export", "demo", str(folder), "--milvus"]) == 0  # all of it is there
+    with importing_server(tmp_path / "milvus", tmp_path / "bucket") as server:
+        load = ["index", "load", "demo", str(folder), "--engine", "milvus", "--engine-address", server.address]
+        assert run(load) == 1
+        assert "see that the files of shrag_demo_000003_" in capsys.readouterr().err
+        assert run([*load, "--prefix", "demo-milvus"]) == 0
+        assert capsys.readouterr().out.startswith(f"milvus at {server.address}: 235 records, loaded in ")
+        assert run([*load, "--prefix", "demo-milvus"]) == 0
+        assert capsys.readouterr().out == f"milvus at {server.address}: 235 records, loaded already\n"
+    assert run(["index", "load", "demo", str(folder)]) == 1
+    assert "Only a Milvus server imports files, and the engine is lucene" in capsys.readouterr().err
+    assert run(["index", "export", "demo", str(folder), "--milvus", "--opensearch"]) == 2
+    assert run(["index", "export", "demo", str(folder), "--milvus", "--generation", "1"]) == 2
+    assert (indexes / "demo").is_dir()
 
 
 def test_options_of_building_may_stand_before_the_name_in_the_file_or_in_the_environment(

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from shrag.cli.doctor.installation import check_installed_files, check_versions, needed_packages
+from shrag.cli.doctor.installation import check_installed_files, check_parts, check_versions, needed_packages
 
 CODE = b"answer = 42\n"
 
@@ -51,6 +51,27 @@ def test_a_package_that_is_gone_is_a_failure_and_named(packages: Path) -> None:
     assert (finding.status, finding.exit_status) == ("failure", 6)
     assert finding.message == "not installed: new-library<3,>=2"
     assert "install SHRAG again" in finding.repair
+
+
+def test_every_package_that_is_missing_is_named_three_of_them_by_name(tmp_path: Path) -> None:
+    needs = [f"package-{letter}" for letter in "dbac"]
+    _install(tmp_path, "lonely-library", "1.0", needs)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(sys, "path", [str(tmp_path), *sys.path])
+        finding = check_versions(needed_packages("lonely-library"))
+    assert finding.message == "not installed: package-a, package-b, package-c (+1)"
+
+
+@pytest.mark.parametrize(
+    ("version", "status"),
+    [((3, 10, 9), "warning"), ((3, 11, 0), "ok"), ((3, 13, 9), "ok"), ((3, 14, 0), "warning"), ((4, 13, 0), "warning")],
+)
+def test_a_python_outside_3_11_to_3_13_is_a_warning(
+    version: tuple[int, int, int], status: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sys, "version_info", version)
+    finding = next(check_parts())
+    assert (finding.check, finding.status, finding.exit_status) == ("Python", status, 0)
 
 
 def test_a_package_of_another_version_is_a_warning_of_an_extra_too(packages: Path) -> None:

@@ -81,6 +81,17 @@ def test_an_incomplete_question_is_an_error_with_its_line(tmp_path: Path, change
         read_benchmark(tmp_path / "g.csv")
 
 
+def test_a_question_that_is_there_twice_is_named_by_its_line(tmp_path: Path) -> None:
+    path = write_supergpqa(tmp_path / "s.jsonl")
+    path.write_text("\n" + path.read_text() * 2)
+    with pytest.raises(CorpusError, match="line 3 gives topic u1 a second time"):
+        read_topics(path)
+    path = write_gpqa(tmp_path / "g.csv", 2)  # after the header, each question takes three lines
+    path.write_text(path.read_text().replace("rec1", "rec0"))
+    with pytest.raises(CorpusError, match=r"g\.csv line 5 gives topic rec0 a second time"):
+        read_topics(path)
+
+
 def test_other_files_are_no_benchmark(tmp_path: Path) -> None:
     path = tmp_path / "topics.tsv"
     path.write_text("1\tWhich metal is liquid?\n")

@@ -10,7 +10,7 @@ import pytest
 
 from shrag.corpora.errors import CorpusError
 from shrag.corpora.formats.columns import NO_COLUMNS, Columns
-from shrag.corpora.formats.detection import inspect_file, read_source
+from shrag.corpora.formats.detection import guess_format, inspect_file, read_source
 from shrag.corpora.formats.registry import FORMATS, find_files
 from tests.support.realistic_files import write_bibtex, write_ris
 
@@ -67,6 +67,61 @@ def test_what_is_not_known_is_refused_with_what_it_has(tmp_path: Path, name: str
     path.write_bytes(data)
     with pytest.raises(CorpusError, match=re.escape(says)):
         inspect_file(path, None, NO_COLUMNS)
+
+
+CSL = {"type": "article", "title": "A", "issued": {"date-parts": [[2020]]}}
+
+KNOWN = {
+    "cn.csv": ("CN,제목,초록\n1,가,나\n", "scienceon", "is a table with a column CN"),
+    "title.csv": ("번호,제목,초록\n1,가,나\n", "table", "is a table whose first line names columns"),
+    "dates.json": (json.dumps([CSL]), "csl-json", "holds CSL-JSON"),
+    "authors.json": (
+        json.dumps([{"type": "book", "title": "A", "author": [{"family": "Kim"}]}]),
+        *("csl-json", "holds CSL-JSON"),
+    ),
+    "year.json": (json.dumps([{**CSL, "issued": {"year": 2020}}]), "table", "holds objects with type, title, issued"),
+    "text.json": (json.dumps([{**CSL, "issued": "2020"}]), "table", "holds objects with type, title, issued"),
+    "untyped.json": (
+        json.dumps([{"title": "A", "issued": {"date-parts": [[2020]]}}]),
+        *("table", "holds objects with title, issued"),
+    ),
+    "record.xml": ("<records><record><item/></record></records>", "scienceon", "holds <record> elements"),
+    "notes.md": ("# 서론\n가\n", "papers", "is text with headings"),
+    "plain.txt": ("가나다\n", "papers", "is a text file named .txt, taken for one paper"),
+}
+
+
+@pytest.mark.parametrize("name", KNOWN)
+def test_what_is_known_is_named_with_what_it_has_and_of_a_table_the_columns(tmp_path: Path, name: str) -> None:
+    text, format, why = KNOWN[name]
+    path = tmp_path / name
+    path.write_text(text)
+    guess = inspect_file(path, None, NO_COLUMNS)
+    assert (guess.name, guess.why) == (format, why)
+    assert bool(guess.fields) is (format == "table")
+
+
+@pytest.mark.parametrize("name", ["cn.csv", "dates.json"])
+def test_what_has_columns_that_the_user_names_is_a_table(tmp_path: Path, name: str) -> None:
+    path = tmp_path / name
+    path.write_text(KNOWN[name][0])
+    column = "제목" if name == "cn.csv" else "title"
+    guess = inspect_file(path, None, Columns((("text", column),)))
+    assert guess.name == "table"
+    assert f"text ← {column}" in guess.fields
+
+
+def test_objects_are_surely_a_table_where_several_have_the_same_keys(tmp_path: Path) -> None:
+    path = tmp_path / "a.jsonl"
+    for lines, certain in (
+        ('{"doi": "1", "summary": "a"}\n' * 3, True),
+        ('{"doi": "1", "summary": "a"}\n', False),
+        ('{"summary": "a"}\n' * 3, False),
+        ('{"doi": "1", "summary": "a"}\n' * 2 + '{"doi": "1", "summary": "a", "title": "b"}\n', False),
+    ):
+        path.write_text(lines)
+        guess = guess_format(path)
+        assert (guess is not None and guess.name == "table") is certain
 
 
 @pytest.mark.parametrize("name", ["refs.ris", "refs.bib", "refs.txt"])

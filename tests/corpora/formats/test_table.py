@@ -58,6 +58,12 @@ def test_common_names_need_no_options(tmp_path: Path) -> None:
     )
 
 
+def test_known_names_are_found_in_the_objects_of_a_list(tmp_path: Path) -> None:
+    row = {"id": 7, "title": "T", "authors": [{"name": "Kim"}, {"name": "Lee"}], "abstract": [{"text": "A."}]}
+    (line,) = read(tmp_path, [row])
+    assert line.outcome == Record("7", "T", "A.", "en", complete=True, authors=("Kim", "Lee"))
+
+
 @pytest.mark.parametrize(
     ("names", "mapped"),
     [
@@ -113,6 +119,12 @@ def test_what_a_path_finds(path: str, value: object) -> None:
 def test_what_is_missing_is_said_with_the_option_that_helps(change: dict[str, object], reason: str) -> None:
     with pytest.raises(RejectedLine, match=reason):
         parse_row({**NESTED, **change}, map_columns([], parse_columns(COLUMNS)))
+
+
+def test_of_several_columns_of_the_identifier_the_first_is_named_where_all_are_missing() -> None:
+    mapped = map_columns([], parse_columns(["id=number", "id=code", "title=t"]))
+    with pytest.raises(RejectedLine, match="no identifier: 'number' is missing or empty; this one has t"):
+        parse_row({"t": "A"}, mapped)
 
 
 def test_a_column_that_no_record_has_is_an_error_and_not_a_lost_field(tmp_path: Path) -> None:

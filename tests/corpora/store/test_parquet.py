@@ -2,20 +2,26 @@ from __future__ import annotations
 
 import errno
 from dataclasses import replace
+from datetime import date
 from pathlib import Path
 
+import numpy as np
 import pyarrow
+import pyarrow.parquet
 import pytest
 
 from shrag.corpora.errors import CorpusError
 from shrag.corpora.records import Origin, Record
 from shrag.corpora.store.parquet import (
+    ColumnKind,
     RecordFile,
     RecordWriter,
     StoredRow,
+    TableWriter,
     read_digests,
     read_parquet,
     read_rows,
+    read_table_rows,
     record_digest,
     summarise,
 )
@@ -39,6 +45,65 @@ def test_records_survive_in_order_with_all_their_fields(tmp_path: Path, record: 
     assert dict(read_digests(tmp_path / "r")) == {"A#1": record_digest(record), "B": record_digest(full)}
     found = summarise(tmp_path / "r")
     assert (found.records, found.complete, found.linked, found.languages, found.sources) == (2, 2, 1, {"ko": 2}, {0: 2})
+
+
+def test_a_range_of_records_may_lie_in_several_groups_of_rows(tmp_path: Path, record: Record) -> None:
+    with RecordWriter(tmp_path / "r") as writer:
+        for number in range(5_000):
+            writer.write(_row(replace(record, docid=f"D{number}")))
+    with RecordFile(tmp_path / "r") as file:
+        assert (len(file), file._file.metadata.num_row_groups) == (5_000, 3)
+        for start, count in ((0, 1), (2_047, 2), (2_048, 1), (4_095, 1), (4_096, 10_000), (4_999, 2), (0, 5_000)):
+            docids = [each.docid for each in file.read(start, count)]
+            assert docids == [f"D{number}" for number in range(start, min(start + count, 5_000))]
+        assert list(file.read(5_000, 1)) == []
+
+
+def test_the_columns_on_the_disk_are_pinned_since_other_ones_are_refused(tmp_path: Path) -> None:
+    with RecordWriter(tmp_path / "r"):
+        pass
+    schema = pyarrow.parquet.read_schema(tmp_path / "r")
+    names = (
+        "docid title text language complete authors journal publisher year link keywords doi volume issue pages type "
+        "other duplicate_of digest source line offset"
+    )
+    assert schema.names == names.split()
+    assert [field.name for field in schema if field.nullable] == ["year"]
+    other = {field.name: str(field.type) for field in schema if str(field.type) != "string"}
+    assert other.pop("authors").startswith("list<")
+    assert other.pop("keywords").startswith("list<")
+    assert other.pop("other").startswith("map<string, string")
+    assert other == {
+        **{"complete": "bool", "year": "int16", "digest": "fixed_size_binary[16]"},
+        **{"source": "int32", "line": "int64", "offset": "int64"},
+    }
+
+
+def test_a_table_of_others_gives_values_of_json(tmp_path: Path) -> None:
+    columns = {
+        "text": ["a", None],
+        "count": [3, -1],
+        "share": [0.5, float("nan")],
+        "whole": [True, False],
+        "day": [date(2020, 2, 3), None],
+        "key": [b"\x01\xff", b""],
+        "names": [["b", None], []],
+        "place": [{"city": "대전", "share": float("inf")}, None],
+    }
+    pyarrow.parquet.write_table(pyarrow.table(columns), tmp_path / "t")
+    assert list(read_table_rows(tmp_path / "t")) == [
+        {
+            **{"text": "a", "count": 3, "share": 0.5, "whole": True, "day": "2020-02-03", "key": "01ff"},
+            **{"names": ["b", None], "place": {"city": "대전", "share": None}},
+        },
+        {
+            **{"text": None, "count": -1, "share": None, "whole": False, "day": None, "key": ""},
+            **{"names": [], "place": None},
+        },
+    ]
+    (tmp_path / "t").write_bytes(b"PAR1")
+    with pytest.raises(CorpusError, match="is no Parquet file that can be read"):
+        list(read_table_rows(tmp_path / "t"))
 
 
 def test_no_records_are_no_records(tmp_path: Path) -> None:
@@ -118,3 +183,26 @@ def test_memory_that_runs_out_while_reading_is_no_damage_of_the_file(
         monkeypatch.setattr(file._file, "read_row_group", fail)
         with pytest.raises(MemoryError):
             list(file.read(0, 1))
+
+
+def test_a_table_has_its_columns_of_every_kind_a_row_group_for_each_writing(tmp_path: Path) -> None:
+    columns: dict[str, ColumnKind] = {"n": "integer", "ns": "integers", "t": "text", "ts": "texts", "v": "vector"}
+    rows = [
+        {"n": 2**63 - 1, "ns": [], "t": "a\0'\"\n𝒳", "ts": [""], "v": np.array([0.1, 3e38], np.float32)},
+        {"n": -1, "ns": [1, 2], "t": "", "ts": ["나", "b"], "v": np.zeros(2, np.float32)},
+    ]
+    with TableWriter(tmp_path / "t", columns) as writer:
+        sizes = [writer.write(rows), writer.write(rows[:1])]
+    assert 0 < sizes[0] < sizes[1] < (tmp_path / "t").stat().st_size
+    with pyarrow.parquet.ParquetFile(tmp_path / "t") as file:
+        assert [file.metadata.row_group(group).num_rows for group in range(file.num_row_groups)] == [2, 1]
+        found = file.read().to_pylist()
+    assert found == [{**row, "v": row["v"].tolist()} for row in (*rows, rows[0])]  # type: ignore[attr-defined]
+    with TableWriter(tmp_path / "none", columns):
+        pass
+    assert list(read_table_rows(tmp_path / "none")) == []
+
+
+def test_a_table_on_a_full_disk_is_an_error_with_the_path() -> None:
+    with pytest.raises(OSError, match=r"No space left on device: '/dev/full'"), TableWriter(Path("/dev/full"), {}):
+        pass

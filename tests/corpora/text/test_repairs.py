@@ -154,6 +154,19 @@ def test_the_blank_between_two_sentences_is_inserted(run_on: str, apart: str) ->
     assert insert_blanks(run_on).text == apart
 
 
+def test_a_korean_verb_may_end_in_each_of_eight_final_consonants() -> None:
+    assert (
+        insert_blanks("한다.갑 많다.갑 쉽다.갑 없다.갑 있다.갑 같다.갑 높다.갑 좋다.갑 책다.갑 달다.갑 곰다.갑").text
+        == "한다. 갑 많다. 갑 쉽다. 갑 없다. 갑 있다. 갑 같다. 갑 높다. 갑 좋다. 갑 책다.갑 달다.갑 곰다.갑"
+    )
+
+
+def test_a_word_of_three_letters_ends_a_sentence_and_a_name_only_before_a_word_that_starts_one() -> None:
+    assert insert_blanks("the two.Deep nets, it.Deep nets, Adam.The data, Adam.Deep nets").text == (
+        "the two. Deep nets, it.Deep nets, Adam. The data, Adam.Deep nets"
+    )
+
+
 @pytest.mark.parametrize(
     "text",
     [

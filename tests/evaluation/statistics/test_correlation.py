@@ -46,6 +46,17 @@ def test_fishers_interval_of_a_half_over_28_items_is_by_hand() -> None:
     assert found.interval == pytest.approx((0.1560, 0.7358), abs=5e-4)
 
 
+def test_five_items_are_the_fewest_with_an_interval() -> None:
+    # atanh .9 = 1.4722 and atanh .8 = 1.0986; ± 1.96 √(1 / 2), 1.96 √(1.405 / 2) and 1.96 √(0.437 / 1).
+    r, rho, tau = (correlate([1, 2, 3, 4, 5], [1, 2, 3, 5, 4]) for correlate in (pearson, spearman, kendall))
+    assert r is not None
+    assert rho is not None
+    assert tau is not None
+    assert r.interval == pytest.approx((0.0861, 0.9934), abs=1e-4)
+    assert rho.interval == pytest.approx((-0.1689, 0.9961), abs=1e-4)
+    assert tau.interval == pytest.approx((-0.1945, 0.9835), abs=1e-4)
+
+
 @given(st.lists(st.tuples(st.integers(1, 5), st.integers(1, 5)), min_size=2, max_size=40))
 def test_they_are_scipys_whatever_the_ties(pairs: list[tuple[int, int]]) -> None:
     from scipy import stats

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import subprocess
 import sys
 from collections.abc import Callable
 from importlib.util import find_spec
@@ -14,23 +13,15 @@ from shrag.corpora.errors import CorpusError
 from shrag.corpora.store.open_corpus import open_corpus
 from shrag.indexing.analysis.korean_english import KoreanEnglishAnalyzer, analyzer_fingerprint
 from shrag.indexing.analyzed_record import PackedRecord, analyze_record, pack_record
-from shrag.indexing.build.cluster import ray_pool
-from shrag.indexing.build.cluster.analyzed_shards import FOLDER
-from shrag.indexing.build.cluster.ray_pool import LOG, RayPool
+from shrag.indexing.build.cluster import ray_workers
+from shrag.indexing.build.cluster.ray_pool import RayPool
+from shrag.indexing.build.cluster.ray_workers import LOG
+from shrag.indexing.build.cluster.shard_analysis import FOLDER
 from shrag.indexing.build.worker import WorkerSetup
 from shrag.indexing.errors import DependencyMissing, IndexingError
+from tests.support.lone_driver import lone_driver
 
 pytestmark = pytest.mark.process
-
-ALONE = """
-import sys, msgspec
-from shrag.indexing.build.cluster import ray_driver
-job = msgspec.json.decode(sys.stdin.buffer.readline(), type=ray_driver.RayJob)
-analysis = ray_driver._ShardAnalysis(msgspec.json.encode(job))
-for task in job.tasks[: int(sys.argv[1])]:
-    print(analysis({"task": msgspec.json.encode(task)})["result"].decode(), flush=True)
-"""
-"""A driver without a cluster: it analyzes some shards itself, and ends."""
 
 
 def _pool(folder: Path, analyzer: str = "") -> RayPool:
@@ -48,10 +39,10 @@ def test_shards_come_in_the_corpus_order_and_those_that_are_there_are_not_analyz
     manifest, corpus = open_corpus(tmp_path / "corpora", "grown")
     path = tmp_path / "corpora" / "grown" / manifest.records_file
     wanted = [pack_record(analyze_record(record, analyzer)) for record in corpus]
-    monkeypatch.setattr(ray_pool, "COMMAND", (sys.executable, "-c", ALONE, "4"))
+    monkeypatch.setattr(ray_workers, "COMMAND", lone_driver(4))
     with _pool(tmp_path) as pool:
         assert [record for batch in pool.analyze(path, 0, 100) for record in batch.records] == wanted
-    monkeypatch.setattr(ray_pool, "COMMAND", ("/nowhere",))
+    monkeypatch.setattr(ray_workers, "COMMAND", ("/nowhere",))
     with _pool(tmp_path) as pool:  # begun again within the second shard, behind a commit of Lucene
         rest = [record for batch in pool.analyze(path, 40, 100) for record in batch.records]
     assert rest == wanted[40:]
@@ -59,7 +50,7 @@ def test_shards_come_in_the_corpus_order_and_those_that_are_there_are_not_analyz
 
 
 def test_a_driver_that_ends_early_ends_the_build(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(ray_pool, "COMMAND", (sys.executable, "-c", "import sys; sys.stdin.readline()"))
+    monkeypatch.setattr(ray_workers, "COMMAND", (sys.executable, "-c", "import sys; sys.stdin.readline()"))
     with _pool(tmp_path) as pool, pytest.raises(IndexingError, match=r"drives the Ray cluster ended: see .*ray\.log"):
         list(pool.analyze(tmp_path / "x", 0, 10))
 
@@ -71,7 +62,7 @@ def test_a_driver_that_ends_early_ends_the_build(tmp_path: Path, monkeypatch: py
 def test_an_error_of_a_worker_ends_the_build(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, path: str, analyzer: str, kind: type[Exception], says: str
 ) -> None:
-    monkeypatch.setattr(ray_pool, "COMMAND", (sys.executable, "-c", ALONE, "1"))
+    monkeypatch.setattr(ray_workers, "COMMAND", lone_driver(1))
     with _pool(tmp_path, analyzer) as pool, pytest.raises(kind, match=says):
         list(pool.analyze(tmp_path / path, 0, 10))
 
@@ -81,10 +72,3 @@ def test_without_ray_the_extra_is_named(tmp_path: Path) -> None:
     with _pool(tmp_path) as pool, pytest.raises(DependencyMissing, match=r"needs ray .*`pip install 'shrag\[ray\]'`\."):
         list(pool.analyze(tmp_path / "x", 0, 10))
     assert (tmp_path / FOLDER / LOG).read_text() == ""
-
-
-def test_a_driver_ends_when_who_reads_its_results_has_ended(tmp_path: Path) -> None:
-    code = "import threading; from shrag.indexing.build.cluster.ray_driver import _end_with_input; _end_with_input()"
-    driver = subprocess.Popen([sys.executable, "-c", code], stdin=subprocess.PIPE, cwd=tmp_path)
-    driver.communicate(timeout=60)
-    assert driver.returncode == 1

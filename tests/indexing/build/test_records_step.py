@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from shrag.indexing.build.records_step import BuildNotes
+from shrag.indexing.build.worker import RejectedRecord
 
 
 def test_words_that_were_not_read_to_the_end_leave_nothing_behind_when_the_notes_are_closed(
@@ -21,3 +22,12 @@ def test_words_that_were_not_read_to_the_end_leave_nothing_behind_when_the_notes
     del words
     gc.collect()
     assert ignored == []
+
+
+def test_rejected_records_are_told_in_the_corpus_order(tmp_path: Path) -> None:
+    with BuildNotes(tmp_path / "notes.sqlite") as notes:
+        notes.reject(12, "c", "it crashed")
+        notes.reject(3, "a", "it crashed")
+        notes.reject(12, "c", "it hung")
+        assert notes.rejected_numbers() == [3, 12]
+        assert notes.rejects() == [RejectedRecord("a", "it crashed"), RejectedRecord("c", "it hung")]

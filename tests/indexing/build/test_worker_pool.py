@@ -89,6 +89,13 @@ def test_frames_hold_every_record_in_order_as_this_process_would_pack_it(
     assert {"있다", "연구"} & words
 
 
+def test_workers_stay_for_the_next_call_and_tell_each_word_once(tmp_path: Path) -> None:
+    path = _corpus(tmp_path, [("a", "그래핀 필름"), ("b", "그래핀 필름")])
+    with WorkerPool(1, WorkerSetup(None, 1_000, str(tmp_path))) as pool:
+        words = [[word for frame in pool.analyze(path, n, n + 1) for word, _ in frame.words] for n in range(2)]
+    assert words == [["제목", "그래핀", "필름"], []]
+
+
 def test_a_packed_record_unpacks_to_what_it_was(analyzer: KoreanEnglishAnalyzer, record: Record) -> None:
     empty = Record("e", "", "…", "und", complete=False)
     for one in (record, empty):

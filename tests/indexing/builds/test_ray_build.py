@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import random
 import re
+import shutil
 import signal
 import subprocess
 import sys
@@ -14,11 +15,21 @@ from collections.abc import Callable, Iterator
 from importlib.util import find_spec
 from pathlib import Path
 
+import msgspec
 import pytest
 
 from shrag.indexing.build.builder import build_index
-from shrag.indexing.build.cluster.analyzed_shards import FOLDER
-from shrag.indexing.errors import DependencyMissing
+from shrag.indexing.build.cluster import ray_workers
+from shrag.indexing.build.cluster.ray_job import RayJob
+from shrag.indexing.build.cluster.ray_workers import RayWorkers
+from shrag.indexing.build.cluster.shard_analysis import FOLDER
+from shrag.indexing.build.cluster.shard_encoding import FOLDER as VECTOR_SHARDS
+from shrag.indexing.build.cluster.shard_encoding import EncodingSettings, EncodingShard
+from shrag.indexing.errors import DependencyMissing, IndexingError
+from shrag.indexing.storage.generations import current_generation
+from shrag.indexing.storage.vector_card import FILE as VECTORS_FILE
+from shrag.indexing.storage.vector_card import FOLDER as VECTORS
+from shrag.models.encoders.choice import choose_encoder
 from tests.conftest import ROOT
 from tests.support.connections import TRACED, connections
 
@@ -32,16 +43,30 @@ from shrag.cli.main import main
 main()
 """
 
+DYING = """
+import os
+from shrag.indexing.build.cluster import ray_driver
+class ShardWorker(ray_driver.ShardWorker):
+    def __call__(self, row):
+        os._exit(1)
+ray_driver.ShardWorker = ShardWorker
+ray_driver.main()
+"""
+"""A driver whose workers end."""
+
 RECORDS = 1_300
 NAME = "grown"
 Identity = Callable[[Path], dict[str, object]]
 
 
 @pytest.fixture(scope="module")
-def home(tmp_path_factory: pytest.TempPathFactory, grow_corpus: Callable[[Path, str, int], None]) -> Path:
-    """Return a home with a corpus and its index, built by processes of this machine."""
+def home(
+    tmp_path_factory: pytest.TempPathFactory, grow_corpus: Callable[[Path, str, int], None], encoder_folder: Path
+) -> Path:
+    """Return a home with a corpus and its index, built by processes of this machine, and an encoder's weights."""
     home = tmp_path_factory.mktemp("ray")
     grow_corpus(home, NAME, RECORDS)
+    shutil.copytree(encoder_folder, home / "weights" / "tiny")
     build_index(home / "corpora", home / "indexes", NAME)
     return home
 
@@ -52,11 +77,11 @@ def whole(home: Path, identity: Identity) -> dict[str, object]:
     return identity(home / "indexes" / NAME)
 
 
-def _start(home: Path, *before: str) -> subprocess.Popen[str]:
+def _start(home: Path, *before: str, encoder: str = "none") -> subprocess.Popen[str]:
     command = [*before, sys.executable, "-c", RUN, "index", NAME, "--force", "--ray", "local"]
     environment = {**os.environ, "SHRAG_HOME": str(home)}
     return subprocess.Popen(
-        [*command, "--workers", "3", "--encoder", "none"], env=environment, cwd=ROOT, stderr=subprocess.PIPE, text=True
+        [*command, "--workers", "3", "--encoder", encoder], env=environment, cwd=ROOT, stderr=subprocess.PIPE, text=True
     )
 
 
@@ -71,36 +96,39 @@ def _descendants(pid: int) -> Iterator[int]:
             yield from _descendants(child)
 
 
-def _analyzing(pid: int) -> list[int]:
-    """Return the workers of Ray below a process that analyze shards, by the names that Ray gives them."""
+def _at_work(pid: int) -> list[int]:
+    """Return the workers of Ray below a process that do shards, by the names that Ray gives them."""
     found = []
     for each in _descendants(pid):
         try:
             name = Path(f"/proc/{each}/cmdline").read_bytes()
         except OSError:
             continue
-        if name.startswith(b"ray::") and b"_ShardAnalysis" in name:
+        if name.startswith(b"ray::") and b"ShardWorker" in name:
             found.append(each)
     return found
 
 
-def _kill_one(build: subprocess.Popen[str], rng: random.Random, killed: list[int]) -> None:
-    """Kill a worker at some time after the first one is there."""
-    while build.poll() is None and not _analyzing(build.pid):
-        time.sleep(0.01)
-    time.sleep(rng.uniform(0, 3))
-    if workers := _analyzing(build.pid):
-        killed.append(rng.choice(workers))
-        os.kill(killed[0], signal.SIGKILL)
+def _build_with_a_kill(home: Path, seed: int, encoder: str = "none") -> bool:
+    """Build while a worker is killed, one that encodes if any does; return whether one was there to be killed."""
+    rng, killed, index = random.Random(seed), list[int](), home / "indexes" / NAME
 
+    def kill_one() -> None:
+        """Kill one at some time after the first is there; where they encode, once the first shard is."""
+        encodes = encoder != "none"
+        while build.poll() is None and not (
+            _at_work(build.pid) and (not encodes or any(index.glob(f"*/stage/{VECTOR_SHARDS}/*.json")))
+        ):
+            time.sleep(0.01)
+        time.sleep(0 if encodes else rng.uniform(0, 3))
+        if workers := _at_work(build.pid):
+            killed.append(rng.choice(workers))
+            os.kill(killed[0], signal.SIGKILL)
 
-def _build_with_a_kill(home: Path, seed: int) -> bool:
-    """Build while a worker is killed; return whether one was there to be killed."""
-    killed: list[int] = []
-    with _start(home) as build:
-        killing = threading.Thread(target=_kill_one, args=(build, random.Random(seed), killed))
+    with _start(home, encoder=encoder) as build:
+        killing = threading.Thread(target=kill_one)
         killing.start()
-        _, said = build.communicate(timeout=500)
+        _, said = build.communicate(timeout=900)
         killing.join()
     assert build.returncode == 0, said
     return bool(killed)
@@ -112,6 +140,46 @@ def test_an_index_of_three_workers_one_of_which_is_killed_is_that_of_one_machine
     assert _build_with_a_kill(home, 1)
     assert identity(home / "indexes" / NAME) == whole
     assert not list((home / "indexes" / NAME).rglob(FOLDER))
+
+
+def test_vectors_of_three_workers_one_of_which_is_killed_are_those_of_one_machine(
+    home: Path, whole: dict[str, object], identity: Identity
+) -> None:
+    encoder = str(home / "weights" / "tiny")
+    build_index(home / "corpora", home / "indexes", NAME, encoder=encoder)
+    vectors = _vectors(home)
+    # Without them, which would be copied.
+    build_index(home / "corpora", home / "indexes", NAME, encoder="none")
+    assert _build_with_a_kill(home, 1, encoder)
+    assert _vectors(home) == vectors
+    assert identity(home / "indexes" / NAME) == whole
+    assert not list((home / "indexes" / NAME).rglob(VECTOR_SHARDS))
+
+
+def _vectors(home: Path) -> bytes:
+    return (current_generation(home / "indexes" / NAME)[0] / VECTORS / VECTORS_FILE).read_bytes()
+
+
+def _encoding_job(home: Path, folder: Path) -> RayJob:
+    choice = choose_encoder(str(home / "weights" / "tiny"), home / "weights")
+    settings = EncodingSettings(str(choice.weights.folder), str(home), choice.settings, choice.digest, 1)
+    return RayJob("local", 2, str(folder), settings)
+
+
+def test_a_worker_with_other_weights_ends_the_build(home: Path, tmp_path: Path) -> None:
+    job = _encoding_job(home, tmp_path / "shards")
+    job = msgspec.structs.replace(job, settings=msgspec.structs.replace(job.settings, digest="other"))
+    with RayWorkers(job) as workers, pytest.raises(IndexingError, match=r"has other weights in .*: give all machines"):
+        list(workers.run([EncodingShard(0, 64, "x", 0)]))
+
+
+def test_a_shard_that_ends_every_worker_ends_the_build(
+    home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(ray_workers, "COMMAND", (sys.executable, "-c", DYING))
+    job = _encoding_job(home, tmp_path / "shards")
+    with RayWorkers(job) as workers, pytest.raises(IndexingError, match=r"The Ray cluster failed .*: run again; the"):
+        list(workers.run([EncodingShard(0, 64, "x", 0)]))
 
 
 @pytest.mark.soak
@@ -131,7 +199,7 @@ def test_nothing_but_this_machine_is_connected_to(
 ) -> None:
     assert strace
     with _start(home, *TRACED, "--output", str(tmp_path / "build.strace")) as build:
-        _, said = build.communicate(timeout=500)
+        _, said = build.communicate(timeout=900)
     assert build.returncode == 0, said
     calls, elsewhere = connections(tmp_path)
     assert calls > 100

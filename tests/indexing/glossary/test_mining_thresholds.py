@@ -12,6 +12,7 @@ from shrag.indexing.analysis.korean_english import KoreanEnglishAnalyzer
 from shrag.indexing.glossary import mining
 from shrag.indexing.glossary.alignment import TermPair
 from shrag.indexing.glossary.evidence import count_evidence
+from shrag.indexing.glossary.store import Entry
 
 Mine = Callable[[Sequence[str], Sequence[TermPair], Mapping[str, float]], set[tuple[str, str]]]
 
@@ -129,3 +130,18 @@ def test_spellings_a_quarter_apart_give_no_confidence_and_those_nearer_in_propor
     texts = ["본 라디오 필터 모델(RFM)을 쓴다."] * 2 + ["A Radio Filter Model (RFM) is trained."]
     mined = mine(texts, [], dict.fromkeys(("radio", "filter", "model"), distance))
     assert mined == {("라디오 필터 모델", "rfm"), *([("라디오 필터 모델", "radio filter model")] if found else [])}
+
+
+@pytest.mark.parametrize(
+    ("english", "association", "found"),
+    [("cartridge", 0.0, True), ("cartrudge", 0.0, False), ("cartrudge", 8.0, True)],
+)
+def test_a_word_of_the_vocabulary_has_another_origin_only_where_titles_have_the_pair(
+    mine: Mine, monkeypatch: pytest.MonkeyPatch, english: str, association: float, found: bool
+) -> None:
+    known = Entry("카트리지", "cart ridge", ("카트리지",), ("cart", "ridg"), 0, "general", 0.7)
+    monkeypatch.setattr(mining, "select_vocabulary", lambda *_: [known])
+    monkeypatch.setattr(mining, "weigh_vocabulary", lambda entries, *_: entries)
+    aligned = [TermPair("카트리지", "cartrudg", 0.1, 0.1, 2, association)]
+    mined = mine([f"카트리지를 본다. A {english}."] * 3, aligned, {english: 0.0})
+    assert mined == {("카트리지", "cart ridge"), *([("카트리지", english)] if found else [])}

@@ -59,6 +59,23 @@ def test_other_parentheticals_are_skipped(text: str) -> None:
     assert _pairs(text) == []
 
 
+@pytest.mark.parametrize(
+    "text",
+    [
+        "신경망(CNZ, convolutional neural)은",  # no z in the phrase
+        "울음(CT, cat meow)은",  # half of the initials alone
+        "연결망(NC, convolutional neural)은",  # begins with another letter
+    ],
+)
+def test_two_names_of_which_neither_is_the_acronym_of_the_other_are_skipped(text: str) -> None:
+    assert list(find_mentions(text)) == []
+
+
+def test_a_korean_term_has_one_to_five_words() -> None:
+    assert _pairs("ANN(가나 다라 마바 사아 자차)") == [("가나 다라 마바 사아 자차", "ANN")]
+    assert _pairs("ANN(가나 다라 마바 사아 자차 카타)") == _pairs("ANN(가)") == []
+
+
 def test_of_nested_brackets_the_inner_one_is_read() -> None:
     assert _pairs("모델(합성곱 신경망(convolutional neural network) 기반)은") == [
         ("합성곱 신경망", "convolutional neural network")
@@ -89,6 +106,7 @@ def test_brackets_in_great_number_take_little_time() -> None:
     [
         ("type 2 diabetes", True),
         ("omega 3", True),
+        ("boeing 747", True),
         ("vitamin 2000", False),
         ("a model", False),
         ("model of", False),

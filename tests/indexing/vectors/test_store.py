@@ -15,7 +15,7 @@ from shrag.indexing.analyzed_record import AnalyzedRecord
 from shrag.indexing.errors import IndexDamaged, IndexingError
 from shrag.indexing.record_filter import RecordFilter
 from shrag.indexing.storage.vector_card import FILE, VectorCard
-from shrag.indexing.vectors.store import STAGE_FILE, open_vectors, read_ahead, write_vectors
+from shrag.indexing.vectors.store import STAGE_FILE, encode_documents, open_vectors, read_ahead, write_vectors
 from shrag.models.encoder import Vectors
 from shrag.models.reranker import Passage
 
@@ -108,7 +108,9 @@ class AngleEncoder:
 
 
 def _write(folder: Path, documents: Documents, encoder: AngleEncoder | None = None, source: str = "s") -> int:
-    return write_vectors(folder / "v", folder / "stage", documents, encoder or AngleEncoder(), source, shard_rows=8)
+    encoder = encoder or AngleEncoder()
+    encode = encode_documents(documents, encoder)
+    return write_vectors(folder / "v", folder / "stage", documents.count(), encoder, source, encode, shard_rows=8)
 
 
 def _card(rows: int, dimension: int = 2) -> VectorCard:

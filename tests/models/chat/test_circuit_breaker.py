@@ -180,6 +180,25 @@ def test_the_check_of_a_hanging_model_times_out_and_closes_its_late_stream() -> 
     assert circuit.last_failure == "fake gave no token within 0.1 s."
 
 
+class _Remembering(_Model):
+    """Keeps its streams."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.streams: list[_Stream] = []
+
+    def stream(self, messages: object, *, max_tokens: int = 1024) -> _Stream:
+        stream = super().stream(messages, max_tokens=max_tokens)
+        self.streams.append(stream)
+        return stream
+
+
+def test_a_check_closes_its_stream_once_a_token_came() -> None:
+    model = _Remembering()
+    assert CircuitBreaker(model).check(20.0)
+    assert [stream.closed.is_set() for stream in model.streams] == [True]
+
+
 def test_seconds_are_counted_from_the_last_answer() -> None:
     now = [100.0]
     circuit = CircuitBreaker(_Model(), clock=lambda: now[0])

@@ -55,6 +55,15 @@ def test_requests_take_turns_where_all_are_as_busy() -> None:
     assert _asked(*endpoints) == [2, 2, 2]
 
 
+def test_one_thread_checks_each_endpoint_however_many_requests_there_are() -> None:
+    before = set(threading.enumerate())
+    with _pool([Endpoint(answers("x")) for _ in range(2)]) as pool:
+        for _ in range(3):
+            pool.complete(ASK)
+        checks = [each for each in set(threading.enumerate()) - before if each.name == "endpoint check"]
+        assert len(checks) == 2
+
+
 def test_a_request_goes_to_the_endpoint_with_the_fewest_in_flight() -> None:
     held, quick = _Held(), Endpoint(answers("x"))
     with _pool([Endpoint(held), quick]) as pool:

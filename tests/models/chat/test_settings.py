@@ -72,3 +72,10 @@ def test_several_addresses_are_a_list_or_one_line_with_commas_and_each_is_checke
         LlmSettings(url=f"{urls[0]},localhost")
     with pytest.raises(ValueError, match="an address twice"):
         LlmSettings(url=[urls[0], urls[0]])
+
+
+def test_what_is_not_given_has_the_values_that_the_guide_names() -> None:
+    settings = LlmSettings()
+    assert (settings.connect_timeout, settings.read_timeout, settings.timeout) == (5, 120, 300)
+    assert (settings.keyword_timeout, settings.start_timeout) == (20, 900)
+    assert (settings.retries, settings.max_tokens, settings.seed) == (2, 2048, 0)

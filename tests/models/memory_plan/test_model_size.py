@@ -33,6 +33,13 @@ def test_every_profile_can_be_planned_and_marks_what_it_estimates() -> None:
         assert not model.weights_exact, "no profile was read from weights yet"
 
 
+def test_the_profiles_whose_model_would_reason_unless_told_otherwise() -> None:
+    assert {name for name in load_profiles() if profile_size(name, HERE).emits_reasoning} == {
+        *("qwen3.8-27b-fp8", "qwen3.8-27b-4bit", "qwen3.6-35b-a3b-fp8"),
+        *("qwen3.5-4b", "qwen3-1.7b", "qwen3-0.6b"),
+    }
+
+
 @pytest.mark.parametrize(
     ("name", "kib_per_token", "fixed_mib"),
     [

@@ -6,10 +6,11 @@ from dataclasses import replace
 import pytest
 
 from shrag.models.language_model import LanguageModel
-from shrag.serving.answering.answer import StageTimer, answer
+from shrag.serving.answering.answer import StageTimer, answer, answer_closed_book
+from shrag.serving.answering.answered_questions import AnsweredQuestion
 from shrag.serving.answering.formats import answer_text
 from shrag.serving.engine import Engine
-from shrag.serving.events import Answer, AnswerSentence, Confidence
+from shrag.serving.events import Answer, AnswerSentence, Confidence, Timings
 from shrag.serving.request import Request, parse_request
 from shrag.serving.retrieval.ranking import RetrievalResult
 from shrag.serving.strategies.shrag import retrieve
@@ -109,6 +110,29 @@ def test_without_a_confidence_the_leading_record_decides_by_its_words(demo: Engi
     assert refused.nearest
 
 
+def test_without_a_confidence_a_better_record_behind_the_leading_one_does_not_answer(demo: Engine) -> None:
+    request = parse_request(QUESTION, answered=True)
+    found = _found(demo, request, None)
+    best, *others = found.ranking.records
+    reasons = []
+    for records in ((best, *others), (others[-1], best)):
+        ordered = replace(found, ranking=replace(found.ranking, records=records))
+        *_, answered, _ = answer(
+            request, ordered, Resources(demo.open_index, demo.resources.reranker, None), StageTimer()
+        )
+        assert isinstance(answered, Answer)
+        reasons.append(answered.reason)
+    assert reasons == ["", "nothing_fits"]
+
+
+def test_the_times_of_a_stage_are_added_up() -> None:
+    timer = StageTimer()
+    timer.add("search", 0.5)
+    timer.add("answer", 2.0)
+    timer.add("search", 0.25)
+    assert list(timer.seconds.items()) == [("search", 0.75), ("answer", 2.0)]
+
+
 def test_an_extractive_answer_has_a_choice_unless_it_is_a_refusal(demo: Engine) -> None:
     question = "At four weeks, how large was the error of the LSTM network for onion prices?"
     choices = ("groundwater", "boosting")
@@ -140,6 +164,30 @@ def test_a_models_refusal_is_the_same_refusal(demo: Engine) -> None:
     by_rule = _answer(demo, LOW)
     assert (refused.nearest, refused.uncovered) == (by_rule.nearest, by_rule.uncovered)
     assert answer_text(refused) == answer_text(by_rule)
+
+
+def test_a_model_reads_a_strategys_notes_or_else_the_sub_questions_that_were_answered(demo: Engine) -> None:
+    request = parse_request(QUESTION, answered=True)
+    found = _found(demo, request, None)
+    answered = [AnsweredQuestion("재택근무란?", "집에서 일하는 것이다.", found.ranking.records[0].record.docid)]
+    prompts = []
+    for notes in ("", "전략이 적은 것."):
+        model = _model("##답변불가##")
+        resources = Resources(demo.open_index, demo.resources.reranker, model)
+        list(answer(request, found, resources, StageTimer(), notes, answered))
+        prompts.append(model.asked[-1][-1].content)
+    by_answers, by_notes = prompts
+    assert "하위 질문 1: 재택근무란?\n답변: 집에서 일하는 것이다. [1]" in by_answers
+    assert "전략이 적은 것." in by_notes
+    assert "하위 질문 1" not in by_notes
+
+
+def test_without_records_a_model_answers_only_where_an_answer_is_wanted(demo: Engine) -> None:
+    resources = Resources(demo.open_index, demo.resources.reranker, _model("##본론##\n재택근무이다."))
+    for wanted, kinds in ((False, []), (True, ["closed_book"])):
+        *events, last = answer_closed_book(parse_request(QUESTION, answered=wanted), resources, StageTimer())
+        assert [event.kind for event in events if isinstance(event, Answer)] == kinds
+        assert isinstance(last, Timings)
 
 
 def test_a_least_confidence_of_the_request_refuses_before_the_model_is_asked(demo: Engine) -> None:

@@ -112,7 +112,7 @@ def test_a_thread_that_still_works_when_the_deadline_ends_the_stream_keeps_its_s
 
 def test_the_time_that_streams_take_makes_the_time_to_come_back(monkeypatch: pytest.MonkeyPatch) -> None:
     queue = AdmissionQueue("ask", 1, 0)
-    now = 0.0
+    now = 50.0
 
     async def run() -> None:
         nonlocal now

@@ -5,9 +5,12 @@ from collections.abc import Callable, Mapping, Sequence
 
 import pytest
 
+from shrag.corpora.records import Record
 from shrag.models.language_model import Completion, CompletionStream, LanguageModel, Message
+from shrag.serving.errors import UnusableOutput
 from shrag.serving.request import Question
 from shrag.serving.strategies.stepwise.model_steps import (
+    SolvedStep,
     SubQuestion,
     plan_substeps,
     solve_step,
@@ -21,18 +24,20 @@ STEP = SubQuestion("How high are they?", "height of waves")
 
 
 class _Model:
-    """Replies as it is told to, and keeps how many tokens it may write."""
+    """Replies as it is told to, and keeps what it was asked and how many tokens it may write."""
 
     name = "fake"
 
     def __init__(self, reply: object) -> None:
         self._reply = json.dumps(reply)
         self.most: list[int] = []
+        self.asked: list[str] = []
 
     def complete(
         self, messages: Sequence[Message], schema: Mapping[str, object] | None = None, *, max_tokens: int = 1024
     ) -> Completion:
         self.most.append(max_tokens)
+        self.asked.append(messages[-1].content)
         return Completion(self._reply, "stop", 1, 1, 0.0, 0.0)
 
     def stream(self, messages: Sequence[Message], *, max_tokens: int = 1024) -> CompletionStream:
@@ -56,3 +61,49 @@ def test_each_call_may_write_as_many_tokens_as_its_reply_needs(
     model = _Model(reply)
     ask(model)
     assert model.most == [tokens]
+
+
+def test_a_plan_has_each_step_once_with_its_question_as_the_query_where_there_is_none() -> None:
+    questions = [("How high?", " "), ("how HIGH?", "a"), ("?!", "b"), ("How far?", "far waves"), ("How old?", "age")]
+    reply = {"steps": [{"question": question, "query": query} for question, query in questions]}
+    steps, _ = plan_substeps(QUESTION, 2, _Model(reply))
+    assert steps == [SubQuestion("How high?", "How high?"), SubQuestion("How far?", "far waves")]
+
+
+def test_a_step_is_solved_with_its_records_its_principle_and_the_notes_of_those_before() -> None:
+    model = _Model({"solution": "So.", "record": 1})
+    solved = [SolvedStep("How high?", "12 m."), SolvedStep("How old?", "", "Tides age.")]
+    records = [Record("D1", "Waves", "They are 12 m high.", "en", complete=True)]
+    answer, _ = solve_step("How far?", "Tides rise.", QUESTION, solved, records, model)
+    assert (answer.text, answer.docid) == ("So.", "D1")
+    assert model.asked == [
+        "⟦record 1⟧\nWaves\nThey are 12 m high.\n⟦end 1⟧\n\nLarger question: How far do the waves reach?\n\n"
+        "Earlier steps:\nStep 1: How high?\nSolution: 12 m.\n\n"
+        "Principle: Tides age.\nStep 2: How old?\nSolution: not settled.\n\n"
+        "What lies behind this step: Tides rise.\n\nThis step: How far?"
+    ]
+
+
+def test_a_dash_stands_in_the_prompt_for_what_there_is_not() -> None:
+    model = _Model({"solution": " ", "record": 1})
+    answer, _ = solve_step("How far?", "", QUESTION, [], [], model)
+    assert (answer.text, answer.docid) == ("", "")
+    assert model.asked == [
+        "–\n\nLarger question: How far do the waves reach?\n\nEarlier steps:\n–\n\n"
+        "What lies behind this step: –\n\nThis step: How far?"
+    ]
+
+
+def test_ten_records_share_the_characters_of_five() -> None:
+    model = _Model({"solution": "So.", "record": 1})
+    records = [Record(f"D{number}", "Waves", "z" * 9_000, "en", complete=True) for number in range(10)]
+    shown = []
+    for count in (1, 5, 10):
+        solve_step("How far?", "", QUESTION, [], records[:count], model)
+        shown.append(model.asked[-1].count("z"))
+    assert shown == [3_000, 15_000, 15_000]
+
+
+def test_an_empty_text_is_no_reply() -> None:
+    with pytest.raises(UnusableOutput, match="length >= 1"):
+        write_passage(STEP, QUESTION, _Model({"passage": ""}))

@@ -1,0 +1,75 @@
+"""The data folder's folders, and what in ``shrag.toml`` is refused."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+import pytest
+from click_default_group import DefaultGroup
+
+from shrag.cli.settings import Home, check_options, configured_language, read_config
+
+
+def test_each_kind_of_data_has_its_folder_in_the_home() -> None:
+    home = Home(Path("/data"))
+    assert (home.corpora, home.indexes) == (Path("/data/corpora"), Path("/data/indexes"))
+    assert (home.weights, home.runs) == (Path("/data/weights"), Path("/data/runs"))
+
+
+def test_a_run_is_a_folder_or_else_a_name_among_the_runs(tmp_path: Path) -> None:
+    home = Home(tmp_path / "home")
+    assert home.find_run(Path("keywords")) == tmp_path / "home" / "runs" / "keywords"
+    assert home.find_run(tmp_path) == tmp_path
+
+
+def _config(folder: Path, text: str) -> Path:
+    path = folder / "shrag.toml"
+    path.write_text(text)
+    return path
+
+
+def test_the_language_is_the_files_and_automatic_where_there_is_none_or_it_cannot_be_read(tmp_path: Path) -> None:
+    assert configured_language(_config(tmp_path, 'lang = "ko"\n')) == "ko"
+    assert configured_language(_config(tmp_path, 'home = "data"\n')) == "auto"
+    assert configured_language(_config(tmp_path, "lang = \n")) == "auto"
+    assert configured_language(tmp_path / "none.toml") == "auto"
+    assert configured_language(None) == "auto"
+
+
+def test_the_home_is_absolute_and_given_also_where_the_file_has_none_and_the_language_is_left_out(
+    tmp_path: Path,
+) -> None:
+    assert read_config(None, {}) == {}
+    assert read_config(_config(tmp_path, 'home = "data"\nlang = "en"\n[search]\nk = 5\n'), {"search": 1}) == {
+        "home": str(tmp_path / "data"),
+        "search": {"k": 5},
+    }
+    assert Path(read_config(_config(tmp_path, ""), {})["home"]).parent == tmp_path
+
+
+@pytest.mark.parametrize(
+    ("text", "problem"),
+    [
+        ("k = \n", r"shrag\.toml is not TOML"),
+        ('home = ""\n', "write the path of a folder"),
+        ("[serch]\nk = 5\n", r"unknown key 'serch': use engine, .*home, lang, llm, search\. Did you mean search\?"),
+        ('lang = "fr"\n', r"lang in .*shrag\.toml is none of auto, ko, en"),
+    ],
+)
+def test_what_is_wrong_with_the_file_is_an_error_of_usage(tmp_path: Path, text: str, problem: str) -> None:
+    with pytest.raises(click.UsageError, match=problem):
+        read_config(_config(tmp_path, text), {"search": 1})
+
+
+def test_a_table_of_a_command_may_have_its_options_those_of_its_default_and_the_names_of_its_commands() -> None:
+    add = click.Command("add", params=[click.Option(["--force"]), click.Argument(["name"])])
+    plain = click.Group("corpus", {"add": add}, params=[click.Option(["--quiet"])])
+    default = DefaultGroup("corpus", {"add": add}, default="add")
+    check_options({"force": 1, "name": 2}, add, "add")
+    check_options({"quiet": 1, "add": {}}, plain, "corpus")
+    check_options({"force": 1, "add": {}}, default, "corpus")
+    with pytest.raises(click.UsageError, match=r"\[corpus\] in shrag.toml has no option 'force': use add, quiet\."):
+        check_options({"force": 1}, plain, "corpus")
+    with pytest.raises(click.UsageError, match=r"has no option 'forse': use force, name\. Did you mean force\?"):
+        check_options({"forse": 1}, add, "add")
