@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import re
 
+from shrag.indexing.analysis.general_words import GENERAL_WORDS
 from shrag.indexing.analysis.light_words import LIGHT_WORDS
 
 RECORD_WORDS = LIGHT_WORDS | frozenset(
@@ -28,28 +29,25 @@ RECORD_WORDS = LIGHT_WORDS | frozenset(
 )
 """Words that ask for records: their kinds, their time, their language, more or other ones."""
 
-ASPECT_WORDS = frozenset(
+ASPECT_WORDS = (GENERAL_WORDS - RECORD_WORDS) | frozenset(
     """
-    accuracy accurate advantage advantages affiliation aim aims alternative alternatives amount amounts analyses
-    analysis approach approaches author authors average background benefit benefits best better cause causes challenge
-    challenges cities city comparison conclusion conclusions condition conditions cost costs countries country data
-    dataset datasets definition design difference differences disadvantage disadvantages drawback drawbacks duration
-    effect effects error errors evaluated evaluation evidence example examples experiment experiments feature features
-    findings future goal goals impact impacts implication implications input inputs large limit limitation
+    accuracy accurate advantage affiliation aim aims alternative alternatives amount amounts analyses analysis
+    approach approaches author authors average background benefit benefits challenge challenges cities city
+    comparison conclusion conclusions condition conditions cost costs countries country data dataset datasets design
+    disadvantage drawback drawbacks duration error errors evaluated evaluation evidence experiment experiments
+    feature features findings future goal goals implication implications input inputs large limit limitation
     limitations limits long meaning measure measured measures method methodology methods metric metrics model models
     number numbers outcome outcomes output outputs parameter parameters participant participants performance period
-    place places point points price problem problems purpose rate rates reason reasons region regions result results
-    sample samples scale set sets size sizes solution solutions strength strengths summary technique techniques time
-    times trend trends variable variables weakness weaknesses worse worst
-    값 강점 개념 개수 개요 결과 결론 곳 과제 국가 규모 근거 금액 기간 기관 기대 기준 까닭 나라 내용 누구 단위 단점
-    대안 대책 데이터 데이터셋 도시 동향 모델 모형 목적 목표 무엇 문제 문제점 방법 방법론 방식 배경 변수 분석 비교 비용
-    비율 사람 사례 설계 성과 성능 소속 수 수준 수치 시간 시사점 실험 약점 양 어디 언제 얼마 연구자 영향 예 예시 오차
-    요약 우리나라 원리 원인 의미 의의 이유 이점 입력 장단점 장소 장점 저자 전망 절차 정도 정의 정확 정확도 조건 종류
-    증거 지역 지은이 지표 차이 차이점 참가자 참여자 최대 최소 출력 취약점 측정 크기 특징 파라미터 평가 평균 표본
-    피험자 필요성 한계 한계점 해결 해결책 핵심 현황 횟수 효과
+    place places point points price problem problems purpose rate rates region regions result results sample samples
+    scale sets size sizes solution solutions strength strengths summary technique techniques time times variable
+    variables weakness weaknesses worst
+    값 강점 개수 개요 결론 국가 규모 근거 금액 기간 기관 기대 기준 단위 대안 대책 데이터 데이터셋 도시 모델 모형
+    목표 방법론 변수 분석 비교 비용 비율 설계 성과 성능 소속 수 수준 수치 시간 시사점 실험 약점 양 연구자 예 예시
+    오차 요약 원리 의의 이점 입력 장소 저자 절차 정확 정확도 조건 증거 지역 지은이 지표 차이점 참가자 참여자 최대
+    최소 출력 취약점 측정 크기 파라미터 평가 평균 표본 피험자 한계 한계점 해결 해결책 핵심 횟수
     """.split()
 )
-"""Words for what a record may say of any subject: its parts, what was measured, where, by whom."""
+"""Words for what a record may say of any subject: its parts, what was measured, where, by whom, and general words."""
 
 _YEAR = re.compile(r"(?:19|20)\d\d")
 
