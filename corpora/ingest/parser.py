@@ -200,7 +200,16 @@ class Parser:
     def _receive(self, worker: _Worker, seconds: float) -> ParsedBatch:
         data = receive_message(worker.replies)
         if data is not None:
-            return _decode_batch(data)
+            try:
+                return _decode_batch(data)
+            except (msgspec.MsgspecError, UnicodeDecodeError) as error:
+                raise CorpusError(
+                    Text(
+                        "The process that reads files sent what cannot be decoded ({error}): run it again. If that "
+                        "happens twice, test the memory of this machine.",
+                        error=error,
+                    )
+                ) from error
         return ParsedBatch(ended="reject", message=encode_text(_cause_of_death(worker.process.wait(), seconds)))
 
     def _ready_worker(self) -> _Worker:

@@ -6,6 +6,7 @@ import fcntl
 import os
 import re
 import signal
+import sys
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -194,3 +195,28 @@ def test_the_limits_are_options_of_the_command(
     command = ["corpus", "add", "c", "--format", "scienceon", "--max-memory", "160", str(tmp_path / "b.json")]
     assert run(command) == 3
     assert "it needs more than 160 MiB of memory; allow more with --max-memory" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("sent", [rb"\xa3a\xffb", rb"\xc1", rb"\x01"])
+def test_a_reader_that_sends_what_cannot_be_decoded_leaves_the_corpus_as_it_was(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, sent: bytes
+) -> None:
+    source = tmp_path / "records.jsonl"
+    source.write_text(LINE % 1, encoding="utf-8")
+    add_corpus(tmp_path / "corpora", "c", "scienceon", [source])
+    before = open_corpus(tmp_path / "corpora", "c").manifest
+    program = f"""
+import struct, sys
+import msgspec
+from shrag.corpora.ingest.parser import ParsedBatch, send_message
+send_message(sys.stdout.buffer, msgspec.msgpack.encode(ParsedBatch()))
+sys.stdin.buffer.read(1)
+send_message(sys.stdout.buffer, b"{sent.decode()}")
+"""
+    monkeypatch.setattr("shrag.corpora.ingest.parser.COMMAND", (sys.executable, "-c", program))
+    source.write_text(LINE % 2, encoding="utf-8")
+    with pytest.raises(
+        CorpusError, match=r"^The process that reads files sent what cannot be decoded \(.+\): run it again"
+    ):
+        add_corpus(tmp_path / "corpora", "c", "scienceon", [source])
+    assert open_corpus(tmp_path / "corpora", "c").manifest == before
