@@ -58,6 +58,7 @@ _MAX_LOANWORDS = 20_000
 _MIN_LOANWORD_COUNT = 3  # a third of the words seen twice were no loanwords, or of a word not in the corpus
 _MIN_SCORE = 0.55
 _GENERAL_STRENGTH = 0.9
+_BESIDE_VOCABULARY = 0.3
 _MIN_CONFIDENCE = 0.3
 _MAX_ENTRIES = 300_000
 _MAX_KOREAN_WORDS = 100_000
@@ -287,8 +288,8 @@ class _Miner:
     def _loanword_entries(self) -> Iterator[Entry]:
         """Yield loanwords: Korean words that are transliterations of an English word of the corpus.
 
-        A word of the vocabulary that is translated otherwise there (네이버, which is not *naive*) is one only where
-        titles in both languages have the pair; *bigdata* is no other translation of 빅데이터 than *big data*.
+        Of a word that the vocabulary translates otherwise (네이버, which is not *naive*) the pair is little trusted,
+        unless titles in both languages have it; *bigdata* is no other translation of 빅데이터 than *big data*.
         """
         known = self._english_of_vocabulary()
         spelled: dict[tuple[str, bool], list[str]] = defaultdict(list)
@@ -315,9 +316,11 @@ class _Miner:
             clear = all(other > distance + _MIN_LEAD for other, rival in near[1:] if self._stems[rival] != stem)
             pair = self._aligned.get((korean, stem))
             together = pair is not None and pair.association >= _MIN_LOANWORD_ASSOCIATION
-            chance = korean in known and stem not in known[korean]
-            if (clear and not chance and 0 < alike >= distance) or (together and distance <= _MAX_ASSOCIATED_DISTANCE):
-                yield Entry(korean, word, (korean,), (stem,), count, "transliteration", max(0.0, 0.95 - 3 * distance))
+            if (clear and 0 < alike >= distance) or (together and distance <= _MAX_ASSOCIATED_DISTANCE):
+                score = max(0.0, 0.95 - 3 * distance)
+                if korean in known and stem not in known[korean] and not together:
+                    score *= _BESIDE_VOCABULARY
+                yield Entry(korean, word, (korean,), (stem,), count, "transliteration", score)
 
     def _english_of_vocabulary(self) -> dict[str, set[str]]:
         """Return the English terms of each Korean term of the vocabulary, without the blanks between them."""

@@ -133,15 +133,25 @@ def test_spellings_a_quarter_apart_give_no_confidence_and_those_nearer_in_propor
 
 
 @pytest.mark.parametrize(
-    ("english", "association", "found"),
-    [("cartridge", 0.0, True), ("cartrudge", 0.0, False), ("cartrudge", 8.0, True)],
+    ("english", "association", "score"),
+    [("cartridge", 0.0, 0.95), ("cartrudge", 0.0, 0.285), ("cartrudge", 8.0, 0.95)],
 )
-def test_a_word_of_the_vocabulary_has_another_origin_only_where_titles_have_the_pair(
-    mine: Mine, monkeypatch: pytest.MonkeyPatch, english: str, association: float, found: bool
+def test_another_origin_of_a_word_of_the_vocabulary_is_little_trusted_unless_titles_have_the_pair(
+    analyzer: KoreanEnglishAnalyzer,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    english: str,
+    association: float,
+    score: float,
 ) -> None:
     known = Entry("카트리지", "cart ridge", ("카트리지",), ("cart", "ridg"), 0, "general", 0.7)
+    aligned = TermPair("카트리지", "cartrudg", 0.1, 0.1, 2, association)
     monkeypatch.setattr(mining, "select_vocabulary", lambda *_: [known])
     monkeypatch.setattr(mining, "weigh_vocabulary", lambda entries, *_: entries)
-    aligned = [TermPair("카트리지", "cartrudg", 0.1, 0.1, 2, association)]
-    mined = mine([f"카트리지를 본다. A {english}."] * 3, aligned, {english: 0.0})
-    assert mined == {("카트리지", "cart ridge"), *([("카트리지", english)] if found else [])}
+    monkeypatch.setattr(mining, "align_terms", lambda _: [aligned])
+    monkeypatch.setattr(mining, "transliteration_distance", lambda *_: 0.0)
+    records = [Record(f"r{number}", "", f"카트리지를 본다. A {english}.", "ko", complete=True) for number in range(3)]
+    counted = [count_evidence(records, analyzer)]
+    entries = mining.mine_glossary(counted, analyzer, lambda terms: dict.fromkeys(terms, 1), tmp_path / "scratch")
+    scores = {entry.english: entry.score for entry in entries}
+    assert scores == {"cart ridge": 0.7, english: pytest.approx(score)}
