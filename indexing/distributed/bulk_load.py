@@ -15,7 +15,7 @@ import hashlib
 import os
 import time
 from collections import deque
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import msgspec
@@ -23,7 +23,7 @@ import msgspec
 from shrag.corpora.files import check_name
 from shrag.indexing.distributed.bulk_files import BulkFile, read_manifests
 from shrag.indexing.distributed.database import alias_name
-from shrag.indexing.distributed.load import LoadProgress, check_count, open_documents, publishing
+from shrag.indexing.distributed.load import LoadProgress, Report, check_count, open_documents, publishing
 from shrag.indexing.distributed.milvus import MilvusCollection, MilvusDatabase
 from shrag.indexing.errors import IndexingError
 from shrag.indexing.search_engine import EngineChoice
@@ -34,8 +34,6 @@ from shrag.messages.text import Text
 _MOST_JOBS = 64  # at once; Milvus takes 1,024 of all its users
 _ASKED, _ENDED = 0, -1  # a job's number while it is asked for, and once the file is imported
 _POLL_SECONDS = 2.0
-
-Report = Callable[[str, int], None]
 
 
 def bulk_load(

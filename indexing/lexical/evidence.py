@@ -7,7 +7,6 @@ from collections.abc import Iterable, Sequence
 from collections.abc import Set as AbstractSet
 from typing import NamedTuple
 
-from shrag.indexing.analysis.analyzer import KEYWORD_KINDS
 from shrag.indexing.analysis.general_words import GENERAL_WORDS
 from shrag.indexing.analyzed_record import AnalyzedRecord
 from shrag.indexing.bm25 import Bm25
@@ -102,19 +101,12 @@ def measure_evidence(question: AnalyzedQuestion, ranked: Sequence[ScoredByWords]
 
 
 def distinctive_segments(question: AnalyzedQuestion) -> list[int]:
-    """Return the numbers of the question's segments that are nouns, foreign words or numbers, content, and rare.
-
-    Light and general words are none, unless there are no others.
-    """
-    nouns = {
-        number: max(question.idf[term] for term in segment.terms)
-        for number, segment in enumerate(question.segments)
-        if segment.is_content and not segment.is_light and any(token.kind in KEYWORD_KINDS for token in segment.tokens)
-    }
-    texts = {number: question.text[question.segments[number].start : question.segments[number].end] for number in nouns}
-    words = {number: idf for number, idf in nouns.items() if texts[number].lower() not in GENERAL_WORDS} or nouns
-    least = least_distinctive_idf(words.values())
-    return [number for number, idf in words.items() if idf >= least]
+    """Return the numbers of the question's rare keywords; general words are none, unless there are no others."""
+    keywords = [(number, segment) for number, segment in enumerate(question.segments) if segment.is_keyword]
+    special = [each for each in keywords if each[1].written_in(question.text).lower() not in GENERAL_WORDS]
+    idfs = {number: max(question.idf[term] for term in segment.terms) for number, segment in special or keywords}
+    least = least_distinctive_idf(idfs.values())
+    return [number for number, idf in idfs.items() if idf >= least]
 
 
 def is_complete(question: AnalyzedQuestion, record: AnalyzedRecord) -> bool:

@@ -83,6 +83,11 @@ class QuerySegment:
         return not (self.is_compound or self.is_framing)
 
     @property
+    def is_keyword(self) -> bool:
+        """Whether it is a noun, a foreign word or a number that counts in a ranking and is not light."""
+        return self.is_content and not self.is_light and any(token.kind in KEYWORD_KINDS for token in self.tokens)
+
+    @property
     def start(self) -> int:
         """Where it begins in the question."""
         return self.tokens[0].start
@@ -91,6 +96,10 @@ class QuerySegment:
     def end(self) -> int:
         """Where it ends in the question."""
         return max([token.end for token in self.tokens])
+
+    def written_in(self, question: str) -> str:
+        """Return it as it is written in the question."""
+        return question[self.start : self.end]
 
 
 @dataclass(frozen=True, slots=True)

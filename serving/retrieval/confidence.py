@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable
 
-from shrag.indexing.analysis.analyzer import KEYWORD_KINDS
 from shrag.indexing.analyzed_record import AnalyzedRecord
 from shrag.indexing.lexical.evidence import (
     ScoredByWords,
@@ -81,11 +80,7 @@ def _has_own_words(question: AnalyzedQuestion, asked: int, record: AnalyzedRecor
     Words that ask for records, whatever they are about, do not count.
     """
     return any(
-        held
-        and segment.end <= asked
-        and not segment.is_light
-        and any(token.kind in KEYWORD_KINDS for token in segment.tokens)
-        and not asks_for_records(question.text[segment.start : segment.end])
+        held and segment.end <= asked and segment.is_keyword and not asks_for_records(segment.written_in(question.text))
         for segment, held in zip(question.segments, covered_segments(question, record), strict=True)
     )
 

@@ -1,4 +1,4 @@
-"""What a build, the process that drives its Ray cluster, and the workers tell each other."""
+"""Messages between a build, the process that drives its Ray cluster, and the workers: jobs, results and errors."""
 
 from __future__ import annotations
 
