@@ -164,7 +164,9 @@ def join_hyphenated_words(text: str, context: str) -> Repaired:
         repairs += 1
         return f"{before}-{last}{end}" if before else last + end
 
-    return Repaired(_CUT.sub(join_end, _HYPHENATED.sub(join, text)), repairs)
+    if "- " in text or "\u2010 " in text:
+        text = _HYPHENATED.sub(join, text)
+    return Repaired(_CUT.sub(join_end, text), repairs)
 
 
 @lru_cache(maxsize=_CACHED_WORDS)

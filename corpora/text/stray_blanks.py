@@ -37,5 +37,7 @@ def remove_stray_blanks(text: str) -> Repaired:
         return ""
 
     text = _PARTICLE.sub(join, text)
-    text, marks = _BEFORE_MARK.subn(r"\1\2", text)
+    marks = 0
+    if " ," in text or " ." in text:  # most texts have neither
+        text, marks = _BEFORE_MARK.subn(r"\1\2", text)
     return Repaired(text, repairs + marks)

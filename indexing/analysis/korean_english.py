@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Any
 
 from shrag.indexing.analysis.analyzer import VARIANTS, Token, fold
 from shrag.indexing.analysis.latin import STEMMER, find_words, is_all_capitals, plain_word_terms
+from shrag.indexing.analysis.misread_nouns import MISREAD_NOUNS
 from shrag.indexing.analysis.morphological_analysis import (
     ASCII_LOWER,
     INDEXED_TAGS,
@@ -35,7 +36,7 @@ from shrag.indexing.analysis.user_dictionary import EMPTY_DICTIONARY, Dictionary
 if TYPE_CHECKING:
     from shrag.indexing.analysis.morphological_analysis import Kiwi
 
-_RULES = 3
+_RULES = 4
 """Version of the rules: increase it when a change gives other terms and no other part of the fingerprint shows it."""
 
 _EOJEOL = re.compile(r"\S+")
@@ -56,13 +57,18 @@ _MAX_CACHED_WORDS = 400_000
 
 def analyzer_fingerprint(dictionary: UserDictionary = EMPTY_DICTIONARY) -> str:
     """Return the fingerprint of an analyzer with a user dictionary, without creating one."""
-    stop = hashlib.sha256(" ".join(sorted(ENGLISH_STOPWORDS | KOREAN_STOPWORDS | ACRONYMS)).encode()).hexdigest()[:8]
+    stop = _short_hash(ENGLISH_STOPWORDS | KOREAN_STOPWORDS | ACRONYMS)
     return (
         f"rules {_RULES}; kiwipiepy {version('kiwipiepy')}, model {version('kiwipiepy_model')}, "
         f"no name dictionaries; tags {' '.join(INDEXED_TAGS)}; "
         f"snowball {STEMMER} (PyStemmer {version('PyStemmer')}); stop words {stop}; "
+        f"misread nouns {_short_hash(MISREAD_NOUNS)}; "
         f"dictionary {dictionary.fingerprint}"
     )
+
+
+def _short_hash(words: Iterable[str]) -> str:
+    return hashlib.sha256(" ".join(sorted(words)).encode()).hexdigest()[:8]
 
 
 class KoreanEnglishAnalyzer:

@@ -13,6 +13,7 @@ from weakref import WeakValueDictionary
 
 from shrag.indexing.analysis.analyzer import Token, TokenKind
 from shrag.indexing.analysis.latin import MAX_TERM_LENGTH
+from shrag.indexing.analysis.misread_nouns import misread_noun
 from shrag.indexing.analysis.stopwords import KOREAN_STOPWORDS
 from shrag.indexing.analysis.user_dictionary import EMPTY_DICTIONARY, DictionaryMatcher, UserDictionary
 from shrag.indexing.errors import DependencyMissing
@@ -47,6 +48,7 @@ INDEXED_TAGS: Mapping[str, TokenKind] = {
 
 _JOINED_TAGS = frozenset({"NNG", "NNP", "NR", "XR", "SH", "XPN"})
 
+_HANGUL = re.compile("[\uac00-\ud7a3]+")
 _READ_AS_SYMBOL = re.compile("[^\\s0-9A-Za-z\u3400-\u9fff\uac00-\ud7a3\uf900-\ufaff()\\[\\]·/,.:~'\"“”‘’「」『』-]")
 _HYPHEN_BEFORE_KOREAN = re.compile("(?<![\uac00-\ud7a3])-(?=[\uac00-\ud7a3])")
 
@@ -83,6 +85,13 @@ def korean_tokens(
             Morpheme(found.form, found.tag.partition("-")[0], begin + found.start, begin + found.start + found.len)
             for found in kiwi.tokenize(SURROGATE.sub(" ", readable))
         ]
+        for run in _HANGUL.finditer(folded, begin, begin + len(piece)):
+            if noun := misread_noun(run.group()):
+                morphemes, parted = _with_noun(
+                    morphemes, Morpheme(noun, "NNG", run.start(), run.start() + len(noun)), run.end()
+                )
+                if parted:
+                    yield Token(noun, run.start(), run.start() + len(noun), "compound")
         for morpheme in morphemes:
             kind = INDEXED_TAGS.get(morpheme.tag)
             if kind is not None and morpheme.form not in KOREAN_STOPWORDS:
@@ -90,6 +99,21 @@ def korean_tokens(
         for run in _noun_runs(morphemes):
             joined = "".join(part.form for part in run).replace(" ", "")
             yield Token(joined[:MAX_TERM_LENGTH], run[0].start, run[-1].end, "compound")
+
+
+def _with_noun(morphemes: list[Morpheme], noun: Morpheme, end: int) -> tuple[list[Morpheme], bool]:
+    """Put a misread noun in the place of what Kiwi reads from where it begins to ``end``.
+
+    Returns:
+        The morphemes; and whether a noun of them that the misread one begins with is kept (학습 of 학습자).
+    """
+    read = [each for each in morphemes if noun.start <= each.start < end]
+    if not read or any(each.form == noun.form and each.tag in _JOINED_TAGS for each in read):
+        return morphemes, False
+    is_part = read[0].tag in _JOINED_TAGS and len(read[0].form) > 1 and noun.form.startswith(read[0].form)
+    before = [each for each in morphemes if each.start < noun.start]
+    behind = [each for each in morphemes if each.start >= end]
+    return [*before, read[0] if is_part else noun, *behind], is_part
 
 
 def _term(morpheme: Morpheme) -> str:

@@ -139,9 +139,11 @@ _KOREAN_END = re.compile(
     """,
     re.VERBOSE,
 )
-# 이란 behind a blank (HMM 이란?) is a particle where the question ends; elsewhere it may be the country.
+# 이란 behind a blank (HMM 이란?) is a particle where the question ends; elsewhere it may be the country. 수가 is a fee
+# in 의료 수가, not in 할 수가 있나요.
 _KOREAN_ANYWHERE = re.compile(
-    r"(?<!\S)(?:얼마나|어느\s*정도)(?![가-힣])|^\W*(?:혹시|그렇다면|안녕하세요|안녕하십니까)(?=[\s,.!])"
+    r"(?<!\S)(?:얼마나|어느\s*정도)(?![가-힣])|(?<=[할될을들볼갈줄올쓸낼질릴칠킬필길일]\s)수가(?=\s+[있없])"
+    r"|^\W*(?:혹시|그렇다면|안녕하세요|안녕하십니까)(?=[\s,.!])"
     r"|(?<=[A-Za-z0-9]\s)이?란(?=\s*(?:(?:무엇|뭐|뭔)[가-힣]*\s*)?\W*$)"
 )
 _GREETING = re.compile(
