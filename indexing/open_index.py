@@ -28,7 +28,7 @@ from shrag.indexing.lexical.pyserini_searcher import PyseriniSearcher
 from shrag.indexing.lexical.schema import FOLDER
 from shrag.indexing.lexical.searcher import LuceneSearcher
 from shrag.indexing.record_filter import RecordFilter
-from shrag.indexing.search_engine import LUCENE, AuthorSearch, EngineChoice, SearchEngine
+from shrag.indexing.search_engine import LUCENE, AuthorSearch, EngineChoice, SearchEngine, SpellingSearch
 from shrag.indexing.storage.checksums import Verify
 from shrag.indexing.storage.generations import (
     check_changed_files,
@@ -150,6 +150,7 @@ class OpenIndex:
         calibration: What turns evidence into a confidence; None for an index with too few records to learn it from.
         scorer: Scores stored records for a question; None where the engine cannot.
         authors: Finds the records of an author; None where the engine cannot.
+        spelling: Finds terms that are spelt alike; None where the engine cannot.
     """
 
     name: str
@@ -164,6 +165,7 @@ class OpenIndex:
     calibration: ConfidenceCalibration | None = None
     scorer: RecordScorer | None = None
     authors: AuthorSearch | None = None
+    spelling: SpellingSearch | None = None
 
     def filtered(self, searcher: SearchEngine, record_filter: RecordFilter) -> OpenIndex:
         """Return the index of which ``searcher`` and the vectors find the records that pass a filter."""
@@ -274,6 +276,7 @@ def _open_generation(
         read_calibration(folder / CALIBRATION),
         scorer=embedded,
         authors=embedded,
+        spelling=embedded,
     )
 
 

@@ -76,6 +76,21 @@ class AuthorSearch(Protocol):
         """
 
 
+class SpellingSearch(Protocol):
+    """Finds terms that are spelt like one that no document has. Safe to share between threads."""
+
+    def similar_terms(self, term: str, most: int) -> list[str]:
+        """Return the terms of three documents or more that are spelt most like ``term``, the most frequent first.
+
+        They begin with its first letter and are one edit away from it (Damerau-Levenshtein), or else two, if it has
+        eight letters or more.
+
+        Args:
+            term: The term.
+            most: The number of terms at most.
+        """
+
+
 class SearchEngine(Protocol):
     """Finds documents by terms. Safe to share between threads."""
 

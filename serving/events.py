@@ -350,7 +350,8 @@ class Answer:
     ``nearest`` are the records nearest to a question that was refused, which are no citations. ``uncovered`` are the
     distinctive words of the question that the best records do not have. ``quoted_language`` is the language of the
     record quoted, where that is not the question's. ``uncertain`` says that an extractive answer has low confidence: it
-    quotes the nearest record, which may not answer.
+    quotes the nearest record, which may not answer. ``suggestion`` is the question with misspelt words as the records
+    spell them, where it was refused or the answer is uncertain; mostly empty.
     """
 
     kind: Literal["extractive", "generated", "closed_book"]
@@ -366,6 +367,7 @@ class Answer:
     uncovered: tuple[str, ...] = ()
     quoted_language: Literal["ko", "en"] | None = None
     uncertain: bool = False
+    suggestion: str = ""
     event: Literal["answer"] = "answer"
 
 

@@ -85,13 +85,12 @@ def korean_tokens(
             Morpheme(found.form, found.tag.partition("-")[0], begin + found.start, begin + found.start + found.len)
             for found in kiwi.tokenize(SURROGATE.sub(" ", readable))
         ]
-        for run in _HANGUL.finditer(folded, begin, begin + len(piece)):
-            if noun := misread_noun(run.group()):
-                morphemes, parted = _with_noun(
-                    morphemes, Morpheme(noun, "NNG", run.start(), run.start() + len(noun)), run.end()
-                )
-                if parted:
-                    yield Token(noun, run.start(), run.start() + len(noun), "compound")
+        for hangul in _HANGUL.finditer(folded, begin, begin + len(piece)):
+            if noun := misread_noun(hangul.group()):
+                start, end = hangul.start(), hangul.start() + len(noun)
+                morphemes, has_part = _with_noun(morphemes, Morpheme(noun, "NNG", start, end), hangul.end())
+                if has_part:
+                    yield Token(noun, start, end, "compound")
         for morpheme in morphemes:
             kind = INDEXED_TAGS.get(morpheme.tag)
             if kind is not None and morpheme.form not in KOREAN_STOPWORDS:

@@ -56,6 +56,8 @@ SEPARATOR = "\0"
 """Separates nodes of queries and texts, from and to Java."""
 
 _AUTHOR: ValueField = "author"
+_FEWEST_DOCUMENTS = 3  # of a term that another is corrected to: rarer ones are mostly misspelt themselves
+_LETTERS_OF_TWO_EDITS = 8
 _BATCH = 256
 _CACHED_TERMS = 100_000
 _CACHED_DOCIDS = 100_000
@@ -100,6 +102,7 @@ class LuceneSearcher:
         self._terms_of = self._postings.getTerms
         self._live_docs = lucene_class("index.MultiBits").getLiveDocs
         self._bytes = lucene_class("util.BytesRef")
+        self._fuzzy_terms = lucene_class("search.FuzzyTermsEnum")
         self._with_counts = lucene_class("index.PostingsEnum").FREQS
         with java_errors(self._doing):
             self._directory = lucene_class("store.FSDirectory").open(java_class("java.nio.file.Paths").get(str(folder)))
@@ -202,6 +205,20 @@ class LuceneSearcher:
             newest_first = lucene_class("document.IntField").newSortField(YEAR, True, oldest)
             found = self._searcher.search(self._term_query(author), most, lucene_class("search.Sort")(newest_first))
             return self.docids([int(hit.doc) for hit in found.scoreDocs])
+
+    def similar_terms(self, term: str, most: int) -> list[str]:
+        """See :class:`~shrag.indexing.search_engine.SpellingSearch`."""
+        with self._java_errors():
+            terms = self._terms_of(self._reader, CONTENTS)
+            for edits in (1, 2) if len(term) >= _LETTERS_OF_TWO_EDITS else (1,):
+                similar = self._fuzzy_terms(terms, self._term(CONTENTS, term), edits, 1, True)
+                found: list[tuple[int, str]] = []
+                while (each := similar.next()) is not None:
+                    if (documents := int(similar.docFreq())) >= _FEWEST_DOCUMENTS:
+                        found.append((-documents, str(each.utf8ToString())))
+                if found:
+                    return [spelt for _, spelt in sorted(found)[:most]]
+            return []
 
     def score_records(self, question: PackedQuestion, docids: Sequence[str]) -> list[RecordScore]:
         """See :class:`~shrag.indexing.lexical.packed_question.RecordScorer`."""

@@ -100,8 +100,9 @@ class AskReply:
     record answers, null where it is not known. Where no record answers, ``reason`` is not empty and ``nearest`` are the
     nearest records, which answer nothing. ``uncovered`` are the question's words that the closest records do not have;
     ``quoted_language`` is the language of the record quoted where that is not the question's; ``uncertain`` says that
-    the confidence is low, so that the record quoted may not answer. ``read_as`` says how a follow-up
-    question was read, and is empty where it was read as it stands.
+    the confidence is low, so that the record quoted may not answer; ``suggestion`` is the question with misspelt words
+    as the records spell them, mostly empty. ``read_as`` says how a follow-up question was read, and is empty where it
+    was read as it stands.
     """
 
     index: str
@@ -120,6 +121,7 @@ class AskReply:
     uncovered: tuple[str, ...]
     quoted_language: AnswerLanguage | None
     uncertain: bool
+    suggestion: str
     confidence: Confidence | None
     fallbacks: tuple[str, ...]
     cached: bool
@@ -211,6 +213,7 @@ def ask_reply(result: AskResult) -> AskReply:
         uncovered=answer.uncovered,
         quoted_language=answer.quoted_language,
         uncertain=answer.uncertain,
+        suggestion=answer.suggestion,
         confidence=search.ranking.confidence,
         fallbacks=tuple(cut_to_json(each.message, _MOST_LINE_BYTES) for each in search.fallbacks),
         cached=search.timings.cached,

@@ -18,6 +18,7 @@ from shrag.serving.answering.extractive import CONSIDERED, EVIDENCE, answers_by_
 from shrag.serving.answering.generative import generate_answer, generate_closed_book
 from shrag.serving.answering.multiple_choice import choose_by_model, choose_by_words
 from shrag.serving.answering.refusal import doubtful_words, is_refused, refuse
+from shrag.serving.answering.spelling import suggest_spelling
 from shrag.serving.events import Answer, AnswerSentence, Event, Timings
 from shrag.serving.llm.request_model import attempt, fallback_events
 from shrag.serving.request import Question, Request
@@ -59,7 +60,8 @@ def answer(
     sub-questions that it answered, both for the model that writes the answer.
     """
     if request.answered:
-        yield from _timed(timer, _answer(request, found, resources, notes, answered))
+        events = _answer(request, found, resources, notes, answered)
+        yield from _timed(timer, _with_suggestion(request, resources, events))
     yield Timings(timer.seconds)
 
 
@@ -78,6 +80,15 @@ def _timed(timer: StageTimer, events: Generator[Event, None, None]) -> Iterator[
                 event = next(events, None)
             if event is None:
                 return
+            yield event
+
+
+def _with_suggestion(request: Request, resources: Resources, events: Iterator[Event]) -> Generator[Event, None, None]:
+    """Yield the events; an answer that is a refusal or uncertain has the question as it may have been meant."""
+    for event in events:
+        if isinstance(event, Answer) and event.kind == "extractive" and (event.reason or event.uncertain):
+            yield replace(event, suggestion=suggest_spelling(request.question, resources.index))
+        else:
             yield event
 
 

@@ -147,6 +147,10 @@ _UNCOVERED: Mapping[AnswerLanguage, str] = {
     "ko": "가장 가까운 문헌에 없는 단어: {words}",
     "en": "Not in the closest records: {words}",
 }
+_SUGGESTION: Mapping[AnswerLanguage, str] = {
+    "ko": "혹시 다음을 찾으셨나요? {question}",
+    "en": "Did you mean: {question}",
+}
 _NEAREST: Mapping[AnswerLanguage, str] = {"ko": "가장 가까운 문헌:", "en": "Nearest titles:"}
 
 
@@ -210,6 +214,11 @@ def uncovered_line(answer: Answer) -> str:
     return _UNCOVERED[answer.language].format(words=", ".join(answer.uncovered)) if answer.uncovered else ""
 
 
+def suggestion_line(answer: Answer) -> str:
+    """Return the line with the question as it may have been meant, empty where nothing is misspelt."""
+    return _SUGGESTION[answer.language].format(question=answer.suggestion) if answer.suggestion else ""
+
+
 AnswerFormat = Literal["cited", "scienceon", "plain"]
 
 # The form does not allow "-", which would look like the dash of a list.
@@ -259,7 +268,7 @@ def answer_text(answer: Answer, form: AnswerFormat = "cited") -> str:
 def _refusal_text(answer: Answer) -> str:
     """Return why there is no answer, the question's words that are not covered, and the nearest titles."""
     nearest = [f"- {each.title or each.docid} ({each.docid})" for each in answer.nearest]
-    lines = [REASONS[answer.language][answer.reason], uncovered_line(answer)]
+    lines = [REASONS[answer.language][answer.reason], uncovered_line(answer), suggestion_line(answer)]
     if nearest and answer.reason != "names_author":
         lines.append(_NEAREST[answer.language])
     return "\n".join(filter(None, [*lines, *nearest]))
@@ -285,7 +294,9 @@ def _cited(answer: Answer) -> str:
     notes, uncovered = quotation_lines(answer), uncovered_line(answer)
     # Where the answer is uncertain, what is missing says why.
     paragraphs = (
-        [*notes[:1], uncovered, *notes[1:], *paragraphs] if answer.uncertain else [*notes, *paragraphs, uncovered]
+        [*notes[:1], uncovered, suggestion_line(answer), *notes[1:], *paragraphs]
+        if answer.uncertain
+        else [*notes, *paragraphs, uncovered]
     )
     return "\n\n".join(filter(None, paragraphs))
 

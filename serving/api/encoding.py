@@ -109,5 +109,6 @@ def _ask_response(result: AskResult, form: AnswerFormat) -> AskResponse:
         uncovered=answer.uncovered,
         quoted_language=answer.quoted_language,
         uncertain=answer.uncertain,
+        suggestion=answer.suggestion,
     )
     return AskResponse(body, search, search.request_id)

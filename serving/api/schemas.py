@@ -183,6 +183,8 @@ class AnswerBody:
     closest records do not have; ``quoted_language`` is the language of the record quoted where that is not the
     question's, else null. ``uncertain`` says that an extractive answer has low confidence, or that a record without
     abstract fits better: it quotes the nearest record that can be quoted, which may not answer.
+    ``suggestion`` is then, or where no record answers, the question with misspelt words as the records spell them;
+    mostly empty.
     """
 
     kind: str
@@ -200,6 +202,7 @@ class AnswerBody:
     uncovered: tuple[str, ...]
     quoted_language: AnswerLanguage | None
     uncertain: bool
+    suggestion: str
 
 
 @dataclass(frozen=True, slots=True)

@@ -69,6 +69,8 @@ def answer_view(state: PageState, request: PageRequest, analyzer: Analyzer) -> d
         "cached": state.cached,
         "confidence": _confidence_view(state, request),
         "uncovered": [shorten(word, LONGEST_NAME) for word in answer.uncovered[:_SHOWN_UNCOVERED]],
+        "suggestion": answer.suggestion,
+        "suggestion_url": replace(request, question=answer.suggestion).url() if answer.suggestion else "",
         # The records of an author are those listed below.
         "nearest": [
             _record_view(ranked[each.docid].record, context)

@@ -19,6 +19,7 @@ from shrag.serving.answering.formats import (
     answer_text,
     follow_up_line,
     quotation_lines,
+    suggestion_line,
     title_and_page,
     uncovered_line,
 )
@@ -278,7 +279,7 @@ class AnswerText:
         if answer.reason:
             self._add(gap + escape_markdown(answer_text(answer)))
             return
-        for line in filter(None, (*quotation_lines(answer), uncovered_line(answer))):
+        for line in filter(None, (*quotation_lines(answer), uncovered_line(answer), suggestion_line(answer))):
             self._add(gap + escape_markdown(line))
             gap = "\n\n"
         self._add(f"{gap}*{escape_markdown(answer_label(answer))}*")

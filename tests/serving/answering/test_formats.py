@@ -105,10 +105,12 @@ def test_an_uncertain_answer_begins_with_saying_so() -> None:
         "Not in the closest records: milk, tea",
         "The closest record is in Korean; it is quoted in its own language.",
     ]
-    korean = answer_text(replace(QUOTED, uncertain=True, quoted_language=None, language="ko"))
-    assert korean.split("\n\n")[:2] == [
+    uncertain = replace(QUOTED, uncertain=True, quoted_language=None, language="ko", suggestion="silk and tea")
+    assert answer_text(uncertain).split("\n\n")[:4] == [
         "이 질문에 답하는 문헌이 있는지 확실하지 않아 가장 가까운 문헌을 인용합니다.",
         "가장 가까운 문헌에 없는 단어: milk, tea",
+        "혹시 다음을 찾으셨나요? silk and tea",
+        "##GPT-4 and *milk* [1]##\nSentence 1. Sentence 2. Sentence 3. Sentence 4. [1]",
     ]
 
 
@@ -133,6 +135,11 @@ def test_a_refusal_names_what_is_not_covered_and_the_nearest_titles() -> None:
         "No record answers this question.\nNot in the closest records: milk\nNearest titles:\n- GPT-4 (a)\n- b (b)"
     )
     assert answer_text(replace(refused, nearest=(), uncovered=())) == "No record answers this question."
+    assert answer_text(replace(refused, suggestion="silk")).splitlines()[1:4] == [
+        "Not in the closest records: milk",
+        "Did you mean: silk",
+        "Nearest titles:",
+    ]
     assert answer_text(replace(refused, language="ko")).splitlines()[:3] == [
         "이 질문에 답하는 문헌이 없습니다.",
         "가장 가까운 문헌에 없는 단어: milk",

@@ -204,6 +204,16 @@ def test_words_not_covered_are_named_beside_an_answer_too(demo: Engine) -> None:
     assert "가장 가까운 문헌에 없는 질문의 단어: 제주도" in _text(html)
 
 
+def test_the_question_as_it_may_have_been_meant_is_a_link_that_asks_it(demo: Engine) -> None:
+    ranking = Ranking((), "r", reranker_is_model=False, reason="unknown_words")
+    refused = replace(refuse(QUESTION, ranking, "unknown_words"), suggestion="<b>pizza</b> & dough")
+    html = _html(demo, refused, ranking)
+    assert '<a href="/?ui=ko&amp;q=%3Cb%3Epizza%3C%2Fb%3E+%26+dough" data-asks><bdi>&lt;b&gt;pizza' in html
+    assert "혹시 다음을 찾으셨나요?" in html
+    assert "Did you mean:" in _html(demo, refused, ranking, "en")
+    assert "data-asks" not in _html(demo, refuse(QUESTION, ranking, "unknown_words"), ranking)
+
+
 def test_a_refusal_that_found_nothing_has_no_nearest_titles(demo: Engine) -> None:
     ranking = Ranking((), "r", reranker_is_model=False, reason="unknown_words")
     html = _html(demo, refuse(QUESTION, ranking, "unknown_words"), ranking)
