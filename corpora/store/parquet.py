@@ -216,7 +216,7 @@ def read_table_rows(path: Path) -> Iterator[dict[str, object]]:
     """Yield the rows of any Parquet file as values of JSON by column; raises :class:`CorpusError` for a damaged one."""
     try:
         with pyarrow.parquet.ParquetFile(path) as file:
-            for batch in file.iter_batches(_FOREIGN_BATCH, use_threads=False):
+            for batch in _group_batches(file, _FOREIGN_BATCH):
                 for row in batch.to_pylist():
                     yield {name: _plain_value(value) for name, value in row.items()}
     except pyarrow.ArrowException as error:
@@ -282,7 +282,16 @@ def _record(values: dict[str, Any]) -> Record:
 
 def _batches(path: Path, columns: list[str]) -> Iterator[Any]:
     with _reading(path), _open(path) as file:
-        yield from file.iter_batches(_BATCH, columns=columns)
+        yield from _group_batches(file, _BATCH, columns)
+
+
+def _group_batches(file: Any, size: int, columns: list[str] | None = None) -> Iterator[Any]:  # noqa: ANN401
+    """Yield batches of a file, one row group after the other.
+
+    Over all groups at once pyarrow keeps about a megabyte of each until the last is read.
+    """
+    for group in range(file.num_row_groups):
+        yield from file.iter_batches(size, row_groups=[group], columns=columns, use_threads=False)
 
 
 def _open(path: Path) -> Any:  # noqa: ANN401  (pyarrow has no types)

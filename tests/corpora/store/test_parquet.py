@@ -106,6 +106,25 @@ def test_a_table_of_others_gives_values_of_json(tmp_path: Path) -> None:
         list(read_table_rows(tmp_path / "t"))
 
 
+def test_reading_rows_takes_no_more_memory_the_more_groups_of_rows_there_are(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("shrag.corpora.store.parquet._BATCH", 32)
+
+    def most_memory(groups: int) -> int:
+        path = tmp_path / f"{groups}.parquet"
+        with RecordWriter(path) as writer:
+            for number in range(32 * groups):
+                record = Record(str(number), "Title", f"{number} " * 400, "en", True)
+                writer.write(StoredRow(record, b"0" * 16, Origin(0, number, 0)))
+        before = pyarrow.total_allocated_bytes()
+        return max(pyarrow.total_allocated_bytes() - before for _ in read_rows(path))
+
+    few, many = most_memory(10), most_memory(150)
+    assert few > 0
+    assert many < 2 * few  # over all groups at once it is five times
+
+
 def test_no_records_are_no_records(tmp_path: Path) -> None:
     with RecordWriter(tmp_path / "r"):
         pass
