@@ -97,7 +97,7 @@ ANALYZER = KoreanEnglishAnalyzer()
     ("text", "term", "marked"),
     [
         ("검색엔진을 만든다.", "검색", ["검색엔진"]),  # a compound, without the particle
-        ("우리나라의 제도", "나라", ["우리나라"]),
+        ("우리나라의 제도", "우리나라", ["우리나라"]),
         ("연구와데이터", "데이터", ["데이터"]),  # behind a particle another word begins
         ("점수가 높아지는 집단", "높", ["높아지는"]),  # a predicate, with its ending
         ("GPT-4로 답한다.", "gpt", ["GPT-4"]),
