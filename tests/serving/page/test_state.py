@@ -16,8 +16,8 @@ from shrag.serving.request import AnswerLanguage
     [
         ("그래핀 논문을 찾아줘", {"그래핀"}),
         ("Show me papers about graphene", {"graphen"}),
-        ("논문 알려줘", {"논문"}),  # it has no others
-        ("Show me papers", {"paper"}),
+        ("찾아줘", {"찾"}),  # it has no others
+        ("Please tell me", {"pleas", "tell"}),
     ],
 )
 def test_the_words_that_frame_a_request_are_its_terms_only_where_it_has_no_others(
