@@ -112,8 +112,9 @@ def preview_sources(
             records: list[Record] = []
             rejects: list[str] = []
             complete = True
+            most_lines = max(left, _FIRST_LINES)
             for read, item in enumerate(items):
-                if read >= max(left, _FIRST_LINES):
+                if read >= most_lines:
                     complete = False
                     break
                 outcome = item.outcome

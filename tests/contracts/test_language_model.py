@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager
+from inspect import signature
 from pathlib import Path
 
 import pytest
 
+from shrag.models.chat.circuit_breaker import CircuitBreaker
 from shrag.models.chat.client import OpenAIModel
 from shrag.models.chat.endpoint_pool import EndpointPool
 from shrag.models.chat.settings import LlmSettings
@@ -16,6 +18,8 @@ from shrag.models.errors import ModelUnavailable
 from shrag.models.language_model import LanguageModel, Message
 from shrag.models.model_server.served_model import ServedModel
 from shrag.models.model_server.server import ModelServer, SupervisionPolicy
+from shrag.serving.llm.call_budget import BudgetedModel
+from shrag.serving.llm.request_model import RequestModel
 from tests.support.fake_endpoint import Endpoint, answers, breaks_after, serving
 from tests.support.fault_modes import Fault
 
@@ -87,6 +91,29 @@ def test_a_stream_can_be_closed_at_any_time_and_has_no_completion_before_its_end
     assert list(finished)
     finished.close()
     assert finished.completion.text == "from the subprocess"
+
+
+@pytest.mark.parametrize(
+    "wrap",
+    [lambda model: model, CircuitBreaker, RequestModel, BudgetedModel, lambda model: EndpointPool([model])],
+    ids=["endpoint", "circuit breaker", "request", "budget", "pool"],
+)
+def test_a_model_may_write_1024_tokens_unless_it_is_told_otherwise(
+    wrap: Callable[[OpenAIModel], LanguageModel],
+) -> None:
+    endpoint = Endpoint(answers("a"))
+    with serving(endpoint) as url, closing(OpenAIModel(LlmSettings(url=url, model="m"))) as client:
+        model = wrap(client)
+        model.complete(ASK)
+        assert list(model.stream(ASK)) == ["a"]
+        model.complete(ASK, max_tokens=7)
+        assert list(model.stream(ASK, max_tokens=8)) == ["a"]
+    assert [body["max_tokens"] for body in endpoint.asked] == [1024, 1024, 7, 8]
+
+
+def test_a_model_of_a_server_may_write_1024_tokens_too() -> None:
+    for call in (ServedModel.complete, ServedModel.stream, LanguageModel.complete, LanguageModel.stream):
+        assert signature(call).parameters["max_tokens"].default == 1024
 
 
 def test_a_model_that_goes_away_is_unavailable_before_and_between_two_pieces() -> None:

@@ -108,6 +108,10 @@ def test_by_default_the_queries_are_the_papers_where_a_model_chose_the_keywords(
     assert chosen.resolve(model_keywords=True) == chosen.resolve(model_keywords=False) == chosen
 
 
+def test_a_text_may_have_500_characters() -> None:
+    assert SearchSettings(paper="x" * 500).paper == "x" * 500
+
+
 def test_the_constructor_checks_settings_too() -> None:
     with pytest.raises(SettingRejected, match=r"^The setting ands is 99"):
         SearchSettings(ands=99)

@@ -10,7 +10,16 @@ from pathlib import Path
 
 import pytest
 
-from shrag.cli.doctor.installation import check_installed_files, check_parts, check_versions, needed_packages
+from shrag.cli.doctor import installation
+from shrag.cli.doctor.finding import INSTALL_AGAIN
+from shrag.cli.doctor.installation import (
+    InstalledPackages,
+    check_installed_files,
+    check_parts,
+    check_versions,
+    needed_packages,
+)
+from shrag.indexing.errors import DependencyMissing
 
 CODE = b"answer = 42\n"
 
@@ -60,6 +69,35 @@ def test_every_package_that_is_missing_is_named_three_of_them_by_name(tmp_path: 
         patch.setattr(sys, "path", [str(tmp_path), *sys.path])
         finding = check_versions(needed_packages("lonely-library"))
     assert finding.message == "not installed: package-a, package-b, package-c (+1)"
+
+
+@pytest.mark.parametrize(
+    ("count", "said"),
+    [(3, "p0, p1, p2"), (4, "p0, p1, p2 (+1)"), (1_003, "p0, p1, p2 (+1,000)")],
+)
+def test_of_three_missing_packages_none_is_left_out_and_of_more_the_others_are_counted(count: int, said: str) -> None:
+    missing = tuple(f"p{number}" for number in range(count))
+    assert check_versions(InstalledPackages((), missing, ())).message == f"not installed: {said}"
+
+
+@pytest.mark.parametrize(
+    ("error", "said"),
+    [
+        (DependencyMissing("There is no Java here."), "There is no Java here."),
+        (PermissionError(13, "Permission denied", "/jdk/bin/java"), "[Errno 13] Permission denied: '/jdk/bin/java'"),
+    ],
+)
+def test_a_part_that_cannot_be_used_is_a_failure_with_its_reason_and_the_others_are_still_checked(
+    error: Exception, said: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refuse() -> str:
+        raise error
+
+    monkeypatch.setattr(installation, "_use_lucene", refuse)
+    java, kiwi = list(check_parts())[-2:]
+    assert (java.check, java.status, java.message, java.exit_status) == ("Java and Lucene", "failure", said, 6)
+    assert java.repair == INSTALL_AGAIN
+    assert (kiwi.check, kiwi.status, kiwi.exit_status) == ("Kiwi", "ok", 0)
 
 
 @pytest.mark.parametrize(

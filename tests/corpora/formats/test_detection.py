@@ -57,6 +57,21 @@ UNKNOWN = {
     "list.json": (b"[1, 2, 3]", "holds no objects"),
     "old.hwp": (b"\xd0\xcf\x11\xe0" + bytes(100), "is a HWP document; save it as HWPX"),
     "utf32.csv": ("제목,초록\n".encode("utf-32"), "is UTF-32: convert it to UTF-8"),
+    "binary.txt": ("가\0나\n".encode(), "is no text, and no other kind of file"),
+    "three_tags.txt": (b"PMID- 1\nTI  - A\nAB  - B\n" + b"more\n" * 6, "begins with 'PMID- 1'"),
+    "long.dat": (b"x" * 80, f"begins with '{'x' * 60}'."),
+    "unnamed.csv": (b"title,\na,b\n", "begins with 'title,'"),
+    "one_column.csv": (b"title\nabc\n", "begins with 'title'"),
+    "prose": (b"title,text\nwe say, indeed, that\nit is\n", "begins with 'title,text'"),
+    "document.xml": (b"<!DOCTYPE x><document/>", "is XML or HTML without <record> or <DOC>"),
+    "keys.json": (
+        json.dumps({f"k{number}": 1 for number in range(14)}).encode(),
+        "with k0, k1, k2, k3, k4, k5, k6, k7, k8, k9, k10, k11, none",
+    ),
+    "columns.csv": (
+        ",".join(f"k{number}" for number in range(14)).encode(),
+        "columns k0, k1, k2, k3, k4, k5, k6, k7, k8, k9, k10, k11, none",
+    ),
 }
 
 
@@ -88,6 +103,32 @@ KNOWN = {
     "record.xml": ("<records><record><item/></record></records>", "scienceon", "holds <record> elements"),
     "notes.md": ("# 서론\n가\n", "papers", "is text with headings"),
     "plain.txt": ("가나다\n", "papers", "is a text file named .txt, taken for one paper"),
+    "two_tags.txt": ("PMID- 1\nTI  - A\n", "papers", "is a text file named .txt, taken for one paper"),
+    "few_tags.txt": (
+        "PMID- 1\nTI  - A\nAB  - B\n" + "more\n" * 7,
+        *("papers", "is a text file named .txt, taken for one paper"),
+    ),
+    "heading": ("Abstract\n가\n", "papers", "is text with headings"),
+    "two.csv": ("title,text\na,b\n", "table", "is a table whose first line names columns"),
+    "header": ("title,text\n", "table", "is a table whose first line names columns"),
+    "semicolons": (
+        "title;abstract;year\n가;나, 다;2020\n라;마;2\n",
+        "table",
+        "is a table whose first line names columns",
+    ),
+    "quoted": ('title,text\n"a, b",c\nd,e\n', "table", "is a table whose first line names columns"),
+    "metadata.xml": ("<MetaData><x/></MetaData>", "scienceon", "holds <record> elements"),
+    "small.xml": ("<doc><docno>1</docno></doc>", "trec", "holds <DOC> elements"),
+    "body.json": (json.dumps([{"title": "A", "body_text": []}]), "papers", "holds objects with sections"),
+    "later.json": (json.dumps([{"type": "book", "title": "A"}] * 19 + [CSL]), "csl-json", "holds CSL-JSON"),
+    "much_later.json": (
+        json.dumps([{"type": "book", "title": "A"}] * 20 + [CSL]),
+        *("table", "holds objects with type, title"),
+    ),
+    "editors.json": (
+        json.dumps([{"type": "book", "title": "A", "author": ["Lee", {"family": "Kim"}]}]),
+        *("csl-json", "holds CSL-JSON"),
+    ),
 }
 
 
@@ -101,11 +142,19 @@ def test_what_is_known_is_named_with_what_it_has_and_of_a_table_the_columns(tmp_
     assert bool(guess.fields) is (format == "table")
 
 
-@pytest.mark.parametrize("name", ["cn.csv", "dates.json"])
-def test_what_has_columns_that_the_user_names_is_a_table(tmp_path: Path, name: str) -> None:
-    path = tmp_path / name
-    path.write_text(KNOWN[name][0])
-    column = "제목" if name == "cn.csv" else "title"
+@pytest.mark.parametrize(
+    ("text", "column"),
+    [
+        (KNOWN["cn.csv"][0], "제목"),
+        (KNOWN["dates.json"][0], "title"),
+        (json.dumps({"paper_id": "1", "text": "A"}), "text"),
+        (json.dumps({"title": "A", "sections": "B"}), "sections"),
+    ],
+    ids=["CN", "CSL-JSON", "paper", "sections"],
+)
+def test_what_has_columns_that_the_user_names_is_a_table(tmp_path: Path, text: str, column: str) -> None:
+    path = tmp_path / "a"
+    path.write_text(text)
     guess = inspect_file(path, None, Columns((("text", column),)))
     assert guess.name == "table"
     assert f"text ← {column}" in guess.fields
@@ -116,6 +165,8 @@ def test_objects_are_surely_a_table_where_several_have_the_same_keys(tmp_path: P
     for lines, certain in (
         ('{"doi": "1", "summary": "a"}\n' * 3, True),
         ('{"doi": "1", "summary": "a"}\n', False),
+        ('{"doi": "1", "summary": "a"}\n' * 2, False),
+        ('{"doi": "1", "summary": "a"}\n' * 2 + "{broken\n" + '{"doi": "1", "summary": "a"}\n', True),
         ('{"summary": "a"}\n' * 3, False),
         ('{"doi": "1", "summary": "a"}\n' * 2 + '{"doi": "1", "summary": "a", "title": "b"}\n', False),
     ):

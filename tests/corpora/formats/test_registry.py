@@ -6,7 +6,7 @@ import pytest
 
 from shrag.corpora.errors import CorpusError, RejectedLine
 from shrag.corpora.formats.passages import parse_miracl
-from shrag.corpora.formats.registry import FORMATS, find_files, find_format
+from shrag.corpora.formats.registry import FORMATS, find_files, find_format, folder_files
 from shrag.corpora.formats.scienceon import parse_scienceon
 from shrag.corpora.records import Record
 
@@ -88,6 +88,13 @@ def test_a_folder_gives_its_files_in_natural_order_and_no_others(tmp_path: Path)
     (tmp_path / "loop").symlink_to(tmp_path)
     files = find_files(FORMATS["miracl"], [tmp_path])
     assert [file.name for file in files] == ["docs-1.jsonl", "docs-2.jsonl.gz", "docs-10.jsonl.gz"]
+
+
+def test_files_that_may_hold_records_are_neither_hidden_nor_about_the_folder(tmp_path: Path) -> None:
+    for name in ("b10.csv", "b9.csv", "a.xyz", ".a.csv", "LICENSE.txt"):
+        (tmp_path / name).touch()
+    (tmp_path / "folder").mkdir()
+    assert [file.name for file in folder_files(tmp_path)] == ["a.xyz", "b9.csv", "b10.csv"]
 
 
 def test_nothing_to_read_is_an_error_and_so_is_reading_twice(tmp_path: Path) -> None:

@@ -7,6 +7,7 @@ import msgspec
 import pytest
 
 from shrag.corpora.formats.topics import read_topics
+from shrag.corpora.records import Record, Topic
 from shrag.corpora.store.open_corpus import open_corpus
 from shrag.evaluation import experiment_runner
 from shrag.evaluation.errors import EvaluationError
@@ -74,6 +75,15 @@ def test_a_peer_killed_between_two_questions_goes_on_there_and_ends_in_the_same_
         == 7
     )
     assert contents(tmp_path / "stopped") == contents(tmp_path / "whole")
+
+
+def test_a_peer_finds_a_record_by_its_title_and_by_its_text_and_counts_ranks_from_1() -> None:
+    records = [
+        Record(docid, title, text, "en", complete=True)
+        for docid, title, text in (("t", "graphene", "copper"), ("x", "onion", "graphene"), ("o", "onion", "soil"))
+    ]
+    lines = rank("bm25s", records, [Topic("1", "graphene")], 5)
+    assert [(line.docid, line.rank) for line in lines] == [("t", 1), ("x", 2)]
 
 
 def test_a_peer_there_is_not_is_found_out_before_anything_else() -> None:

@@ -90,6 +90,13 @@ def test_the_page_holds_the_tables_the_plots_every_question_and_the_card(results
     assert render_report([results_folder]) == page
 
 
+def test_each_plot_has_a_text_that_says_what_it_shows(results_folder: Path) -> None:
+    assert re.findall(r'alt="([^"]+)"', render_report([results_folder])) == [
+        "Small: nDCG@10, num_candidates by condition, for demo. The table below has the figures.",
+        "Small: candidate_recall against ands, for demo. The table below has the figures.",
+    ]
+
+
 def test_the_page_asks_nobody_for_anything(results_folder: Path) -> None:
     page = render_report([results_folder, results_folder])
     read = _Reader(page)
@@ -132,6 +139,9 @@ def test_the_questions_shown_are_those_on_which_the_conditions_are_furthest_apar
     spreads = [float(value) for value in re.findall(r'data-spread="([^"]+)"', page)]
     assert len(spreads) == shown
     assert spreads == sorted(spreads, reverse=True)
+    assert spreads[:1] == [1.0][:shown]
+    if shown == 10:  # on one question all conditions have the same value
+        assert spreads[-2:] == [pytest.approx(0.1027, abs=1e-4), 0.0]
     if questions == 3:
         assert "3 of 10 questions" in page
 

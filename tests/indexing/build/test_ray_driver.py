@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import socket
 import subprocess
 import sys
 from collections.abc import Mapping
@@ -9,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from shrag.indexing.build.cluster.ray_driver import _places
+from shrag.indexing.build.cluster.ray_driver import _check_reachable, _places
 from shrag.indexing.build.cluster.ray_job import RayJob
 from shrag.indexing.build.cluster.shard_analysis import AnalysisSettings
 from shrag.indexing.build.cluster.shard_encoding import EncodingSettings
@@ -42,6 +43,14 @@ def test_a_worker_takes_a_processor_and_to_encode_a_gpu_or_memory(
 def test_a_cluster_without_room_for_a_worker_says_what_it_needs() -> None:
     with pytest.raises(IndexingError, match=r"has room for a worker \(1 CPU, 10 bytes of memory\): add one"):
         _places(RayJob("local", 1, "", ENCODING), [{"CPU": 4.0, "memory": 9.0}])
+
+
+def test_an_address_where_nobody_listens_is_refused_at_once() -> None:
+    with socket.create_server(("127.0.0.1", 0)) as listening:
+        address = f"127.0.0.1:{listening.getsockname()[1]}"
+        _check_reachable(address)
+    with pytest.raises(ConnectionRefusedError):
+        _check_reachable(address)
 
 
 @pytest.mark.process

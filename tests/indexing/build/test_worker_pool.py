@@ -96,6 +96,15 @@ def test_workers_stay_for_the_next_call_and_tell_each_word_once(tmp_path: Path) 
     assert words == [["제목", "그래핀", "필름"], []]
 
 
+def test_a_worker_reads_the_file_that_it_is_asked_for_and_says_which_record_is_missing(tmp_path: Path) -> None:
+    first, second = (_corpus(tmp_path / docid, [(docid, "그래핀"), (f"{docid}2", "필름")]) for docid in "ab")
+    with WorkerPool(1, WorkerSetup(None, 1_000, str(tmp_path))) as pool:
+        found = [_all(list(pool.analyze(path, 0, 1))) for path in (first, second, first)]
+        assert [record.docid for records in found for record in records] == ["a", "b", "a"]
+        with pytest.raises(CorpusError, match=r"\.parquet ends before record 4\.$"):
+            list(pool.analyze(first, 1, 4))
+
+
 def test_a_packed_record_unpacks_to_what_it_was(analyzer: KoreanEnglishAnalyzer, record: Record) -> None:
     empty = Record("e", "", "…", "und", complete=False)
     for one in (record, empty):

@@ -53,6 +53,8 @@ def test_parenthetical_translations_are_found(text: str, pairs: list[tuple[str, 
         "주소(https://example.org)는",
         "설명은 다음과 같다(이는 매우 긴 설명으로서 이름이 아니라 문장이며 다섯 낱말보다 훨씬 더 길다).",
         "(Artificial Neural Network)",
+        "in the network(인공신경망)은",  # a word that begins like a sentence, and no acronym
+        "in units of MHZ(메가헤르츠)",
     ],
 )
 def test_other_parentheticals_are_skipped(text: str) -> None:
@@ -86,6 +88,32 @@ def test_expansions_are_found_in_english_text() -> None:
     found = list(find_mentions("We train a convolutional neural network (CNN) and random forests (see below)."))
     assert found == [AcronymExpansion("CNN", "convolutional neural network")]
     assert list(find_mentions("the results were good (CNN).")) == []
+
+
+@pytest.mark.parametrize(
+    ("text", "phrase"),
+    [
+        ("of a neural network (NN)", "neural network"),
+        ("many signal to noise ratio (SNR)", "signal to noise ratio"),
+        ("one alpha of the beta (AB)", "alpha of the beta"),  # two words more than letters
+        ("one alphabet card (ABCD)", "alphabet card"),  # fewer words than letters
+        ("one alpha beta carbon xd (ABCD)", "alpha beta carbon xd"),  # one word begins with no letter of it
+    ],
+)
+def test_the_expansion_of_an_acronym_is_the_fewest_words_before_it_that_it_stands_for(text: str, phrase: str) -> None:
+    assert list(find_mentions(text)) == [AcronymExpansion(text[text.index("(") + 1 : -1], phrase)]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "one alpha of the new beta (AB)",  # three words more than letters
+        "one alpha beta xc xd (ABCD)",  # two words begin with no letter of it
+        "one network (NN)",
+    ],
+)
+def test_words_that_an_acronym_does_not_stand_for_are_no_expansion(text: str) -> None:
+    assert list(find_mentions(text)) == []
 
 
 @given(st.text(alphabet=st.sampled_from("가나다 ()（）[]ABab.,;:-'\"‘’=<>1\n"), max_size=120))

@@ -123,6 +123,21 @@ def test_a_failed_build_leaves_nothing_that_opens(tmp_path: Path) -> None:
         LuceneSearcher(tmp_path / "i", Bm25())
 
 
+def test_a_writer_goes_on_behind_the_last_commit_and_leaves_one_segment(tmp_path: Path) -> None:
+    for docid in ("d1", "d2"):
+        with LuceneIndexWriter(tmp_path, Bm25()) as writer:
+            writer.add([pack_record(_analysed(docid))])
+            writer.checkpoint({"done": docid})
+    with LuceneIndexWriter(tmp_path, Bm25()) as writer:
+        assert (writer.count(), writer.commit_data()) == (2, {"done": "d2"})
+        writer.add([pack_record(_analysed("d3"))])
+        assert writer.commit({"done": "all"}) == 3
+    assert len(list(tmp_path.glob("*.si"))) == 1
+    opened = LuceneSearcher(tmp_path, Bm25())
+    assert set(_found(opened, Term("film"))) == {"d1", "d2"}
+    opened.close()
+
+
 def test_threads_that_search_at_once_get_their_own_answers(reader: LuceneSearcher) -> None:
     queries: list[Query] = [Term("film"), Term("shield"), Term("copper"), any_of(["graphene", "polymer"])]
     alone = [reader.search([query], 10)[0] for query in queries]

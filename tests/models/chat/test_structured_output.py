@@ -62,6 +62,12 @@ def test_a_valid_answer_is_its_value_and_the_schema_was_asked_for() -> None:
     assert model.asked == [(ASK, output_schema(Keywords), 77)]
 
 
+def test_each_response_may_have_1024_tokens_unless_told_otherwise() -> None:
+    model = Scripted("{}", VALID)
+    assert complete_structured(model, ASK, Keywords).repaired
+    assert [tokens for _, _, tokens in model.asked] == [1024, 1024]
+
+
 def test_the_schema_is_closed_and_without_references() -> None:
     assert output_schema(Keywords) == {
         "title": "Keywords",

@@ -94,6 +94,13 @@ def test_a_folder_gives_exact_sizes(tmp_path: Path) -> None:
     model = read_language_model(write_model(tmp_path / "tiny", CONFIG))
     assert (model.name, model.weights, model.layers, model.longest) == ("tiny", 8, (FullAttention(256),) * 2, 4096)
     assert (model.weights_exact, model.layers_exact, model.quantization, model.flags) == (True, True, "", ())
+    assert (model.emits_reasoning, model.has_states) == (False, False)
+
+
+def test_the_profiles_with_layers_that_keep_a_state() -> None:
+    assert {name for name in load_profiles() if profile_size(name, HERE).has_states} == {
+        *("qwen3.8-27b-fp8", "qwen3.8-27b-4bit", "qwen3.6-35b-a3b-fp8", "qwen3.5-4b"),
+    }
 
 
 def test_a_checkpoint_of_32_bits_is_loaded_with_16(tmp_path: Path) -> None:

@@ -6,7 +6,7 @@ import pytest
 
 from shrag.corpora.records import Record
 from shrag.indexing.analyzed_record import AnalyzedRecord, analyze_record
-from shrag.serving.answering.citations import find_issue, verify_quotes
+from shrag.serving.answering.citations import citation_precision, find_issue, verify_quotes
 from shrag.serving.engine import Engine
 from shrag.serving.events import Answer, Section, Sentence, SentenceIssue
 from shrag.serving.retrieval.query_terms import matched_share, text_terms
@@ -28,6 +28,22 @@ def test_only_verbatim_sentences_of_the_cited_record_are_supported(record: Recor
     assert [sentence.supported for sentence in checked.sections[0].sentences] == [
         True, True, True, False, False, False, False, True,
     ]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("sentences", "precision"),
+    [
+        ([Sentence("a", (1, 2)), Sentence("b", (1,), supported=False, issue="number")], 2 / 3),
+        ([Sentence("a", (1,)), Sentence("b", (), supported=False, issue="no_such_record")], 1 / 2),
+        ([Sentence("a", (1,)), Sentence("b", (), supported=False, issue="no_citation")], 1.0),
+        ([Sentence("b", (), supported=False, issue="no_citation")], None),
+    ],
+)
+def test_the_precision_counts_citations_and_those_of_records_that_do_not_exist(
+    sentences: list[Sentence], precision: float | None
+) -> None:
+    answer = Answer("generated", "en", (Section("body", tuple(sentences)),), ())
+    assert citation_precision(answer) == precision
 
 
 KOREAN = Record(

@@ -1,11 +1,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Literal
 
 import pytest
 
 from shrag.models.errors import ModelRefused, ModelUnavailable
-from shrag.serving.answering.generative import generate_answer
+from shrag.serving.answering.generative import answer_behind_reasoning, generate_answer
 from shrag.serving.engine import Engine
 from shrag.serving.events import Answer, AnswerSentence, Event, Fallback, Keywords, ModelCall, Timings
 from shrag.serving.llm.structured_call import fence_records
@@ -73,6 +74,33 @@ def test_a_citation_of_a_missing_record_is_dropped_and_lowers_the_precision(demo
     assert (first.citations, first.issue, second.supported) == ((1,), "no_such_record", True)
     assert [citation.number for citation in answer.citations] == [1]
     assert answer.citation_precision == 0.5
+
+
+@pytest.mark.parametrize(("reason", "complete"), [("stop", True), ("length", False)])
+def test_an_answer_that_is_cut_off_is_not_complete(
+    demo: Engine, sentence: str, reason: Literal["stop", "length"], complete: bool
+) -> None:
+    model = ScriptedModel(*KEYWORDS, [f"{sentence} [1]"], finish_reason=reason)
+    answer = Engine(demo.open_index, model).ask(QUESTION).answer
+    assert (answer.kind, answer.complete) == ("generated", complete)
+
+
+def test_the_nearest_records_are_named_only_where_the_model_refuses(demo: Engine, sentence: str) -> None:
+    written, refused = (_engine(demo, text).ask(QUESTION) for text in (f"{sentence} [1]", "##답변불가##"))
+    assert written.answer.nearest == ()
+    assert refused.answer.nearest[0].docid == refused.search.ranking.records[0].record.docid
+
+
+@pytest.mark.parametrize(
+    "pieces",
+    [
+        ["##Reasoning##\nOne.\n##Answer##", "\n", "Steel [1]."],
+        ["## Answer", ":", " Steel [1]."],
+        ["Steel [1]."],
+    ],
+)
+def test_the_answer_begins_behind_the_whole_of_its_heading(pieces: list[str]) -> None:
+    assert "".join(answer_behind_reasoning(pieces)) == "Steel [1]."
 
 
 def test_the_model_may_say_that_the_records_do_not_answer(demo: Engine) -> None:

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from contextlib import closing
 from dataclasses import replace
+from pathlib import Path
 
 from starlette.testclient import TestClient
 
+from shrag.indexing.glossary.store import Entry, Glossary, write_glossary
 from shrag.serving.app import create_app
 from shrag.serving.engine import Engine
 from shrag.serving.page.rendering import render_full_page
@@ -28,6 +31,25 @@ def test_examples_are_terms_of_the_index_itself_and_are_answered(demo: Engine) -
 
 def test_an_index_without_a_glossary_has_no_examples(demo: Engine) -> None:
     assert example_questions(replace(demo.open_index, glossary=None), "ko", "{term}?") == []
+
+
+def test_examples_are_mined_pairs_those_in_titles_first_then_those_of_several_words_and_no_term_twice(
+    demo: Engine, tmp_path: Path
+) -> None:
+    write_glossary(
+        tmp_path / "glossary",
+        [
+            Entry("모델", "model", ("모델",), ("model",), 50, "general", 0.9),
+            Entry("홑낱말", "single", ("홑낱말",), ("singl",), 40, "keywords", 0.9),
+            Entry("두 낱말", "two words", ("두", "낱말"), ("two", "word"), 30, "keywords", 0.9),
+            Entry("그래핀", "graphene", ("그래핀",), ("graphen",), 9, "parenthetical", 0.9),
+            Entry("그래핀", "graphene widget", ("그래핀",), ("graphen", "widget"), 8, "parenthetical", 0.9),
+            Entry("그라핀", "graphene", ("그라핀",), ("graphen",), 7, "parenthetical", 0.9),
+        ],
+    )
+    with closing(Glossary(tmp_path / "glossary")) as glossary:
+        terms = example_terms(replace(demo.open_index, glossary=glossary))
+    assert terms == [("그래핀", "graphene"), ("두 낱말", "two words"), ("홑낱말", "single")]
 
 
 LINE = "retrieve(10) > rerank(5)"

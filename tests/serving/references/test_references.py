@@ -149,6 +149,11 @@ def test_what_a_record_does_not_have_is_left_out() -> None:
     )
 
 
+def test_records_of_one_key_are_numbered_from_2() -> None:
+    entries = write_references([Record(docid, "", "text", "und", complete=False) for docid in "가나다"], "bibtex")
+    assert re.findall(r"@misc\{(.*),", entries) == ["record", "record-2", "record-3"]
+
+
 def test_no_field_can_begin_another_one() -> None:
     evil = replace(
         KOREAN,

@@ -104,6 +104,38 @@ def test_ten_records_share_the_characters_of_five() -> None:
     assert shown == [3_000, 15_000, 15_000]
 
 
+def _plan(count: int, question: str, query: str) -> object:
+    return plan_substeps(QUESTION, 5, _Model({"steps": [{"question": question, "query": query}] * count}))
+
+
+@pytest.mark.parametrize(
+    ("read", "refused", "said"),
+    [
+        (lambda: _plan(20, "a", "a"), lambda: _plan(21, "a", "a"), "length <= 20"),
+        (lambda: _plan(1, "a", "a"), lambda: _plan(0, "a", "a"), "length >= 1"),
+        (lambda: _plan(1, "a" * 300, "a" * 300), lambda: _plan(1, "a" * 301, "a"), "length <= 300"),
+        (lambda: _plan(1, "a", "a"), lambda: _plan(1, "a", ""), "length >= 1"),
+        (
+            lambda: write_logical_query(STEP, QUESTION, _Model({"explanation": "a" * 900})),
+            lambda: write_logical_query(STEP, QUESTION, _Model({"explanation": "a" * 901})),
+            "length <= 900",
+        ),
+        (
+            lambda: solve_step("?", "", QUESTION, [], [], _Model({"solution": "a" * 1_500, "record": 0})),
+            lambda: solve_step("?", "", QUESTION, [], [], _Model({"solution": "a" * 1_501, "record": 0})),
+            "length <= 1500",
+        ),
+    ],
+    ids=["most steps", "no step", "longest question", "empty query", "longest explanation", "longest solution"],
+)
+def test_a_reply_within_its_lengths_is_read_and_one_beyond_them_refused(
+    read: Callable[[], object], refused: Callable[[], object], said: str
+) -> None:
+    read()
+    with pytest.raises(UnusableOutput, match=said):
+        refused()
+
+
 def test_an_empty_text_is_no_reply() -> None:
     with pytest.raises(UnusableOutput, match="length >= 1"):
         write_passage(STEP, QUESTION, _Model({"passage": ""}))
