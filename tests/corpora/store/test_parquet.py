@@ -117,8 +117,8 @@ def test_reading_rows_takes_no_more_memory_the_more_groups_of_rows_there_are(
             for number in range(32 * groups):
                 record = Record(str(number), "Title", f"{number} " * 400, "en", True)
                 writer.write(StoredRow(record, b"0" * 16, Origin(0, number, 0)))
-        before = pyarrow.total_allocated_bytes()
-        return max(pyarrow.total_allocated_bytes() - before for _ in read_rows(path))
+        before = int(pyarrow.total_allocated_bytes())
+        return max(int(pyarrow.total_allocated_bytes()) - before for _ in read_rows(path))
 
     few, many = most_memory(10), most_memory(150)
     assert few > 0
