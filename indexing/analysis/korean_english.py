@@ -18,6 +18,7 @@ from operator import itemgetter
 from typing import TYPE_CHECKING, Any
 
 from shrag.indexing.analysis.analyzer import VARIANTS, Token, fold
+from shrag.indexing.analysis.irregular_forms import IRREGULAR_FORMS
 from shrag.indexing.analysis.latin import STEMMER, find_words, is_all_capitals, plain_word_terms
 from shrag.indexing.analysis.misread_nouns import MISREAD_NOUNS
 from shrag.indexing.analysis.morphological_analysis import (
@@ -62,7 +63,7 @@ def analyzer_fingerprint(dictionary: UserDictionary = EMPTY_DICTIONARY) -> str:
         f"rules {_RULES}; kiwipiepy {version('kiwipiepy')}, model {version('kiwipiepy_model')}, "
         f"no name dictionaries; tags {' '.join(INDEXED_TAGS)}; "
         f"snowball {STEMMER} (PyStemmer {version('PyStemmer')}); stop words {stop}; "
-        f"misread nouns {_short_hash(MISREAD_NOUNS)}; "
+        f"misread nouns {_short_hash(MISREAD_NOUNS)}; irregular forms {_short_hash(map(':'.join, IRREGULAR_FORMS.items()))}; "
         f"dictionary {dictionary.fingerprint}"
     )
 

@@ -16,6 +16,7 @@ from functools import lru_cache
 import Stemmer
 
 from shrag.indexing.analysis.analyzer import Token
+from shrag.indexing.analysis.irregular_forms import IRREGULAR_FORMS
 from shrag.indexing.analysis.stopwords import ACRONYMS, ENGLISH_STOPWORDS
 
 MAX_TERM_LENGTH = 64
@@ -34,6 +35,7 @@ _WORD = re.compile(
     re.VERBOSE,
 )
 _CONNECTOR = re.compile(r"[-./'&_]|\+(?=[^+])")
+_ORDINAL = re.compile(r"\d+(?:st|nd|rd|th)")
 _LETTERS = re.compile(rf"[{_LETTER}]{{2,}}")
 # The joined parts of a longer chain (a URL, a list with slashes) are no useful term.
 _MAX_JOINED_PARTS = 4
@@ -118,7 +120,7 @@ def _part_terms(part: str, start: int, end: int) -> list[Token]:
     if part in ENGLISH_STOPWORDS:
         return []
     terms = [Token(_stem(part), start, end, "number" if part.isdigit() else "foreign")]
-    if any(character.isdigit() for character in part):
+    if any(character.isdigit() for character in part) and not _ORDINAL.fullmatch(part):
         # h2o stays one term; gpt4 and covid19 also give the name in them.
         terms.extend(
             Token(_stem(letters), start, end, "foreign")
@@ -156,5 +158,5 @@ def _stem(part: str) -> str:
     stemmer = getattr(_local, "stemmer", None)
     if stemmer is None:
         stemmer = _local.stemmer = Stemmer.Stemmer(STEMMER)
-    stem: str = stemmer.stemWord(part[:MAX_TERM_LENGTH])
+    stem: str = stemmer.stemWord(IRREGULAR_FORMS.get(part, part)[:MAX_TERM_LENGTH])
     return stem
