@@ -51,7 +51,8 @@ _PAIRS = {
         "of the,in the,to the,on the,for the,by the,with the,from the,and the,that the,is the,"
         "are the,in this,of this,to this,for this,on this,by this,of these,in these,to these,"
         "in which,of which,that is,that are,this is,which is,which are,which has,can be,has been,"
-        "have been,should be,will be,such as,it is,it was,there is,there are,there was,as well"
+        "have been,should be,will be,such as,it is,it was,there is,there are,there was,as well,"
+        "than one,than the,more than,less than,rather than,as the,at the,into the"
     ).split(",")
 }
 _FRONT = frozenset((*_BEFORE, *_BEFORE_COMMON, *_BEFORE_FEW))
@@ -63,6 +64,11 @@ _LETTERS = re.compile(r"(?<![A-Za-z])[A-Za-z]{4,28}(?![A-Za-z])")
 _GLUED_NAME = re.compile(
     r"(?<![\w\\/@.:#$&_%~=+-])(and|with|the|using|various)([A-Z][a-z]{3,20})(?![\w@/\\_=(]|\.\w|-\w*[A-Z_])"
 )
+# An acronym behind a function word, and a common word behind it: "ourE2Emodel", "theDNA". Without the function word it
+# may be a name or the letters of an acronym that is explained: "ONdigital", "OBserved".
+_GLUED_ACRONYM = re.compile(
+    r"(?<![\w\\/@.:#$&_%~=+-])(and|with|the|using|our|this|of|for)([A-Z][A-Z0-9]{1,6})([a-z]{5,20})?(?![\w@/\\_=(]|\.\w)"
+)
 _HYPHENATED = re.compile(r"(?<![\w\\/@.:#$&_-])([A-Za-z]{2,15})[-\u2010] ([a-z]{2,15})(?![\w@/\\_-]|\.\w)")
 # Ends of words that are no words and follow no prefix: what stands before one with a hyphen was cut at a line end.
 _CUT = re.compile(
@@ -71,6 +77,7 @@ _CUT = re.compile(
     r"(ve|ing|ed|er|ers|ly|al|ally|ance|able|ible|ble|tic|tics|cal|tation|sis|ty|ate|ated))(?![\w@/\\_-]|\.\w)"
 )
 _RECORD_WORD = re.compile(r"(?<![\w\\/@.:#$&_-])[A-Za-z][a-z]{4,20}(?![\w@/\\_-])")
+_ACRONYM = re.compile("[a-z][A-Z](?:[A-Z]|$)")  # "ourE" of "ourE2Emodel"
 _PLURALS = frozenset(("data", "people", "women", "children", "media", "criteria", "phenomena"))
 _SHORTEST_RECORD_WORD = 5
 _NEVER = 99
@@ -122,7 +129,24 @@ def split_fused_words(text: str, context: str) -> Repaired:
             start = match.start() + split.at
             break
     repaired, names = _GLUED_NAME.subn(r"\1 \2", "".join((*pieces, text[start:])))
-    return Repaired(repaired, len(pieces) // 2 + names)
+    repaired, acronyms = _split_acronyms(repaired)
+    return Repaired(repaired, len(pieces) // 2 + names + acronyms)
+
+
+def _split_acronyms(text: str) -> Repaired:
+    """Insert the blanks of acronyms that are glued to a function word, and those behind them."""
+    repairs = 0
+
+    def split(match: re.Match[str]) -> str:
+        nonlocal repairs
+        before, acronym, behind = match.groups()
+        if behind and behind not in _common_words():
+            return match.group()
+        words = [word for word in (before, acronym, behind) if word]
+        repairs += len(words) - 1
+        return " ".join(words)
+
+    return Repaired(_GLUED_ACRONYM.sub(split, text), repairs)
 
 
 def join_hyphenated_words(text: str, context: str) -> Repaired:
@@ -172,7 +196,7 @@ def join_hyphenated_words(text: str, context: str) -> Repaired:
 @lru_cache(maxsize=_CACHED_WORDS)
 def _is_whole(word: str) -> bool:
     """Return whether neither pattern of fused words can split the word; most texts have only such words."""
-    return not _splits(word.lower()) and not _GLUED_NAME.fullmatch(word)
+    return not _splits(word.lower()) and not _GLUED_NAME.fullmatch(word) and not _ACRONYM.search(word)
 
 
 @lru_cache(maxsize=_CACHED_WORDS)

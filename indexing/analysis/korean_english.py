@@ -59,11 +59,12 @@ _MAX_CACHED_WORDS = 400_000
 def analyzer_fingerprint(dictionary: UserDictionary = EMPTY_DICTIONARY) -> str:
     """Return the fingerprint of an analyzer with a user dictionary, without creating one."""
     stop = _short_hash(ENGLISH_STOPWORDS | KOREAN_STOPWORDS | ACRONYMS)
+    irregular = _short_hash(map(":".join, IRREGULAR_FORMS.items()))
     return (
         f"rules {_RULES}; kiwipiepy {version('kiwipiepy')}, model {version('kiwipiepy_model')}, "
         f"no name dictionaries; tags {' '.join(INDEXED_TAGS)}; "
         f"snowball {STEMMER} (PyStemmer {version('PyStemmer')}); stop words {stop}; "
-        f"misread nouns {_short_hash(MISREAD_NOUNS)}; irregular forms {_short_hash(map(':'.join, IRREGULAR_FORMS.items()))}; "
+        f"misread nouns {_short_hash(MISREAD_NOUNS)}; irregular forms {irregular}; "
         f"dictionary {dictionary.fingerprint}"
     )
 

@@ -99,6 +99,7 @@ _FIGURE = re.compile(r"\d(?:\.\d+)? ?(?:%|％|퍼센트|배|명|개|건|점|가�
 _OUTLOOK = re.compile(
     r"^(?:향후|추후)|(?:향후|추후|후속)[^.]{0,12}연구|연구의 한계|한계(?:점|가 있)|기대(?:된다|한다|할|되어)|의의가|"
     r"[할될줄을] 것(?:이다|으로 (?:전망|예상|사료|생각|보인다))|"
+    r"\bexperiments? (?:are|were) (?:\w+ )?(?:conducted|performed|carried out) to (?:verify|evaluate|validate|show)\b|"
     r"\b(?:limitations?|expected (?:to|that)|implications?|(?:future|further) (?:\w+ )?(?:work|research|stud)|hope)",
     re.IGNORECASE,
 )

@@ -132,8 +132,8 @@ CONFIDENCE_LEVELS: Mapping[AnswerLanguage, Mapping[ConfidenceLevel, str]] = {
 
 _CONFIDENCE: Mapping[AnswerLanguage, str] = {"ko": "답변 확신도", "en": "Confidence"}
 _QUOTED_LANGUAGE: Mapping[AnswerLanguage, str] = {
-    "ko": "질문에 가장 가까운 문헌이 영어로 되어 있어 원문 그대로 인용합니다.",
-    "en": "The closest record is in Korean; it is quoted in its own language.",
+    "ko": "질문에 가장 가까운 문헌의 초록이 영어로 되어 있어 원문 그대로 인용합니다.",
+    "en": "The abstract of the closest record is in Korean; it is quoted in its own language.",
 }
 _UNCERTAIN: Mapping[AnswerLanguage, str] = {
     "ko": "이 질문에 답하는 문헌이 있는지 확실하지 않아 가장 가까운 문헌을 인용합니다.",

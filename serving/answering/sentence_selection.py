@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from itertools import pairwise
 from typing import NamedTuple
@@ -57,12 +57,14 @@ _SHARE_WEIGHT = 1.5
 _COVER_TIE = 0.05
 _LONGEST_FILLER = 80
 _LEAST_NEW = 2  # distinctive words that only a sentence of the background has
-_SHORT = 150  # characters
+_SHORT = 150  # English letters
 _LEAST_WORTH = 0.4  # of the worth of the best sentence
 _LEAST_FINDING = 0.8  # a result, or a finding with a figure; by role_worth
-# Of a text in two languages, each has at least this share; the same text takes twice the letters in English.
+# Of a text in two languages, each has at least this share.
 _LEAST_HALF = 0.25
+# The same text takes twice the letters in English.
 _HANGUL_LETTERS = 2
+_HANGUL = re.compile("[\uac00-\ud7a3]")
 # From one item of an enumeration to the next: where it is quoted whole, and at most.
 _NEAR_ITEMS = 3
 _FARTHEST_ITEMS = 8
@@ -141,7 +143,7 @@ def _without_frame(
     held = frozenset[QueryTerm]().union(*(sentences[index].words for index in kept))
     kept |= {index for index, sentence in enumerate(sentences) if len(sentence.words - held) >= _LEAST_NEW}
     kept = kept.union(*(together[index] for index in kept))
-    return kept if sum(len(sentences[index].text) for index in kept) >= _SHORT else set(range(len(sentences)))
+    return kept if _length(sentences[index] for index in kept) >= _SHORT else set(range(len(sentences)))
 
 
 def _best_of_long(
@@ -332,8 +334,14 @@ def _beginning(sentences: Sequence[QuotableSentence]) -> int:
     if study <= len(sentences) / 2:
         return study
     # What is named so late may have been told of before.
-    is_short = sum(len(each.text) for each in sentences[study:]) < _SHORT
-    return 0 if is_short or _results(sentences[:study]) else study
+    if _length(sentences[study:]) < _SHORT:
+        return 0
+    return next(iter(_results(sentences[:study])), study)
+
+
+def _length(sentences: Iterable[QuotableSentence]) -> int:
+    """Return the length of sentences in English letters, of which a letter of Hangul says as much as two."""
+    return sum(len(each.text) + (_HANGUL_LETTERS - 1) * len(_HANGUL.findall(each.text)) for each in sentences)
 
 
 def _first_choices(sentences: Sequence[QuotableSentence], worth: Sequence[float], roles: Sequence[float]) -> list[int]:

@@ -58,6 +58,8 @@ def test_a_function_word_glued_to_a_known_word_is_split(fused: str, split: str) 
             "for model is model to model canmodel wemodel",
         ),
         ("cantheory wetheory", "can theory we theory"),
+        ("morethan thanone atthe", "more than than one at the"),
+        ("ourE2Emodel theVAE ofDNA withHTTPS, forIT", "our E2E model the VAE of DNA with HTTPS, for IT"),
         (
             "datawere dataof dataand datathe datathat datawhich datawith datafrom datausing databetween",
             "data were data of data and data the data that data which data with data from data using data between",
@@ -83,6 +85,7 @@ def test_each_function_word_is_split_from_words_of_four_five_or_six_letters(fuse
         "instanceOf subClassOf fastText spaCy redMaPPer toString isEmpty hasPart newAthena WordNet",
         "https://example.org/thestudyis www.studyis.com studyis.py theresults_of #thestudy \\texttt{ofthestudy}",
         "design(디자인)은 라틴어 designare에서 왔다.",
+        "ONdigital OBserved forEach theA theVAExyz iOS withHTTPS.py theHTTP_PORT",
         "BRCA1 TP53 HER2 mTOR CaCl2 NaOH C6H12O6 malonylCoA acetyl-CoA 1,2;5,6-di-O-isopropylidene",
         "Diese Arbeit untersucht dieStudie und andere Verfahren; l'étude decette méthode",
     ],

@@ -220,6 +220,8 @@ def test_a_conjunction_before_the_study_is_known(sentence: str, study: str) -> N
         ("It is expected that films will shield.", True),
         ("필름 설계에 이론적 근거를 제공한다.", True),
         ("Further research should test the films.", True),
+        ("Finally, extensive experiments are conducted to verify the shields.", True),
+        ("Experiments were conducted with films of 30 mm.", False),
         ("필름이 얇을수록 낮은 것으로 나타났으며 향후 더 재어야 한다.", False),
         ("We found thin films, and further work will heat them.", False),
         ("The results provide a basis for shields of 35.2 dB.", False),

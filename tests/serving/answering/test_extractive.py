@@ -114,12 +114,13 @@ def test_a_record_in_the_other_language_leads_by_its_rank_and_says_so() -> None:
     assert answer.quoted_language == "en"
     assert answer.sections[0].source is not None
     assert answer.sections[0].source.title == "Graphene films"
-    assert answer_text(answer).startswith(
-        "질문에 가장 가까운 문헌이 영어로 되어 있어 원문 그대로 인용합니다.\n\n##Graphene films [1]##\nWe measured"
-    )
+    note = "질문에 가장 가까운 문헌의 초록이 영어로 되어 있어 원문 그대로 인용합니다."
+    assert answer_text(answer).startswith(f"{note}\n\n##Graphene films [1]##\nWe measured")
     assert answer_text(answer).endswith("\n\n##관련 문헌##\n그래핀 필름의 차폐 [2] (한국어 초록)")
     korean = _answer("How well do films of graphene shield?", ["graphene", "shield"], GRAPHENE)
-    assert answer_text(korean).startswith("The closest record is in Korean; it is quoted in its own language.")
+    assert answer_text(korean).startswith(
+        "The abstract of the closest record is in Korean; it is quoted in its own language."
+    )
 
 
 def test_a_record_that_has_nearly_as_much_and_other_words_of_the_question_is_named_without_a_sentence() -> None:

@@ -88,7 +88,7 @@ QUOTED = Answer(
 
 def test_an_extractive_answer_has_the_titles_of_its_records_as_headings() -> None:
     assert answer_text(QUOTED) == (
-        "The closest record is in Korean; it is quoted in its own language.\n\n"
+        "The abstract of the closest record is in Korean; it is quoted in its own language.\n\n"
         "##GPT-4 and *milk* [1]##\nSentence 1. Sentence 2. Sentence 3. Sentence 4. [1]\n\n"
         "##Related records##\nb [3]\nIt rose. [3]\n\nFalls [4]\nIt fell. [4]\n\n"
         "Not in the closest records: milk, tea"
@@ -103,7 +103,7 @@ def test_an_uncertain_answer_begins_with_saying_so() -> None:
     assert english[:3] == [
         "It is not certain that a record answers this question; the closest one is quoted.",
         "Not in the closest records: milk, tea",
-        "The closest record is in Korean; it is quoted in its own language.",
+        "The abstract of the closest record is in Korean; it is quoted in its own language.",
     ]
     uncertain = replace(QUOTED, uncertain=True, quoted_language=None, language="ko", suggestion="silk and tea")
     assert answer_text(uncertain).split("\n\n")[:4] == [

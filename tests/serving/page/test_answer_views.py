@@ -149,8 +149,8 @@ def test_related_records_stand_below_with_one_finding_their_own_citation_and_ano
 @pytest.mark.parametrize(
     ("language", "says"),
     [
-        ("ko", "질문에 가장 가까운 문헌이 영어로 되어 있어"),
-        ("en", "The closest record is in English; it is quoted"),
+        ("ko", "질문에 가장 가까운 문헌의 초록이 영어로 되어 있어"),
+        ("en", "The abstract of the closest record is in English; it is quoted"),
     ],
 )
 def test_a_record_in_the_other_language_is_said_to_be(demo: Engine, language: InterfaceLanguage, says: str) -> None:

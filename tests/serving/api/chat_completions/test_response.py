@@ -71,7 +71,7 @@ def test_a_section_of_one_record_has_its_title_and_its_mark_once() -> None:
     end = text.feed(replace(_answer(lead, other, third), quoted_language="ko", uncovered=("tea",)))
     lines = end.split("\n\n")
     assert lines[1:3] == [
-        "The closest record is in Korean; it is quoted in its own language.",
+        "The abstract of the closest record is in Korean; it is quoted in its own language.",
         "Not in the closest records: tea",
     ]
     assert lines[3].startswith("*Extractive")
