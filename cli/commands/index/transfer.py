@@ -51,8 +51,8 @@ def export(home: Home, name: str, file: Path, generation: int | None, opensearch
             )
         (_export_milvus if milvus else _export_opensearch)(home, name, file)
         return
-    header = export_index(home.indexes, name, file, generation)
-    echo(Text("index {name}: {file}, {bytes:,.1f} MiB", name=name, file=file, bytes=header.total_bytes / 2**20))
+    export_index(home.indexes, name, file, generation)
+    echo(Text("index {name}: {file}, {bytes:,.1f} MiB", name=name, file=file, bytes=file.stat().st_size / 2**20))
     echo(Text("next, on the other machine: shrag index import {name}", name=file.name), err=True)
 
 
