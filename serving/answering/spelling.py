@@ -14,9 +14,8 @@ from shrag.serving.request import Question
 _WORD = re.compile(r"(?<![A-Za-z0-9_-])[A-Za-z][a-z]{4,}(?![A-Za-z0-9_-])")
 _MOST_TERMS = 3
 _READ_RECORDS = 5
-# Of letters: "contract" is as much like "contractors", and other than it.
-_LEAST_LIKENESS = 0.8
-_MOST_LONGER = 1
+_LEAST_LIKENESS = 0.82  # difflib's ratio: "tones" was not meant to be "tunes"
+_MOST_LONGER = 1  # letter: "contractors" was not meant to be "contracts"
 # Each takes some milliseconds, and a question of which more is unknown is in another language.
 _MOST_UNKNOWN = 5
 
@@ -42,8 +41,17 @@ def suggest_spelling(question: Question, index: OpenIndex) -> str:
 
 
 def _meant(word: str, term: str, spelling: SpellingSearch, index: OpenIndex) -> str:
-    """Return the word of records that an unknown one was meant to be, itself where it is like none."""
-    forms = (form for similar in spelling.similar_terms(term, _MOST_TERMS) for form in _forms(similar, index))
+    """Return the word of records that an unknown one was meant to be, itself where it is like none.
+
+    It has the same ending behind its stem: *contractors* was not meant to be *contractions*.
+    """
+    ending = word[len(term) :].lower()
+    forms = (
+        form
+        for similar in spelling.similar_terms(term, _MOST_TERMS)
+        for form in _forms(similar, index)
+        if form[len(similar) :] == ending
+    )
     alike = [form for form in dict.fromkeys(forms) if abs(len(form) - len(word)) <= _MOST_LONGER]
     near = difflib.get_close_matches(word.lower(), alike, n=1, cutoff=_LEAST_LIKENESS)
     if not near:

@@ -25,6 +25,7 @@ def _suggested(demo: Engine, question: str) -> str:
         ("grapene을 쓰면", "graphene을 쓰면"),
         ("Does graphene shield?", ""),
         ("Does xylophone music help?", ""),  # unknown, but like no word of the records
+        ("detectors of directors", ""),  # not detections of directions: the ending is another
         ("the hraphene", ""),  # the first letter is taken to be right
         ("GRAPENE and GraPene", ""),  # a name or an acronym
         ("grapene-like", ""),
