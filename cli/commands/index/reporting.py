@@ -1,4 +1,4 @@
-"""What several commands of ``shrag index`` print."""
+"""Lines with which subcommands of ``shrag index`` end: the current generation, the load into a vector database."""
 
 from __future__ import annotations
 
