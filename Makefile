@@ -20,7 +20,7 @@ export SHRAG_HOME ?= var
 # Bytecode is written whatever the shell says: else each process that a test starts would compile everything again.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: airgap-test help docs wheel dist test-wheel setup setup-models setup-gpu setup-vllm index serve test quick test-docs test-vllm test-pyserini test-ray test-clients soak mutants check fix messages headwords openapi reference evaluate bench bench-gpu java load clean
+.PHONY: airgap-test help docs wheel dist test-wheel setup setup-models setup-gpu setup-vllm index serve test quick test-docs test-vllm test-pyserini test-ray test-clients soak mutants check fix messages headwords openapi reference evaluate bench bench-gpu bench-llm java load clean
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-13s %s\n", $$1, $$2}'
@@ -123,6 +123,9 @@ bench-gpu: ## measure encoding, re-ranking and vector search on a GPU, which it 
 	@if [ -e .venv-gpu/.gpu ]; then .venv-gpu/bin/python bench/quality/gpu.py; \
 	elif [ -e "$(VENV)/.dev" ]; then $(BIN)/python bench/quality/gpu.py; \
 	else echo "This needs an environment with torch: \`make setup-gpu\`."; exit 1; fi
+
+bench-llm: .venv-gpu/.gpu .venv-vllm-gpu/.done ## start vLLM on a GPU by its memory plan, with random weights, and measure it (LLM=PROFILE)
+	.venv-gpu/bin/python -m bench.quality.language_model $(if $(LLM),--llm $(LLM))
 
 # Classes are kept beside their source, so that nobody who only uses them needs a compiler.
 java: $(VENV)/.lean $(LUCENE) ## compile indexing/lexical/java, with a JDK 17 or newer (JAVAC=javac)

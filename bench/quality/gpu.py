@@ -28,6 +28,7 @@ from shrag.indexing.vectors.ann_search import choose_search
 from shrag.indexing.vectors.exact_search import cosines
 from shrag.indexing.vectors.faiss_index import build_index, write_index
 from shrag.indexing.vectors.store import Float16Vectors
+from shrag.models.encoder import Vectors
 from shrag.models.encoders.choice import choose_encoder
 from shrag.models.encoders.transformer import TransformerEncoder, load_encoder
 from shrag.models.reranker import Passage
@@ -73,10 +74,18 @@ def main() -> None:
     parser = argparse.ArgumentParser()
     parser.add_argument("--small", action="store_true", help="a tiny network and few vectors, on any machine")
     parser.add_argument("--weights", type=Path, help="the folder of real weights to encode with")
+    parser.add_argument("--tokens", type=int, help="tokens to encode of each length (8 million)")
+    parser.add_argument(
+        "--vectors", type=int, help="vectors to search (1,486,752); 0: none, for which no FAISS is needed"
+    )
     chosen = parser.parse_args()
     if not torch.cuda.is_available() and not chosen.small:
         raise SystemExit(NEEDS)
     size = SMALL if chosen.small else WHOLE
+    size = size._replace(
+        tokens=size.tokens if chosen.tokens is None else chosen.tokens,
+        vectors=size.vectors if chosen.vectors is None else chosen.vectors,
+    )
     device = "cuda" if torch.cuda.is_available() else "cpu"
     card = torch.cuda.get_device_name() if device == "cuda" else platform.processor() or platform.machine()
     print(f"{card}, torch {torch.__version__}, {datetime.now(UTC):%Y-%m-%d}{', small' * chosen.small}")
@@ -84,11 +93,16 @@ def main() -> None:
     print(f"matrix rate, {'half' if device == 'cuda' else 'single'} precision: {rate / 1e12:.2f} TFLOP/s\n")
     with tempfile.TemporaryDirectory() as name:
         folder = chosen.weights or write_random_mgte(Path(name) / "random-mgte", size.config)
-        encoder = load_encoder(choose_encoder(str(folder.absolute()), Path(name)), device)
+        choice = choose_encoder(str(folder.absolute()), Path(name))
+        encoder = load_encoder(choice, device)
         shape = json.loads((folder / "config.json").read_text())
+        measure_agreement(encoder, load_encoder(choice, "cpu"))
         measure_encoding(encoder, size, rate, shape)
         measure_reranking(encoder, size, Path(name))
-    measure_search(size)
+        if device == "cuda":
+            measure_memory_limit(encoder)
+    if size.vectors:
+        measure_search(size)
 
 
 def matrix_rate(side: int, device: str) -> float:
@@ -96,6 +110,42 @@ def matrix_rate(side: int, device: str) -> float:
     dtype = torch.float16 if device == "cuda" else torch.float32
     one, other = (torch.randn(side, side, device=device, dtype=dtype) for _ in range(2))
     return 2 * side**3 / best_of(10, lambda: one @ other)
+
+
+def measure_agreement(encoder: TransformerEncoder, on_processor: TransformerEncoder) -> None:
+    """Compare the vectors of passages of several lengths with those that a processor computes in single precision."""
+    passages = [passage for length in (32, 128, 512) for passage in random_passages(16, length)]
+    cosine = smallest_cosine(encoder.encode_passages(passages), on_processor.encode_passages(passages))
+    print(f"smallest cosine of {len(passages)} vectors with those of the processor: {cosine:.6f}")
+
+
+def measure_memory_limit(encoder: TransformerEncoder) -> None:
+    """Encode with less of the GPU's memory than a batch needs: batches are halved, and vectors stay the same."""
+    passages = random_passages(256, 512)
+    rows, free = encoder.encode_passages(passages), encoder_seconds(encoder, passages)
+    torch.cuda.empty_cache()
+    total = torch.cuda.get_device_properties(0).total_memory
+    torch.cuda.set_per_process_memory_fraction((torch.cuda.memory_allocated() + 256 * 2**20) / total)
+    first = encoder_seconds(encoder, passages)
+    limited = encoder_seconds(encoder, passages)
+    cosine = smallest_cosine(rows, encoder.encode_passages(passages))
+    torch.cuda.set_per_process_memory_fraction(1.0)
+    print(f"\nlimited to 256 MiB for batches: {first:.2f} s with the failed attempts, then {limited:.2f} s")
+    print(f"  without a limit: {free:.2f} s; smallest cosine of the two vectors of a passage: {cosine:.6f}")
+
+
+def encoder_seconds(encoder: TransformerEncoder, passages: list[Passage]) -> float:
+    """Return the seconds of encoding passages once."""
+    synchronise()
+    started = time.perf_counter()
+    encoder.encode_passages(passages)
+    synchronise()
+    return time.perf_counter() - started
+
+
+def smallest_cosine(one: Vectors, other: Vectors) -> float:
+    """Return the smallest inner product of rows at the same place; rows are of unit length."""
+    return float((one * other).sum(axis=1).min())
 
 
 def measure_encoding(encoder: TransformerEncoder, size: Size, rate: float, shape: dict[str, int]) -> None:

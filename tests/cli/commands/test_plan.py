@@ -16,9 +16,9 @@ def test_fifty_gigabytes_of_an_h200_are_planned_without_a_gpu(capsys: pytest.Cap
     assert "Budget  50.00 GB (46.57 GiB); 46.57 GiB planned at most" in out
     assert " 27.66 GiB  estimate  language model weights " in out
     assert " 46.57 GiB            in all" in out
-    assert "At once: 40 × 2,048, 26 × 4,096, 17 × 8,192, 10 × 16,384 tokens (--max-num-seqs 10)" in out
+    assert "At once: 38 × 2,048, 25 × 4,096, 16 × 8,192, 9 × 16,384 tokens (--max-num-seqs 9)" in out
     assert (
-        "--gpu-memory-utilization 0.304 --kv-cache-memory-bytes 11870M --max-model-len 16384 --max-num-seqs 10" in out
+        "--gpu-memory-utilization 0.301 --kv-cache-memory-bytes 11482M --max-model-len 16384 --max-num-seqs 9" in out
     )
 
 
@@ -27,8 +27,8 @@ def test_json_says_the_same_in_bytes_on_one_line(capsys: pytest.CaptureFixture[s
     (line,) = capsys.readouterr().out.splitlines()
     plan = json.loads(line)
     assert sum(part["bytes"] for part in plan["parts"]) <= plan["budget_bytes"] == 50 * 10**9
-    assert (plan["kv_cache"]["bytes_per_token"], plan["kv_cache"]["bytes"]) == (65_536, 11_870 * 2**20)
-    assert plan["sequences"] == {"2048": 40, "4096": 26, "8192": 17, "16384": 10}
+    assert (plan["kv_cache"]["bytes_per_token"], plan["kv_cache"]["bytes"]) == (65_536, 11_482 * 2**20)
+    assert plan["sequences"] == {"2048": 38, "4096": 25, "8192": 16, "16384": 9}
     assert set(plan["flags"]) <= set(shlex.split(plan["command"]))
     assert plan["comparison"] is None
 
@@ -109,7 +109,7 @@ def test_the_card_here_is_asked_and_its_real_use_compared(
     assert capsys.readouterr().err == ""
     smi.write_text(smi.read_text().replace("94771", "30000"))
     assert run(["plan"]) == 0
-    assert "Warning: vLLM would not start now: it needs 42.54 GiB free and 29.30 GiB are" in capsys.readouterr().err
+    assert "Warning: vLLM would not start now: it needs 42.12 GiB free and 29.30 GiB are" in capsys.readouterr().err
     assert run(["plan", "--compare"]) == 0
     captured = capsys.readouterr()
     assert "Warning: planned 45.07 GiB, in use 47.85 GiB, +6.2%: correct the plan" in captured.err

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import json
+import tomllib
 from pathlib import Path
 
 import pytest
 
 from shrag.models.errors import UnknownArchitecture, UnknownName, WeightsMissing
-from shrag.models.memory_plan.attention_layers import FullAttention
+from shrag.models.memory_plan.attention_layers import FullAttention, attention_layers
 from shrag.models.memory_plan.kv_cache import KvCache, KvOptions
 from shrag.models.memory_plan.model_size import (
     DEFAULT_PROFILE,
@@ -141,3 +142,11 @@ def test_weights_of_a_profiles_name_replace_its_estimates_and_keep_its_flags(tmp
 def test_a_folder_without_a_model_is_an_error_that_lists_the_files(tmp_path: Path) -> None:
     with pytest.raises(WeightsMissing, match=r"There is no .*config\.json: copy the whole model into"):
         read_language_model(tmp_path)
+
+
+def test_the_models_of_the_gpu_benchmark_have_the_cache_of_their_profiles() -> None:
+    shapes = Path(__file__).resolve().parents[3] / "bench" / "quality" / "random_models.toml"
+    models = tomllib.loads(shapes.read_text())
+    assert list(models) == ["qwen3-30b-a3b-2507-fp8", "qwen3.8-27b-fp8"]
+    for name, model in models.items():
+        assert attention_layers(model["config"]) == profile_size(name, HERE).layers

@@ -8,7 +8,7 @@ from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 
 from shrag.models.errors import BudgetTooSmall
-from shrag.models.memory_plan.byte_sizes import GIB
+from shrag.models.memory_plan.byte_sizes import GIB, MIB
 from shrag.models.memory_plan.gpu_cards import GpuCard, find_card, load_cards
 from shrag.models.memory_plan.model_size import LanguageModelSize, load_profiles, profile_size
 from shrag.models.memory_plan.plan import MemoryPlan, PlanRequest, Shortfall, try_plan
@@ -31,7 +31,8 @@ def changes_of(wanted: PlanRequest) -> list[PlanChange]:
 
 
 def test_a_near_miss_lists_every_sufficient_setting_in_order() -> None:
-    wanted = PlanRequest(find_card("L40S"), 50 * 10**9, profile_size("qwen3.6-35b-a3b-fp8", HERE), RETRIEVAL)
+    model = profile_size("qwen3.6-35b-a3b-fp8", HERE)
+    wanted = PlanRequest(find_card("L40S"), 50 * 10**9, model, RETRIEVAL, slack=1_148 * MIB)
     assert [change.options for change in changes_of(wanted)] == [
         "--max-num-batched-tokens 4096",
         "leave --index out (exact search on the CPU)",
@@ -47,7 +48,7 @@ def test_too_many_sequences_are_answered_with_as_many_as_fit() -> None:
     wanted = PlanRequest(find_card("A100-80"), 50 * 10**9, MODELS[0], RETRIEVAL, max_num_seqs=9)
     says = [change.options for change in changes_of(wanted)]
     assert says[0] == "--max-num-seqs 7"
-    assert "--budget 51.3GB" in says
+    assert "--budget 51.7GB" in says
 
 
 def test_a_model_far_too_large_is_answered_with_a_smaller_one_and_a_larger_card() -> None:
@@ -60,14 +61,14 @@ def test_settings_are_combined_where_none_is_enough_alone() -> None:
     says = [change.options for change in changes_of(wanted)]
     assert says[0] == (
         "--max-num-batched-tokens 2048, leave --index out (exact search on the CPU), --kv-cache-dtype fp8, "
-        "--reranker none"
+        "--reranker none, --max-model-len 7168"
     )
-    assert says[1:] == ["--llm qwen3.5-4b", "--card L40S --budget 29.2GB"]
+    assert says[1:] == ["--llm qwen3.5-4b", "--card L40S --budget 29.6GB"]
 
 
 def test_a_larger_card_comes_with_the_budget_it_needs() -> None:
     wanted = PlanRequest(find_card("24GB"), 20 * 10**9, MODELS[0], RETRIEVAL)
-    assert changes_of(wanted)[-1].options == "--card L40S --budget 41.4GB"
+    assert changes_of(wanted)[-1].options == "--card L40S --budget 41.8GB"
 
 
 def test_a_model_whose_licence_is_not_known_is_never_proposed() -> None:
@@ -78,7 +79,8 @@ def test_a_model_whose_licence_is_not_known_is_never_proposed() -> None:
 
 
 def test_the_error_has_the_numbers_and_the_changes() -> None:
-    wanted = PlanRequest(find_card("L40S"), 50 * 10**9, profile_size("qwen3.6-35b-a3b-fp8", HERE), RETRIEVAL)
+    model = profile_size("qwen3.6-35b-a3b-fp8", HERE)
+    wanted = PlanRequest(find_card("L40S"), 50 * 10**9, model, RETRIEVAL, slack=1_148 * MIB)
     with pytest.raises(BudgetTooSmall) as caught:
         plan_memory(wanted, MODELS, CARDS)
     assert str(caught.value).startswith(
