@@ -17,9 +17,7 @@ def test_fifty_gigabytes_of_an_h200_are_planned_without_a_gpu(capsys: pytest.Cap
     assert " 27.66 GiB  estimate  language model weights " in out
     assert " 46.57 GiB            in all" in out
     assert "At once: 38 × 2,048, 25 × 4,096, 16 × 8,192, 9 × 16,384 tokens (--max-num-seqs 9)" in out
-    assert (
-        "--gpu-memory-utilization 0.301 --kv-cache-memory-bytes 11482M --max-model-len 16384 --max-num-seqs 9" in out
-    )
+    assert "--gpu-memory-utilization 0.301 --kv-cache-memory-bytes 11482M --max-model-len 16384 --max-num-seqs 9" in out
 
 
 def test_json_says_the_same_in_bytes_on_one_line(capsys: pytest.CaptureFixture[str]) -> None:
