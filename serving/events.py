@@ -285,12 +285,16 @@ class Facets:
 
 @dataclass(frozen=True, slots=True)
 class Sentence:
-    """A sentence of the answer, the numbers of the records it cites, and why it is not supported by them, if so."""
+    """A sentence of the answer, the numbers of the records it cites, and why it is not supported by them, if so.
+
+    ``after_gap`` is true for a quoted sentence where its record has more between it and the one quoted before it.
+    """
 
     text: str
     citations: tuple[int, ...]
     supported: bool = True
     issue: SentenceIssue = ""
+    after_gap: bool = False
 
 
 @dataclass(frozen=True, slots=True)

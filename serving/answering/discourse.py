@@ -129,6 +129,11 @@ _CONTRAST = re.compile(
     r"반면|반대로|이에 ?반(?:해|하여)|(?:in|by) contrast\b|conversely\b|on the (?:other hand|contrary)\b", re.IGNORECASE
 )
 _QUESTION = re.compile(r"\?[\"'”’)]*$")
+_REASONS = re.compile(
+    r"\bwhy\b|\breasons?\b|\brationales?\b|\bmotivat\w+|\bneeds? for\b|\bbackground (?:of|to)\b|"
+    r"(?<![가-힣])왜(?![가-힣])|이유|까닭|배경|필요성",
+    re.IGNORECASE,
+)
 
 
 def is_noise(sentence: str) -> bool:
@@ -202,6 +207,11 @@ def states_result(sentence: str) -> bool:
 def is_question(sentence: str) -> bool:
     """Return whether a sentence is a question."""
     return bool(_QUESTION.search(sentence))
+
+
+def asks_for_reasons(question: str) -> bool:
+    """Return whether a question asks why: the background of an abstract, before the study, tells that."""
+    return bool(_REASONS.search(question))
 
 
 def role_worth(sentence: str) -> float:

@@ -14,6 +14,7 @@ from typing import NamedTuple
 from shrag.corpora.records import Language
 from shrag.indexing.analyzed_record import AnalyzedRecord
 from shrag.serving.answering.citations import cite, make_citations
+from shrag.serving.answering.discourse import asks_for_reasons
 from shrag.serving.answering.sentence_selection import (
     QuotableSentence,
     QuotableText,
@@ -94,8 +95,9 @@ def extract_answer(
     if scores:
         least = _LEAST_SCORE * scores[lead.number - 1]
         others = [other for other in others if scores[other.number - 1] >= least]
+    reasons = asks_for_reasons(question.text)
     sections = [
-        *[_section("record", each, select_sentences(each.text)) for each in shown],
+        *[_section("record", each, select_sentences(each.text, reasons=reasons)) for each in shown],
         *_related_sections(others, lead, question, words, titles=MOST_TITLES if confidence in {None, "low"} else 0),
     ]
     return Answer(
@@ -147,8 +149,23 @@ def _quoted(number: int, analyzed: AnalyzedRecord, words: Sequence[QueryTerm], l
 
 def _section(part: AnswerPart, quoted: _Quoted, sentences: Sequence[QuotableSentence]) -> Section:
     source = cite(quoted.number, quoted.analyzed.record)
-    cited = tuple([Sentence(each.text, (quoted.number,)) for each in sentences])
+    texts = [each.text for each in sentences]
+    gaps = _gaps(texts, quoted.analyzed.record.text)
+    cited = tuple(
+        [Sentence(each, (quoted.number,), after_gap=after_gap) for each, after_gap in zip(texts, gaps, strict=True)]
+    )
     return Section(part, cited, source, quoted.text.language)
+
+
+def _gaps(sentences: Sequence[str], text: str) -> list[bool]:
+    """Return for each quoted sentence whether ``text`` has more between it and the one before."""
+    gaps: list[bool] = []
+    end = 0
+    for sentence in sentences:
+        start = text.index(sentence, end)
+        gaps.append(bool(gaps and text[end:start].strip()))
+        end = start + len(sentence)
+    return gaps
 
 
 def _related_sections(

@@ -1,7 +1,8 @@
 """Answers as text, and the Korean and English labels, warnings and reasons that are shown with them.
 
 cited       headings as ``##Introduction##``, each sentence with the numbers of its records; in an extractive answer the
-            titles of the records are the headings, and their numbers stand behind them and behind each paragraph
+            titles of the records are the headings, their numbers stand behind them and behind each paragraph, and
+            ``[…]`` where a quotation leaves something out
 scienceon   the form of the ScienceON AI Challenge (SHRAG paper, appendix A.2): its headings, in an English answer the
             title itself as ``##title##``, no numbers, no ``*``; a hyphen becomes a non-breaking one; of an
             extractive answer the leading record alone, divided into introduction, body and conclusion
@@ -306,7 +307,7 @@ def _scienceon(answer: Answer) -> str:
 
 
 def _scienceon_section(section: Section, language: AnswerLanguage) -> str:
-    text = _sentences(section).translate(_SCIENCEON_CHARACTERS)
+    text = " ".join(sentence.text for sentence in section.sentences).translate(_SCIENCEON_CHARACTERS)
     if section.part == "title" and language == "en":
         return f"##{text}##"
     return f"##{HEADINGS[language][section.part]}##\n{text}"
@@ -339,7 +340,8 @@ _FORMATS: Mapping[AnswerFormat, Callable[[Answer], str]] = {"cited": _cited, "sc
 
 
 def _sentences(section: Section) -> str:
-    return " ".join(sentence.text for sentence in section.sentences)
+    """Return the sentences of a section, with a mark where a quotation leaves something out."""
+    return " ".join(f"[…] {each.text}" if each.after_gap else each.text for each in section.sentences)
 
 
 def page_text(page: str, language: AnswerLanguage) -> str:

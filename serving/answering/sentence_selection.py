@@ -107,14 +107,18 @@ def quotable_text(analyzed: AnalyzedRecord, words: Sequence[QueryTerm], language
     return QuotableText(chosen, tuple([sentence for spoken, sentence in found if spoken in {chosen, "und"}]))
 
 
-def select_sentences(text: QuotableText) -> list[QuotableSentence]:
-    """Return the sentences of a record to quote, in their order."""
+def select_sentences(text: QuotableText, *, reasons: bool = False) -> list[QuotableSentence]:
+    """Return the sentences of a record to quote, in their order.
+
+    Where ``reasons`` are asked for, the background before the study is quoted as what comes behind it.
+    """
     sentences = text.sentences
     together = _groups(sentences)
-    roles = _roles(sentences)
+    start = 0 if reasons else _beginning(sentences)
+    roles = _roles(sentences, start)
     length = sum(len(each.text) for each in sentences)
     if any(len(sentences) <= most and length <= longest for most, longest in USUAL[text.language]):
-        chosen = _without_frame(sentences, together, roles)
+        chosen = _without_frame(sentences, together, roles, start)
     else:
         chosen = _best_of_long(sentences, together, roles)
     quoted = [sentences[index] for index in sorted(chosen)]
@@ -123,9 +127,9 @@ def select_sentences(text: QuotableText) -> list[QuotableSentence]:
 
 
 def _without_frame(
-    sentences: Sequence[QuotableSentence], together: Sequence[frozenset[int]], roles: Sequence[float]
+    sentences: Sequence[QuotableSentence], together: Sequence[frozenset[int]], roles: Sequence[float], start: int
 ) -> set[int]:
-    """Return the sentences of a usual abstract without the background before the study and the outlook behind it.
+    """Return the sentences of a usual abstract from ``start`` on, without the outlook behind the study.
 
     What alone has some of the question's distinctive words or is referred to stays; of a short text and of one that
     names no study, everything.
@@ -136,7 +140,7 @@ def _without_frame(
     last_result = max(_results(sentences), default=len(sentences))
     kept = {
         index
-        for index in range(_beginning(sentences), len(sentences))
+        for index in range(start, len(sentences))
         if index == study
         or not (looks_ahead(sentences[index].text) or (roles[index] == ANNOUNCEMENT and index > last_result))
     }
@@ -175,7 +179,7 @@ def _without_conjunction(sentence: QuotableSentence) -> QuotableSentence:
 
 def best_finding(sentences: Sequence[QuotableSentence]) -> QuotableSentence | None:
     """Return the sentence that tells best what a record found about the question, None where none can stand alone."""
-    roles = _roles(sentences)
+    roles = _roles(sentences, _beginning(sentences))
     worth = _worths(sentences, roles)
     able = [
         (value, -index)
@@ -249,10 +253,9 @@ def _enumerations(sentences: Sequence[QuotableSentence]) -> list[list[int]]:
     return [each for each in (*found, items) if len(each) > 1]
 
 
-def _roles(sentences: Sequence[QuotableSentence]) -> list[float]:
-    """Return what each sentence is worth by what it does; the background before the study is worth nothing."""
-    study = _beginning(sentences)
-    return [role_worth(sentence.text) if index >= study else 0.0 for index, sentence in enumerate(sentences)]
+def _roles(sentences: Sequence[QuotableSentence], start: int) -> list[float]:
+    """Return what each sentence is worth by what it does; what comes before ``start`` is worth nothing."""
+    return [role_worth(sentence.text) if index >= start else 0.0 for index, sentence in enumerate(sentences)]
 
 
 def _worths(sentences: Sequence[QuotableSentence], roles: Sequence[float]) -> list[float]:

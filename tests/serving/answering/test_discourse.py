@@ -3,6 +3,7 @@ from __future__ import annotations
 import pytest
 
 from shrag.serving.answering.discourse import (
+    asks_for_reasons,
     begins_list,
     begins_study,
     continues_list,
@@ -240,3 +241,23 @@ def test_a_response_to_what_was_said_before_refers_back() -> None:
     assert not refers_back("In response to heat, films shrink.")
     assert refers_back("In this way, films are tested.")
     assert not refers_back("In this study, films were tested.")
+
+
+@pytest.mark.parametrize(
+    "question",
+    [
+        "Why do clients rarely choose it?", "What is the reason for it?", "the need for bioethics education",
+        "motivation of volunteers",
+        "왜 발주자는 선택하지 않는가?", "발주자가 선택하지 않는 이유", "생명윤리 교육 필요성",
+    ],
+)  # fmt: skip
+def test_a_question_that_asks_why_asks_for_reasons(question: str) -> None:
+    assert asks_for_reasons(question)
+
+
+@pytest.mark.parametrize(
+    "question",
+    ["How do clients choose?", "background subtraction in videos", "reasoning of children", "왜곡 보정"],
+)
+def test_words_that_only_look_like_it_do_not_ask_for_reasons(question: str) -> None:
+    assert not asks_for_reasons(question)

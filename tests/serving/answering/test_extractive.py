@@ -68,6 +68,26 @@ def test_the_leading_record_is_quoted_under_its_title_with_its_citation() -> Non
     assert (answer.reason, answer.quoted_language) == ("", None)
 
 
+def test_a_sentence_behind_one_that_is_left_out_is_marked_and_the_first_is_not() -> None:
+    background, study, result = (f"{each}." for each in GRAPHENE[1].rstrip(".").split(". "))
+    further = "필름은 여러 방법으로 만들었고 크기가 같은 시편으로 잘라 온도를 바꾸어 가며 거듭 측정하였다."
+    text = " ".join([background, study, further, "향후 더 큰 필름에 대한 연구가 필요하다.", result])
+    (lead,) = _answer(QUESTION, WORDS, (GRAPHENE[0], text)).sections
+    assert [(each.text, each.after_gap) for each in lead.sentences] == [
+        (study, False),
+        (further, False),
+        (result, True),
+    ]
+
+
+def test_why_something_is_studied_is_quoted_where_the_question_asks_for_it() -> None:
+    further = "필름은 여러 방법으로 만들었고 크기가 같은 시편으로 잘라 온도를 바꾸어 가며 거듭 측정하였다."
+    record = (GRAPHENE[0], f"{GRAPHENE[1]} {further}")
+    background = "경량 차폐재에 대한 수요가 늘고 있다."
+    assert background in answer_text(_answer("그래핀 필름의 차폐 효율을 측정한 이유는?", WORDS, record))
+    assert background not in answer_text(_answer(QUESTION, WORDS, record))
+
+
 def test_a_related_record_has_one_finding_under_its_own_title() -> None:
     answer = _answer(QUESTION, WORDS, GRAPHENE, PRESSED)
     lead, related = answer.sections

@@ -98,6 +98,16 @@ def test_an_extractive_answer_has_the_titles_of_its_records_as_headings() -> Non
     )
 
 
+def test_what_a_quotation_leaves_out_is_marked_but_in_the_papers_form() -> None:
+    first, *rest = QUOTED.sections
+    gaps = tuple(replace(each, after_gap=number == 2) for number, each in enumerate(first.sentences))
+    answer = replace(QUOTED, sections=(replace(first, sentences=gaps), *rest))
+    marked = "Sentence 1. Sentence 2. […] Sentence 3. Sentence 4."
+    assert f"{marked} [1]" in answer_text(answer)
+    assert marked in answer_text(answer, "plain")
+    assert answer_text(answer, "scienceon") == answer_text(QUOTED, "scienceon")
+
+
 def test_an_uncertain_answer_begins_with_saying_so() -> None:
     english = answer_text(replace(QUOTED, uncertain=True)).split("\n\n")
     assert english[:3] == [

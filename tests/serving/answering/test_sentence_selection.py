@@ -77,6 +77,18 @@ def test_of_a_usual_abstract_all_is_quoted_but_the_background_before_the_study_a
     assert _selected([STUDY, *METHODS, REST[0]], "graphene") == [STUDY, *METHODS, REST[0]]
 
 
+def test_where_reasons_are_asked_for_the_background_is_quoted_and_the_outlook_is_not() -> None:
+    sentences = [*BACKGROUND, STUDY, *RESULTS, REST[5]]
+    quoted = select_sentences(quotable_text(_record(" ".join(sentences)), _words("graphene"), "en"), reasons=True)
+    assert [each.text for each in quoted] == sentences[:-1]
+
+
+def test_of_a_long_text_the_background_counts_as_much_as_the_rest_where_reasons_are_asked_for() -> None:
+    text = quotable_text(_record(" ".join(LONG)), _words("copper", "aircraft"), "en")
+    assert BACKGROUND[1] in [each.text for each in select_sentences(text, reasons=True)]
+    assert text.sentences[1].words
+
+
 def test_background_is_quoted_where_two_words_of_the_question_are_only_there() -> None:
     sentences = [*BACKGROUND, STUDY, *METHODS, *RESULTS]
     assert _selected(sentences, "graphene", "aircraft", "weight") == sentences[1:]
