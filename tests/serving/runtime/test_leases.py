@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import platform
 import subprocess
 import sys
@@ -10,15 +9,17 @@ import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
+from pathlib import Path
 
 import pytest
 
 from shrag.serving.engine import Engine
 from shrag.serving.errors import IndexClosed
-from shrag.serving.runtime.leases import FixedEngine, LeasedEngine, trim_malloc
+from shrag.serving.runtime.leases import FixedEngine, LeasedEngine
 from tests.support.live import KeptEngine
-from tests.support.process_figures import resident_mib
 from tests.support.published import wait_for
+
+ROOT = Path(__file__).resolve().parents[3]
 
 
 def test_closing_a_fixed_engine_waits_until_it_is_closed(demo: Engine) -> None:
@@ -138,14 +139,26 @@ def test_threads_take_memory_from_the_same_few_places() -> None:
     assert places("apart") > 4
 
 
+_FREED = """
+import os
+from shrag.serving.runtime.leases import trim_malloc
+from tests.support.process_figures import resident_mib
+trim_malloc()
+figures = [resident_mib(os.getpid())]
+freed = [b"x" * 100_000 for _ in range(500)]  # below the size from which each has pages of its own
+kept = b"y" * 100_000
+del freed
+figures.append(resident_mib(os.getpid()))
+trim_malloc()
+figures.append(resident_mib(os.getpid()))
+print(*figures)
+"""
+
+
+@pytest.mark.process
 def test_what_was_freed_below_something_in_use_goes_back_to_the_system() -> None:
-    trim_malloc()
-    before = resident_mib(os.getpid())
-    freed = [b"x" * 100_000 for _ in range(500)]  # below the size from which each has pages of its own
-    kept = b"y" * 100_000
-    del freed
-    held = resident_mib(os.getpid())
-    trim_malloc()
+    # In a process of its own: the memory of one that ran other tests has free places for it already.
+    done = subprocess.run([sys.executable, "-c", _FREED], capture_output=True, text=True, check=True, cwd=ROOT)
+    before, held, after = map(float, done.stdout.split())
     assert held > before + 30
-    assert resident_mib(os.getpid()) < before + 10
-    assert len(kept) == 100_000
+    assert after < before + 10
