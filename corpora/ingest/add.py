@@ -29,6 +29,7 @@ from shrag.corpora.ingest.reading import (
     OnDuplicate,
     ProgressCallback,
     printable_path,
+    unlinked,
 )
 from shrag.corpora.ingest.sources import AnnounceCallback, find_sources, resolve_formats
 from shrag.corpora.records import RecordChanges
@@ -173,7 +174,7 @@ class _Draft:
                 for path, format in files:
                     reader.read(path, format)
             self._check(reader, max_rejects)
-            _finalize_rows(self._read, self._records, seen, duplicates, self._report)
+            _finalize_rows(self._read, self._records, seen, duplicates, reader.stored, self._report)
             manifest = self._manifest(reader.accounts(), seen)
             if not manifest.records:
                 raise CorpusError(
@@ -326,13 +327,19 @@ def _is_among(path: Path, format: Format, accounts: Sequence[SourceAccount]) -> 
 
 
 def _finalize_rows(
-    read: Path, final: Path, seen: SeenIds, duplicates: DuplicateFinder, report: ProgressCallback
+    read: Path, final: Path, seen: SeenIds, duplicates: DuplicateFinder, stored: int, report: ProgressCallback
 ) -> None:
     """Rewrite the draft's rows without the superseded ones, near-duplicates linked to the first of them.
 
-    ``read`` becomes ``final``; ``seen`` gets the new digests of linked records.
+    ``read`` becomes ``final``; ``seen`` gets the new digests of linked records. The first ``stored`` rows were compared
+    with each other when they were added, and keep their links, unless one of them is superseded: then all are compared.
     """
-    candidates, dropped = _SortedRows(duplicates.candidates()), _SortedRows(seen.dropped())
+    dropped = _SortedRows(seen.dropped())
+    if dropped.next is not None and dropped.next < stored:
+        stored = 0
+    if stored:
+        seen.restore_links()
+    candidates = _SortedRows(duplicates.candidates(stored))
     if candidates.next is None and dropped.next is None:
         read.replace(final)
         return
@@ -342,7 +349,11 @@ def _finalize_rows(
             is_candidate = candidates.take(number)
             if dropped.take(number):
                 continue
-            if is_candidate:
+            if number >= stored:
+                row = unlinked(row)  # noqa: PLW2901
+            if is_candidate and number < stored and not row.record.duplicate_of:
+                duplicates.add_first(number, row.record)
+            elif is_candidate and number >= stored:
                 row = _linked(number, row, seen, duplicates)  # noqa: PLW2901
                 compared += 1
                 if compared % REPORT_EVERY == 0:

@@ -53,6 +53,7 @@ class SeenIds(ScratchDatabase):
             "docids (docid TEXT PRIMARY KEY, digest BLOB, source INTEGER, line INTEGER, offset INTEGER,"
             " element INTEGER, row INTEGER) WITHOUT ROWID",
             "dropped (row INTEGER PRIMARY KEY)",
+            "links (docid TEXT PRIMARY KEY, digest BLOB) WITHOUT ROWID",
         )
 
     def add(self, docid: str, seen: SeenRecord) -> SeenRecord | None:
@@ -78,6 +79,17 @@ class SeenIds(ScratchDatabase):
     def change_digest(self, docid: str, digest: bytes) -> None:
         """Set the digest of ``docid``, whose record was linked to a duplicate."""
         self._database.execute("UPDATE docids SET digest = ? WHERE docid = ?", (digest, docid))
+
+    def keep_link(self, docid: str, digest: bytes) -> None:
+        """Keep the digest that a stored record has with its link, for :meth:`restore_links`."""
+        self._database.execute("INSERT INTO links VALUES (?, ?)", (docid, digest))
+
+    def restore_links(self) -> None:
+        """Set the digests of all stored records that keep their link."""
+        self._database.execute(
+            "UPDATE docids SET digest = (SELECT digest FROM links WHERE links.docid = docids.docid)"
+            " WHERE docid IN (SELECT docid FROM links)"
+        )
 
     def digest(self, docid: str) -> bytes | None:
         """Return the digest of ``docid``, None if it was not read."""

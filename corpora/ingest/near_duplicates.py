@@ -82,12 +82,13 @@ class DuplicateFinder(ScratchDatabase):
         """Add the keys of the record in ``row``."""
         self._database.executemany("INSERT INTO keys VALUES (?, ?)", [(key, row) for key in fingerprint_keys(record)])
 
-    def candidates(self) -> Iterator[int]:
-        """Yield, in order, the rows that share a key with another."""
+    def candidates(self, compared: int = 0) -> Iterator[int]:
+        """Yield, in order, the rows that share a key with another; of the first ``compared``, with one behind these."""
         self._database.execute("CREATE INDEX by_key ON keys (key, row)")
         self._database.execute(
             "INSERT OR IGNORE INTO candidates SELECT row FROM keys"
-            " WHERE key IN (SELECT key FROM keys GROUP BY key HAVING count(*) > 1)"
+            " WHERE key IN (SELECT key FROM keys GROUP BY key HAVING count(*) > 1 AND max(row) >= ?)",
+            (compared,),
         )
         with closing(self._database.execute("SELECT row FROM candidates ORDER BY row")) as rows:
             for (row,) in rows:
@@ -98,13 +99,17 @@ class DuplicateFinder(ScratchDatabase):
 
         Call it for the candidates in order.
         """
-        keys = fingerprint_keys(record)
-        first = self._first_of(record, keys)
+        first = self._first_of(record, fingerprint_keys(record))
         if first is None:
-            self._database.executemany("INSERT INTO firsts VALUES (?, ?)", [(key, row) for key in keys])
-            values = (row, record.docid, record.title, record.text)
-            self._database.execute("INSERT INTO records VALUES (?, ?, ?, ?)", values)
+            self.add_first(row, record)
         return first
+
+    def add_first(self, row: int, record: Record) -> None:
+        """Make a candidate the first record of a group, without comparing it."""
+        keys = [(key, row) for key in fingerprint_keys(record)]
+        self._database.executemany("INSERT INTO firsts VALUES (?, ?)", keys)
+        values = (row, record.docid, record.title, record.text)
+        self._database.execute("INSERT INTO records VALUES (?, ?, ?, ?)", values)
 
     def _first_of(self, record: Record, keys: Iterable[int]) -> str | None:
         own = fingerprint(record.title, record.text)

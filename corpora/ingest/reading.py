@@ -69,6 +69,8 @@ class DraftReader:
     ) -> None:
         self._files, self._on_duplicate, self._report, self._repair = files, on_duplicate, report, repair
         self._sources: list[_Source] = []
+        self.stored = 0
+        """The number of rows that were stored before, the first of the draft."""
         self.lines = 0
         self.rejected = 0
         self.first_reject = ""
@@ -83,12 +85,13 @@ class DraftReader:
         """Start from a stored corpus, by copying its counts and rows; must be called before :meth:`read`."""
         self._sources = [_Source(account.path, account.format, account) for account in accounts]
         for done, row in enumerate(rows, 1):
-            record, digest = row.record, row.digest
-            if record.duplicate_of:
-                record = replace(record, duplicate_of="")
-                digest = record_digest(record)
-            self._files.seen.add(record.docid, SeenRecord(digest, row.origin, self._files.writer.rows))
-            self._write(StoredRow(record, digest, row.origin))
+            # What is read later is compared with the record as it was read.
+            digest = unlinked(row).digest
+            self._files.seen.add(row.record.docid, SeenRecord(digest, row.origin, self._files.writer.rows))
+            if row.record.duplicate_of:
+                self._files.seen.keep_link(row.record.docid, row.digest)
+            self._write(row)
+            self.stored = done
             if done % REPORT_EVERY == 0:
                 self._report("stored records copied", done)
 
@@ -174,6 +177,14 @@ class DraftReader:
 
     def _name(self, origin: Origin) -> str:
         return line_name(self._sources[origin.source].path, origin.line, origin.element)
+
+
+def unlinked(row: StoredRow) -> StoredRow:
+    """Return a row without the link to a record of the same paper."""
+    if not row.record.duplicate_of:
+        return row
+    record = replace(row.record, duplicate_of="")
+    return StoredRow(record, record_digest(record), row.origin)
 
 
 def line_name(path: str, line: int, element: int = 0) -> Text:

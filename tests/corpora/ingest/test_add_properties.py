@@ -209,3 +209,19 @@ def test_a_damaged_manifest_is_another_or_an_error_of_the_corpus(data: st.DataOb
             return
         assert not cut
         assert isinstance(found, CorpusManifest)
+
+
+@settings(max_examples=60, deadline=None)
+@given(_FILES)
+def test_files_added_one_after_the_other_are_the_corpus_of_all_at_once(files: list[list[Line]]) -> None:
+    with tempfile.TemporaryDirectory() as made:
+        home = Path(made)
+        paths = _write(home, [[_record("Z", "끝.")], *files])
+        add_corpus(home, "whole", "scienceon", paths, max_rejects=99, on_duplicate="newest")
+        for path in paths:
+            add_corpus(home, "parts", "scienceon", [path], max_rejects=99, on_duplicate="newest")
+        assert list(open_corpus(home, "parts")[1]) == list(open_corpus(home, "whole")[1])
+        stored = [
+            list(read_digests(home / name / read_manifest(home / name).records_file)) for name in ("parts", "whole")
+        ]
+        assert stored[0] == stored[1]

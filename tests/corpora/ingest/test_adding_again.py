@@ -12,8 +12,9 @@ from shrag.corpora.errors import ConflictingRecords, CorpusError, TooManyRejecte
 from shrag.corpora.formats.columns import parse_columns
 from shrag.corpora.formats.registry import table_format
 from shrag.corpora.ingest.add import AdditionResult, add_corpus
+from shrag.corpora.ingest.near_duplicates import DuplicateFinder
 from shrag.corpora.ingest.reading import OnDuplicate
-from shrag.corpora.records import RecordChanges
+from shrag.corpora.records import Record, RecordChanges
 from shrag.corpora.store.manifest import MANIFEST_FILE, SourceAccount, read_manifest
 from shrag.corpora.store.open_corpus import failed_rejects, list_corpora, open_corpus, stored_rejects
 from shrag.corpora.store.parquet import read_digests
@@ -273,3 +274,52 @@ def test_adding_the_same_file_by_other_columns_reads_it_again(tmp_path: Path) ->
     assert _texts(tmp_path) == {"A": "둘."}
     assert [account.format for account in addition.manifest.sources] == ["table text=one", "table text=two"]
     assert not add_corpus(tmp_path, "c", table_format(parse_columns(["text=two"])), [source]).stored
+
+
+def _paper(docid: str, title: str, abstract: str) -> str:
+    return json.dumps({"CN": docid, "title": title, "abstract": abstract}, ensure_ascii=False)
+
+
+ABSTRACT = (
+    "산간 마을의 공동 우물 열두 곳에서 계절마다 물을 떠서 질산성 질소와 총대장균군을 재고 밭과 축사의 흔적을 견주었다. "
+    * 3
+)
+
+
+def test_records_that_were_compared_before_keep_their_links_and_only_new_ones_are_compared(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    compared: list[str] = []
+    link = DuplicateFinder.link
+
+    def noted(self: DuplicateFinder, row: int, record: Record) -> str | None:
+        compared.append(record.docid)
+        return link(self, row, record)
+
+    monkeypatch.setattr(DuplicateFinder, "link", noted)
+    first = [_paper("A", "우물", ABSTRACT), _paper("B", "우물", ABSTRACT), _paper("C", "나이테", "다른 초록.")]
+    _add(tmp_path, _file(tmp_path / "1.jsonl", *first))
+    assert compared == ["A", "B"]
+    compared.clear()
+    _, changes, _ = _add(tmp_path, _file(tmp_path / "2.jsonl", _paper("D", "우물", ABSTRACT)), replace=False)
+    assert compared == ["D"]
+    assert changes == RecordChanges(1, 0, 0, 3)
+    links = {record.docid: record.duplicate_of for record in open_corpus(tmp_path, "c")[1]}
+    assert links == {"A": "", "B": "A", "C": "", "D": "A"}
+
+
+def test_a_record_with_a_link_that_is_read_again_is_unchanged(tmp_path: Path) -> None:
+    pair = [_paper("A", "우물", ABSTRACT), _paper("B", "우물", ABSTRACT)]
+    _add(tmp_path, _file(tmp_path / "1.jsonl", *pair))
+    more = _file(tmp_path / "2.jsonl", pair[1], _paper("C", "나이테", "다른 초록."))
+    _, changes, _ = _add(tmp_path, more, replace=False)
+    assert changes == RecordChanges(1, 0, 0, 2)
+    assert read_manifest(tmp_path / "c").sources[1].duplicates == 1
+
+
+def test_where_the_first_record_of_a_paper_is_replaced_the_links_to_it_go(tmp_path: Path) -> None:
+    pair = [_paper("A", "우물", ABSTRACT), _paper("B", "우물", ABSTRACT)]
+    _add(tmp_path, _file(tmp_path / "1.jsonl", *pair))
+    _add(tmp_path, _file(tmp_path / "2.jsonl", _paper("A", "나이테", "다른 초록.")), replace=False)
+    links = {record.docid: record.duplicate_of for record in open_corpus(tmp_path, "c")[1]}
+    assert links == {"B": "", "A": ""}
