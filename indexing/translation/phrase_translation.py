@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import pairwise
+from types import MappingProxyType
 from typing import NamedTuple, Protocol
 
 from shrag.indexing.analysis.analyzer import KEYWORD_KINDS, Token
@@ -26,6 +27,8 @@ _PART_CONFIDENCE = 0.3
 # Beside a pair that occurs a hundred times, one that occurs once is more likely a mistake than a synonym.
 _RARE = 0.08
 _HANGUL = re.compile("[\uac00-\ud7a3]")
+_NEGATING = frozenset("비불부무미반탈몰")
+_LONGEST_PREFIX = 1
 # What stands between two words that are no phrase (water *and the* depth), unless the phrase itself has it.
 _SEPARATOR = re.compile(r"[,;:.?!()]|\b(?:and|or)\b", re.IGNORECASE)
 
@@ -54,10 +57,21 @@ class PhraseTranslation(NamedTuple):
 
 
 def translate_phrases(
-    text: str, groups: Sequence[Sequence[Token]], lexicon: BilingualLexicon
+    text: str,
+    groups: Sequence[Sequence[Token]],
+    lexicon: BilingualLexicon,
+    prefixes: Mapping[int, str] = MappingProxyType({}),
 ) -> dict[int, tuple[PhraseTranslation, ...]]:
-    """Return the translations of the groups that have any, by the group's position; those of phrases come first."""
-    finder = _PhraseFinder(text, groups, lexicon)
+    """Return the translations of the groups that have any, by the group's position; those of phrases come first.
+
+    Args:
+        text: The question.
+        groups: The groups of its tokens.
+        lexicon: Translates them.
+        prefixes: The prefixes of groups that are Korean words with one: 비대면 and 대면 have the same terms in the
+            lexicon, and what translates one does not translate the other.
+    """
+    finder = _PhraseFinder(text, groups, lexicon, prefixes)
     found: dict[int, list[PhraseTranslation]] = {}
     for phrase in finder.phrases():
         for number in phrase.groups:
@@ -97,7 +111,13 @@ class _KnownPhrase(NamedTuple):
 class _PhraseFinder:
     """Finds the phrases of a question's groups of tokens that a lexicon translates."""
 
-    def __init__(self, text: str, groups: Sequence[Sequence[Token]], lexicon: BilingualLexicon) -> None:
+    def __init__(
+        self,
+        text: str,
+        groups: Sequence[Sequence[Token]],
+        lexicon: BilingualLexicon,
+        prefixes: Mapping[int, str],
+    ) -> None:
         tokens = [
             (number, token)
             for number, group in enumerate(groups)
@@ -105,6 +125,7 @@ class _PhraseFinder:
             if token.kind in KEYWORD_KINDS
         ]
         self._lexicon = lexicon
+        self._prefixes = prefixes
         self._terms = [(number, token.term) for number, token in tokens]
         self._separators = [
             _SEPARATOR.search(text, token.end, following.start) for (_, token), (_, following) in pairwise(tokens)
@@ -141,15 +162,40 @@ class _PhraseFinder:
         """Return the longest phrase that begins at ``start`` and ends at ``limit`` or before, if there is any."""
         terms = self._terms
         phrases = [tuple(term for _, term in terms[start:end]) for end in range(limit, start, -1)]
+        if prefix := self._prefixes.get(terms[start][0], ""):
+            # Kiwi reads a word with a prefix here that it reads as one elsewhere (대학교).
+            phrases = [each for phrase in phrases for each in ((f"{prefix}{phrase[0]}", *phrase[1:]), phrase)]
         for phrase, listed in zip(phrases, self._lexicon.look_up(phrases), strict=True):
             end = start + len(phrase)
             within = {found.group().lower() for found in self._separators[start : end - 1] if found}
             entries = [entry for entry in listed if within <= set(entry.english.lower().split())]
+            entries = with_prefix(entries, phrase, prefix if phrase[0] == terms[start][1] else "")
             # A phrase that ends inside a word (the deep of deep-learning) is none.
             if entries and not (end < len(terms) and terms[end][0] == terms[end - 1][0]):
                 groups = tuple(sorted({number for number, _ in terms[start:end]}))
                 return _KnownPhrase(start, end, groups, _phrase_translations(phrase, entries, 1 / len(groups)))
         return None
+
+
+def with_prefix(entries: Sequence[Entry], phrase: tuple[str, ...], prefix: str) -> list[Entry]:
+    """Return the entries whose Korean phrase begins with a prefix, or with none, as the phrase asked for does.
+
+    Where no entry has the prefix, those without one are returned, unless it negates: high performance is performance,
+    and 비대면 (not face to face) is not face to face. English phrases have no prefix.
+    """
+    if not entries or phrase != entries[0].korean_terms:
+        return list(entries)
+    heads = [_head(entry.korean, phrase[0]) for entry in entries]
+    same = [entry for entry, head in zip(entries, heads, strict=True) if head == prefix]
+    if same or prefix in _NEGATING:
+        return same
+    return [entry for entry, head in zip(entries, heads, strict=True) if not head] if prefix else []
+
+
+def _head(korean: str, term: str) -> str:
+    """Return the prefix before the first term of a Korean phrase, empty where there is none."""
+    found = korean.find(term)
+    return korean[:found] if 0 < found <= _LONGEST_PREFIX else ""
 
 
 def _phrase_translations(phrase: tuple[str, ...], entries: Sequence[Entry], share: float) -> list[PhraseTranslation]:

@@ -185,12 +185,13 @@ def translate_query(
     for token in tokens:
         (compounds if token.kind == "compound" else simple).append(token)
     groups = _overlapping(simple)
+    prefixes = _join_prefixes(groups, compounds)
     framed = frozenset(range(len(groups))) if is_greeting(text) else _framed(groups, framing)
     # Framing words are in no phrase to translate.
     translatable = [() if number in framed else group for number, group in enumerate(groups)]
     translations: dict[int, tuple[PhraseTranslation, ...]] = {}
     if lexicon is not None:
-        translations = translate_phrases(text, translatable, lexicon)
+        translations = translate_phrases(text, translatable, lexicon, prefixes)
         translations |= transliterate_words(text, translatable, translations, lexicon)
     light = _light(text, groups, framed, translations)
     if framed:
@@ -290,6 +291,34 @@ def _overlapping(tokens: Iterable[Token]) -> list[list[Token]]:
             groups.append([token])
         end = max(end, token.end)
     return groups
+
+
+def _join_prefixes(groups: list[list[Token]], compounds: list[Token]) -> dict[int, str]:
+    """Join the prefix of a Korean word (비대면, 비지도 학습), which is no term by itself, to the noun behind it.
+
+    A compound of a prefix and one noun becomes a token of the noun's group, and a noun like any other; of more nouns
+    the first one begins with the prefix.
+
+    Args:
+        groups: The groups of the question's tokens; changed.
+        compounds: Its compounds; those that became nouns are removed.
+
+    Returns:
+        The prefixes of the groups that have one.
+    """
+    prefixes: dict[int, str] = {}
+    for compound in list(compounds):
+        inside = [n for n, group in enumerate(groups) if compound.start <= group[0].start < compound.end]
+        if not inside or groups[inside[0]][0].start == compound.start:
+            continue
+        first = groups[inside[0]]
+        prefixes[inside[0]] = compound.term[: first[0].start - compound.start]
+        if len(inside) == 1:
+            first.insert(0, compound._replace(kind="noun"))
+            compounds.remove(compound)
+        else:
+            first[0] = first[0]._replace(start=compound.start)
+    return prefixes
 
 
 def _framed(groups: Sequence[Sequence[Token]], framing: Sequence[tuple[int, int]]) -> frozenset[int]:

@@ -68,6 +68,47 @@ def test_the_longest_phrase_is_carried_over_and_its_words_share_it(analyzer: Kor
     ]
 
 
+PREFIXED = EntriesLexicon(
+    [
+        Entry(korean, english, terms, (english,), 9, "general", 1.0)
+        for korean, english, terms in (
+            ("대면", "face-to-face", ("대면",)),
+            ("비대면", "non-face-to-face", ("대면",)),
+            ("지도 학습", "supervised", ("지도", "학습")),
+            ("비지도 학습", "unsupervised", ("지도", "학습")),
+            ("관심", "interest", ("관심",)),
+            ("저출산", "low fertility", ("출산",)),
+            ("성능", "performance", ("성능",)),
+            ("대학교", "university", ("대학교",)),
+            ("학교", "school", ("학교",)),
+        )
+    ]
+)
+
+
+@pytest.mark.parametrize(
+    ("question", "translations"),
+    [
+        ("대면", [["face-to-face"]]),
+        ("비대면", [["non-face-to-face"]]),
+        ("지도학습", [["supervised"], ["supervised"], []]),
+        ("비지도학습", [["unsupervised"], ["unsupervised"], []]),
+        # Nothing but what is negated would be found.
+        ("무관심", [[]]),
+        # The part of a word that has another meaning.
+        ("출산", [[]]),
+        ("고성능", [["performance"]]),
+        ("대학교 신입생", [["university"], []]),
+    ],
+)
+def test_a_word_with_a_prefix_is_not_translated_as_the_word_without_it(
+    analyzer: KoreanEnglishAnalyzer, question: str, translations: list[list[str]]
+) -> None:
+    (tokens,) = analyzer.tokens([question])
+    segments = translate_query(tokens, PREFIXED, text=question)
+    assert [[each.text for each in segment.translations] for segment in segments] == translations
+
+
 def test_the_parts_of_a_phrase_are_translated_too_by_two_each_and_with_less_confidence(
     analyzer: KoreanEnglishAnalyzer,
 ) -> None:

@@ -23,6 +23,18 @@ def test_without_a_glossary_words_stay_as_they_are(analyzer: KoreanEnglishAnalyz
     assert [(each.terms, each.translations) for each in segments] == [(("gpt", "gpt4", "4"), ()), (("우유",), ())]
 
 
+def test_a_prefix_belongs_to_the_noun_behind_it(analyzer: KoreanEnglishAnalyzer) -> None:
+    question = "비대면 수업과 비지도학습"
+    (tokens,) = analyzer.tokens([question])
+    assert [(each.written_in(question), each.terms, each.is_keyword) for each in translate_query(tokens, None)] == [
+        ("비대면", ("비대면", "대면"), True),
+        ("수업", ("수업",), True),
+        ("비지도", ("지도",), True),
+        ("학습", ("학습",), True),
+        ("비지도학습", ("비지도학습",), False),
+    ]
+
+
 def test_a_translation_weighs_at_most_as_its_word_and_a_rarer_one_less(analyzer: KoreanEnglishAnalyzer) -> None:
     (tokens,) = analyzer.tokens(["우유 가격"])
     segments = translate_query(tokens, LEXICON)

@@ -47,7 +47,7 @@ def test_incomplete_records_give_no_confidence(demo: Engine) -> None:
         assert confidence is not None
         values.append(confidence.value)
     assert values[0] > 0.15
-    assert values[1] == values[2] < THRESHOLD
+    assert max(values[1:]) < 0.005
 
 
 def test_a_leading_record_with_all_distinctive_words_is_enough_where_another_scores_higher_by_words(
