@@ -58,19 +58,21 @@ def command(
         record_filter=record_filter, facets=facets or counts_hits(record_filter, options.engine),
     )  # fmt: skip
     print_undated(record_filter, result.facets)
+    if result.ranking.reason:
+        known = shows_language(result.question.text)
+        echo(result.message_in(result.question.language if known else language.get()), err=True)
+    elif result.keywords.unknown:
+        echo(Text("No record has these words: {words}", words=", ".join(result.keywords.unknown)), err=True)
     if form is not None:
-        echo(result.references(form).rstrip("\n"))
+        if result.ranking.records:
+            echo(result.references(form).rstrip("\n"))
         return
     if as_json:
         print_json_records(result.ranking)
         if facets:
             print_json(result.facets)
         return
-    if result.ranking.reason:
-        known = shows_language(result.question.text)
-        echo(result.message_in(result.question.language if known else language.get()), err=True)
-    else:
-        print_records(result.ranking)
+    print_records(result.ranking)
     if facets and result.facets is not None:
         print_facets(result.facets)
 

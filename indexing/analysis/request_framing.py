@@ -147,7 +147,7 @@ _KOREAN_ANYWHERE = re.compile(
     r"|(?<=[A-Za-z0-9]\s)이?란(?=\s*(?:(?:무엇|뭐|뭔)[가-힣]*\s*)?\W*$)"
 )
 _GREETING = re.compile(
-    r"\W*(?:안녕(?:하세요|하십니까|히\s*계세요)?|반갑습니다|(?:대단히\s+)?(?:감사|고맙)(?:합니다|습니다|해요|드립니다)"
+    r"\W*(?:안녕(?:하세요|하십니까|히\s*계세요)?|반갑습니다|(?:대단히\s+)?(?:(?:감사|고맙)(?:합니다|습니다|해요|드립니다)|고마워요?)"
     r"|수고하(?:셨습니다|세요)|hi|hello|good\s+(?:morning|afternoon|evening)|thanks|thank\s+you(?:\s+very\s+much)?|bye)\W*",
     re.IGNORECASE,
 )

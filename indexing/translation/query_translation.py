@@ -18,6 +18,7 @@ from shrag.indexing.analysis.analyzer import KEYWORD_KINDS, Analyzer, Token
 from shrag.indexing.analysis.genre_words import genre_spans
 from shrag.indexing.analysis.light_words import LIGHT_WORDS
 from shrag.indexing.analysis.request_framing import framing_spans, is_greeting
+from shrag.indexing.analysis.year_limits import year_limit_spans
 from shrag.indexing.bm25 import idf
 from shrag.indexing.search_engine import SearchEngine, Statistics
 from shrag.indexing.translation.phrase_translation import (
@@ -339,17 +340,17 @@ def _light(
     framed: AbstractSet[int],
     translations: Mapping[int, Sequence[PhraseTranslation]],
 ) -> frozenset[int]:
-    """Return the positions of the light words and genre words, none if no other group has a keyword.
+    """Return the positions of light words, genre words and limits by year, none if no other group has a keyword.
 
     A light word of a phrase that is translated as one (*decision making*) is none, nor a name (*Children in Need*).
     """
-    genres = genre_spans(text)
+    spans = [*genre_spans(text), *year_limit_spans(text)]
     light = frozenset(
         number
         for number, group in enumerate(groups)
         if number not in framed
         and (
-            all(_within(token, genres) for token in group)
+            all(_within(token, spans) for token in group)
             or (
                 text[group[0].start : group[0].end] in LIGHT_WORDS
                 and all(found.share == 1 for found in translations.get(number, ()))

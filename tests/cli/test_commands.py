@@ -276,6 +276,22 @@ def test_settings_reach_the_search_and_the_run(
     assert lines[0] < lines[1]
 
 
+@pytest.mark.slow
+def test_a_search_says_on_standard_error_what_was_not_found_whatever_is_printed(
+    demo_home: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("SHRAG_HOME", str(demo_home))
+    for form in ([], ["--json"], ["--export", "bibtex"]):
+        assert run(["search", "demo", "zzzqqq", *form]) == 0
+        printed = capsys.readouterr()
+        assert printed.out == ""
+        assert "None of the question's words is in a title or abstract" in printed.err
+    assert run(["search", "demo", "zzzqqq graphene", "-k", "1", "--json"]) == 0
+    printed = capsys.readouterr()
+    assert json.loads(printed.out)["rank"] == 1
+    assert printed.err == "No record has these words: zzzqqq\n"
+
+
 def test_a_topic_in_two_files_of_one_run_is_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     topics = [tmp_path / "one.tsv", tmp_path / "two.tsv"]
     for path in topics:
