@@ -20,7 +20,10 @@ _YEARS = re.compile(r"(?P<first>\d{1,4})?(?P<dash>\s*[-–]\s*)?(?P<last>\d{1,4}
 _OPTIONS = (
     click.option("--year", metavar="YEARS", help="Only records of these years: 2015, 2015-2020, 2015- or -2020."),
     click.option(
-        "--language", type=click.Choice(get_args(Language)), multiple=True, help="Only records in it; repeatable."
+        "--language",
+        type=click.Choice(get_args(Language)),
+        multiple=True,
+        help="Only records in this language; repeatable.",
     ),
     click.option("--journal", multiple=True, metavar="NAME", help="Only records of this journal; repeatable."),
     click.option("--type", multiple=True, metavar="TYPE", help="Only records of this type; repeatable."),

@@ -84,7 +84,9 @@ def reranker_options(command: _Command) -> _Command:
         "folder of one.",
     )
     min_score = click.option(
-        "--min-score", type=click.FloatRange(0, 1), help="Leave out records that a cross-encoder scores lower."
+        "--min-score",
+        type=click.FloatRange(0, 1),
+        help="Leave out records that a cross-encoder scores below this value.",
     )
     return reranker(min_score(command))
 

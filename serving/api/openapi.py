@@ -29,7 +29,7 @@ _PROBLEMS = {
     414: "The address is too long.",
     415: "A compressed body is not read.",
     422: "The question or a parameter cannot be read.",
-    429: "As many requests wait as may, or too many wrong keys came; Retry-After description when to ask again.",
+    429: "As many requests wait as may, or too many wrong keys came; Retry-After says when to ask again.",
     431: "The headers are too many or too large.",
     503: "The index is damaged, the deadline has passed, or the server is being stopped.",
 }

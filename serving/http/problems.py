@@ -38,7 +38,7 @@ _TITLES = {
     413: Text("Request too large"),
     414: Text("Address too long"),
     415: Text("Encoding not read"),
-    422: Text("Question not readable"),
+    422: Text("Request not valid"),
     429: Text("Too many requests"),
     431: Text("Headers too large"),
     500: Text("Unexpected error"),

@@ -20,9 +20,9 @@ def client(demo_home: Path) -> Iterator[TestClient]:
 @pytest.mark.parametrize(
     ("accepted", "language", "title", "detail"),
     [
-        ("ko-KR,ko;q=0.9,en;q=0.8", "ko", "처리할 수 없는 질문", 'body.k: 받은 값은 "x"이지만'),
-        ("en", "en", "Question not readable", 'body.k: expected an integer from 1 to 1000, got "x".'),
-        ("", "en", "Question not readable", 'body.k: expected an integer from 1 to 1000, got "x".'),
+        ("ko-KR,ko;q=0.9,en;q=0.8", "ko", "잘못된 요청", 'body.k: 받은 값은 "x"이지만'),
+        ("en", "en", "Request not valid", 'body.k: expected an integer from 1 to 1000, got "x".'),
+        ("", "en", "Request not valid", 'body.k: expected an integer from 1 to 1000, got "x".'),
     ],
 )
 def test_a_problem_is_in_the_accepted_language(
