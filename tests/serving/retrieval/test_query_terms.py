@@ -49,6 +49,12 @@ def test_neighbours_with_nothing_between_them_are_one_keyword(demo: Engine, ques
     assert {word.text for word in both} == {word.text for word in keywords} | set(compound)
 
 
+def test_a_compound_stands_before_the_words_that_it_is_made_of(demo: Engine) -> None:
+    question = "salt marsh soil and carbon"
+    both = choose_phrases(_keywords(demo, question), question, "both")
+    assert [word.text for word in both] == ["salt marsh", "salt", "marsh soil", "marsh", "soil", "carbon"]
+
+
 def test_a_compound_is_found_where_all_its_words_are_and_weighs_as_much_as_they() -> None:
     a, b, c = (
         QueryTerm(name, (name,), idf, uses, True, True) for name, idf, uses in (("a", 2, 3), ("b", 1, 1), ("c", 4, 1))
@@ -130,6 +136,13 @@ def test_words_are_the_content_words_as_written_each_once(demo: Engine) -> None:
         ("재귀", 1, True, False),
     ]
     assert words[0].terms == ("gpt", "gpt4", "4")
+
+
+def test_words_behind_one_that_only_modifies_are_found_too(demo: Engine) -> None:
+    assert [(word.text, word.keyword) for word in _words(demo, "매우 빠르게 그래핀을")] == [
+        ("빠르", False),
+        ("그래핀", True),
+    ]
 
 
 def test_a_word_weighs_as_its_rarest_term_that_the_index_has(demo: Engine) -> None:
