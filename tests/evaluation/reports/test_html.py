@@ -17,6 +17,7 @@ from shrag.evaluation.experiments.part import ExperimentPart, read_outcomes
 from shrag.evaluation.experiments.run_card import read_card, write_card
 from shrag.evaluation.reports.html import render_report
 from shrag.evaluation.reports.result_folder import file_digests
+from shrag.evaluation.reports.table import read_table, write_table
 
 EVIL = "</script></style><script>alert(1)</script><img src=x onerror=alert(2)>{{ 7 * 7 }}\u202e]]>"
 
@@ -144,6 +145,40 @@ def test_the_questions_shown_are_those_on_which_the_conditions_are_furthest_apar
         assert spreads[-2:] == [pytest.approx(0.1027, abs=1e-4), 0.0]
     if questions == 3:
         assert "3 of 10 questions" in page
+
+
+@pytest.mark.parametrize(
+    ("missing", "primary"),
+    [
+        ({}, "nDCG@10"),
+        ({"bm25": {"nDCG@10"}}, "R@20"),
+        ({"or": {"nDCG@10"}, "bm25": {"R@20"}}, "num_candidates"),
+        # No column is everybody's.
+        (
+            {"or": {"nDCG@10", "R@20", "num_candidates"}, "and": {"candidate_recall", "candidate_success"}},
+            "nDCG@10",
+        ),
+    ],
+)
+def test_questions_are_compared_by_the_first_column_that_all_conditions_have(
+    results_folder: Path, tmp_path: Path, missing: dict[str, set[str]], primary: str
+) -> None:
+    folder = tmp_path / "copy"
+    shutil.copytree(results_folder, folder)
+    table = read_table(folder)
+    (demo,) = table.sets
+    rows = tuple(
+        msgspec.structs.replace(
+            row,
+            cells={name: cell for name, cell in row.cells.items() if name not in missing.get(row.condition, set())},
+        )
+        for row in demo.rows
+    )
+    write_table(folder, msgspec.structs.replace(table, sets=(msgspec.structs.replace(demo, rows=rows),)))
+    write_card(folder, msgspec.structs.replace(read_card(folder), files=file_digests(folder)))
+    page = render_report([folder])
+    assert re.findall(r"differ most in ([^<]+)\.<", page) == [primary]
+    assert set(re.findall(r'<span class="value">(\S+) [\d.]+</span>', page)) == {primary}
 
 
 def test_results_that_are_not_finished_and_no_results_are_refused(results_folder: Path, tmp_path: Path) -> None:

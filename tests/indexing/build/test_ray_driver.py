@@ -5,17 +5,22 @@ from __future__ import annotations
 import socket
 import subprocess
 import sys
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 
+import msgspec
 import pytest
 
+from shrag.corpora.store.open_corpus import open_corpus
+from shrag.indexing.analysis.korean_english import analyzer_fingerprint
 from shrag.indexing.build.cluster.ray_driver import _check_reachable, _places
-from shrag.indexing.build.cluster.ray_job import RayJob
-from shrag.indexing.build.cluster.shard_analysis import AnalysisSettings
+from shrag.indexing.build.cluster.ray_job import RayJob, ShardResult
+from shrag.indexing.build.cluster.shard_analysis import AnalysisSettings, AnalysisShard, analyzed_batches
 from shrag.indexing.build.cluster.shard_encoding import EncodingSettings
+from shrag.indexing.build.cluster.shard_files import read_shard
 from shrag.indexing.build.worker import WorkerSetup
 from shrag.indexing.errors import IndexingError
+from tests.support.lone_driver import lone_driver
 
 ANALYSIS = AnalysisSettings(WorkerSetup(None, 1, ""), "")
 ENCODING = EncodingSettings("", "", "", "", 10)
@@ -51,6 +56,46 @@ def test_an_address_where_nobody_listens_is_refused_at_once() -> None:
         _check_reachable(address)
     with pytest.raises(ConnectionRefusedError):
         _check_reachable(address)
+
+
+@pytest.mark.process
+def test_a_shard_that_is_delivered_twice_is_done_once_also_by_another_worker(
+    tmp_path: Path, grow_corpus: Callable[[Path, str, int], None]
+) -> None:
+    grow_corpus(tmp_path, "grown", 64)
+    corpus, _ = open_corpus(tmp_path / "corpora", "grown")
+    path = str(tmp_path / "corpora" / "grown" / corpus.records_file)
+    folder = tmp_path / "shards"
+    folder.mkdir()
+
+    def results(analyzer: str, *shards: AnalysisShard) -> list[ShardResult]:
+        """Return what a worker of its own process makes of the shards, one after another."""
+        settings = AnalysisSettings(WorkerSetup(None, 1_000, str(tmp_path)), analyzer)
+        job = RayJob("local", 1, str(folder), settings, [msgspec.Raw(msgspec.json.encode(each)) for each in shards])
+        driver = subprocess.run(lone_driver(), input=msgspec.json.encode(job), stdout=subprocess.PIPE, check=True)
+        return [msgspec.json.decode(line, type=ShardResult) for line in driver.stdout.splitlines()]
+
+    first, second = (AnalysisShard(start, 32, path) for start in (0, 32))
+    done, again, other = results(analyzer_fingerprint(), first, first, second)
+    assert done.manifest is not None
+    assert other.manifest is not None
+    assert again == done
+    assert {each.name for each in folder.iterdir()} == {
+        done.manifest.file,
+        other.manifest.file,
+        "shard-000000000000.json",
+        "shard-000000000032.json",
+    }
+    # The words of the first shard were told with it, and the worker kept them for the second.
+    told = [
+        {word for batch in analyzed_batches(read_shard(folder, each)) for word, _ in batch.words}
+        for each in (done.manifest, other.manifest)
+    ]
+    assert min(map(len, told)) > 100
+    assert told[0].isdisjoint(told[1])
+    # A worker that could not do the first shard finds it done, and a shard that is not done it cannot do.
+    found, failed = results("another", first, AnalysisShard(0, 31, path))
+    assert (found, failed.error) == (done, "IndexingError")
 
 
 @pytest.mark.process

@@ -5,6 +5,7 @@ from dataclasses import replace
 
 import pytest
 
+from shrag.models.errors import ModelUnavailable
 from shrag.models.language_model import LanguageModel
 from shrag.serving.answering.answer import StageTimer, answer, answer_closed_book
 from shrag.serving.answering.answered_questions import AnsweredQuestion
@@ -194,3 +195,17 @@ def test_a_least_confidence_of_the_request_refuses_before_the_model_is_asked(dem
     model = _model("##본론##\n재택근무이다 [1].")
     assert _answer(demo, LOW, least=0.5, model=model).kind == "extractive"
     assert model.streams == []
+
+
+@pytest.mark.parametrize(
+    ("confidence", "least", "reason"),
+    [(LOW, None, "nothing_fits"), (LOW, 0.2, ""), (HIGH, None, ""), (None, None, "")],
+)
+def test_where_the_model_fails_the_threshold_of_the_index_decides_as_without_a_model(
+    demo: Engine, confidence: Confidence | None, least: float | None, reason: str
+) -> None:
+    away = ScriptedModel(answer=[ModelUnavailable("away")])
+    answered = _answer(demo, confidence, least=least, model=away)
+    assert len(away.streams) == 1
+    assert (answered.kind, answered.reason) == ("extractive", reason)
+    assert answered == _answer(demo, confidence, least=least)

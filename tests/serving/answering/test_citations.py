@@ -126,6 +126,26 @@ def test_a_sentence_is_related_from_three_tenths_of_its_words(demo: Engine, evid
     assert 0.28 < max(shares["unrelated"]) < 0.3 <= min(shares[""]) < 0.32
 
 
+@pytest.mark.parametrize(
+    ("held", "of", "share", "issue"),
+    [(3, 10, 0.3, ""), (29, 100, pytest.approx(0.29), "unrelated"), (31, 100, pytest.approx(0.31), "")],
+)
+def test_a_sentence_with_exactly_the_least_share_is_supported(
+    demo: Engine, held: int, of: int, share: float, issue: SentenceIssue
+) -> None:
+    index = demo.open_index
+    texts = [each.record.text for each in index.store.sample(1_000) if each.record.language == "en"]
+    found = {word.terms: word for text in texts for word in text_terms(text, index)}
+    # Words that one record of the index has weigh the same: ten of them add up without a rounding error in the share.
+    rare = [word for word in found.values() if word.text.isalpha() and word.text.islower() and not word.translations]
+    words = [word for word in rare if word.idf == pytest.approx(5.0584, abs=1e-4)][:of]
+    record = Record("I", "Nothing", " ".join([*(word.text for word in words[:held]), "."]), "en", complete=True)
+    evidence = [analyze_record(record, index.analyzer)]
+    text = " ".join(word.text for word in words)
+    assert matched_share(text_terms(text, index), set(evidence[0].contents_terms)) == share
+    assert find_issue(Sentence(text, (1,)), evidence, index) == issue
+
+
 def test_every_sentence_of_a_record_is_supported_by_it(demo: Engine) -> None:
     index = demo.open_index
     ranked = demo.search("연구", k=60).ranking.records + demo.search("study", k=60).ranking.records

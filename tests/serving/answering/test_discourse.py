@@ -15,6 +15,7 @@ from shrag.serving.answering.discourse import (
     refers_back,
     role_worth,
     states_result,
+    without_copyright,
 )
 
 
@@ -115,6 +116,22 @@ def test_keywords_copyright_and_addresses_are_noise(sentence: str) -> None:
     assert is_noise(sentence)
 
 
+@pytest.mark.parametrize(
+    ("sentence", "without"),
+    [
+        ("Radars are not covered.©1993 A Publisher Inc", "Radars are not covered."),
+        ("Radars are not covered. (C) 1993 A Publisher", "Radars are not covered."),
+        ("Radars are wide. COPYRIGHT © 2001 A Publisher", "Radars are wide."),
+        ("Radars are wide.\n© 1993 A\nPublisher", "Radars are wide."),
+        ("© 1993 A Publisher", ""),
+        ("Films (c) and (d) were heated.", "Films (c) and (d) were heated."),
+        ("Radars are wide.", "Radars are wide."),
+    ],
+)
+def test_a_copyright_notice_at_the_end_is_left_out_to_the_last_line(sentence: str, without: str) -> None:
+    assert without_copyright(sentence) == without
+
+
 def test_findings_are_worth_more_than_methods_and_these_more_than_announcements() -> None:
     korean = [
         "측정 결과 효율은 30 dB로 나타났다.",
@@ -134,6 +151,24 @@ def test_findings_are_worth_more_than_methods_and_these_more_than_announcements(
         worths = [role_worth(each) for each in sentences]
         assert worths == sorted(worths, reverse=True)
         assert len(set(worths)) == len(worths)
+
+
+@pytest.mark.parametrize(
+    ("sentence", "worth"),
+    [
+        ("Films were heated.", 0.2),
+        ("Films were heated for 3.5 hours.", 0.5),
+        ("Films were better.", 0.5),
+        ("필름이 우수하였다.", 0.5),
+        ("We found films.", 0.8),
+        ("측정 결과 필름이 얇아졌다.", 0.8),
+        ("Films were better by 3.5%.", 0.8),
+        ("We found a rise of 3.5%.", 1.1),
+        ("측정 결과 효율은 30 dB로 나타났다.", 1.1),
+    ],
+)
+def test_a_finding_a_result_and_a_figure_each_add_as_much_to_a_sentence(sentence: str, worth: float) -> None:
+    assert role_worth(sentence) == pytest.approx(worth)
 
 
 def test_praise_of_the_study_is_worth_less_than_an_announcement_and_this_less_than_a_method() -> None:
@@ -182,6 +217,8 @@ def test_only_a_statement_of_results_states_a_result() -> None:
         "주산기 결과에 대해 평가하였다.",
         "분석 결과로 나눈 필름을 쓴다.",
         "This paper describes the results of the task.",
+        "결과를 보고자 한다.",
+        "The findings will be discussed in future work.",
     ]
     assert all(map(states_result, stating))
     assert not any(map(states_result, other))

@@ -6,6 +6,7 @@ import pytest
 
 from shrag.corpora.formats.topics import read_topics
 from shrag.indexing.analyzed_record import AnalyzedRecord
+from shrag.indexing.lexical.calibration import ConfidenceCalibration
 from shrag.indexing.lexical.evidence import is_complete
 from shrag.indexing.translation.query_translation import analyze_question
 from shrag.serving.engine import Engine
@@ -58,7 +59,10 @@ def test_a_leading_record_with_all_distinctive_words_is_enough_where_another_sco
     docids = [each.record.docid for each in demo.search(question.text).ranking.records]
     found = [each for each in index.store.fetch(docids) if each]
     holds = [is_complete(question, each) for each in found]
-    lead, other = found[holds.index(True)], found[holds.index(False)]
+    lead, (other, third) = (
+        found[holds.index(True)],
+        [each for each, held in zip(found, holds, strict=True) if not held][:2],
+    )
 
     def assessed(first: AnalyzedRecord, second: AnalyzedRecord) -> float:
         scored = [ScoredRecord(first, 2.0, 1, words=0.01), ScoredRecord(second, 1.0, 2, words=0.02)]
@@ -68,6 +72,69 @@ def test_a_leading_record_with_all_distinctive_words_is_enough_where_another_sco
 
     assert assessed(lead, other) == COMPLETE
     assert assessed(other, other) < THRESHOLD
+    assert assessed(other, third) < THRESHOLD  # another scores higher, and neither has them all
+
+
+def test_an_incomplete_record_adds_nothing_to_the_confidence_of_complete_ones(demo: Engine) -> None:
+    index = demo.open_index
+    question = analyze_question("그래핀 필름의 전자파 차폐", index.analyzer, index.searcher, index.glossary)
+    docids = [each.record.docid for each in demo.search(question.text).ranking.records]
+    first, *others = [each for each in index.store.fetch(docids) if each]
+
+    def assessed(*records: AnalyzedRecord) -> float:
+        scored = [ScoredRecord(each, 1.0 / rank, rank) for rank, each in enumerate(records, 1)]
+        confidence = assess_confidence(question, index, scored)
+        assert confidence is not None
+        return confidence.value
+
+    # The first leads the others by little, so that these alone are the stronger evidence.
+    assert assessed(first, *others) == pytest.approx(0.1631, abs=1e-4)
+    assert assessed(*others) == pytest.approx(0.3124, abs=1e-4)
+    assert assessed(incomplete(first), *others) == assessed(*others)
+
+
+def _giving(lesser: tuple[float, ...]) -> ConfidenceCalibration:
+    """Return a calibration that gives any evidence the place of 1.0 among ``lesser``, from 0 to 1."""
+    return ConfidenceCalibration((0.0,) * 4, (-1_000.0,), (-1.0,), lesser)
+
+
+@pytest.mark.parametrize(
+    ("lesser", "value", "level"),
+    [
+        ((0.0, 1.0, 2.0), 0.5, "high"),
+        ((0.0, 1.001, 2.0), 0.4995, "medium"),
+        ((0.0, 1.0, 2.0, 3.0, 4.0, 5.0), 0.2, "medium"),
+        ((0.0, 1.001, 2.0, 3.0, 4.0, 5.0), 0.1998, "low"),
+    ],
+)
+def test_a_confidence_is_high_from_exactly_a_half_and_medium_from_exactly_a_fifth(
+    demo: Engine, lesser: tuple[float, ...], value: float, level: str
+) -> None:
+    index = replace(demo.open_index, calibration=_giving(lesser))
+    # Each word is in a record, so that none is uncovered, and no record has both, which is a fifth by itself.
+    question = analyze_question("turbine graphene", index.analyzer, index.searcher, index.glossary)
+    docids = [demo.search(word, k=1).ranking.records[0].record.docid for word in ("turbine", "graphene")]
+    scored = [
+        ScoredRecord(each, 1.0, rank, words=1.0) for rank, each in enumerate(index.store.fetch(docids), 1) if each
+    ]
+    confidence = assess_confidence(question, index, scored)
+    assert confidence is not None
+    assert confidence.value == pytest.approx(value, abs=1e-4)
+    assert (confidence.level, confidence.uncovered) == (level, ())
+
+
+@pytest.mark.parametrize(("asked", "level"), [(6, "medium"), (7, "high"), (8, "high")])
+def test_a_word_that_ends_with_the_last_character_of_a_follow_up_question_is_its_own(
+    demo: Engine, asked: int, level: str
+) -> None:
+    index = replace(demo.open_index, calibration=_giving((0.0, 1.0)))
+    question = analyze_question("turbine mooring lines", index.analyzer, index.searcher, index.glossary)
+    (lead,) = demo.search("turbine", k=1).ranking.records
+    (found,) = index.store.fetch([lead.record.docid])
+    assert found is not None
+    confidence = assess_confidence(question, index, [ScoredRecord(found, 1.0, 1)], asked)
+    assert confidence is not None
+    assert confidence.level == level
 
 
 def test_a_high_confidence_names_no_words_that_are_not_covered_and_lower_ones_do(demo: Engine) -> None:

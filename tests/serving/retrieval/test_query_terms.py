@@ -6,16 +6,20 @@ import pytest
 
 from shrag.indexing.bm25 import idf
 from shrag.indexing.query import And, Or, Term, any_of
-from shrag.indexing.translation.query_translation import analyze_question
+from shrag.indexing.translation.query_translation import Translation, analyze_question
 from shrag.serving.engine import Engine
+from shrag.serving.events import Keyword
 from shrag.serving.retrieval.query_builder import build_subqueries, reduce_query
 from shrag.serving.retrieval.query_terms import (
     QueryTerm,
     choose_phrases,
+    distinctive_words,
     has_phrase,
     join_terms,
+    keyword_of,
     matched_share,
     query_terms,
+    question_keywords,
     searchable,
     why_nothing,
 )
@@ -45,6 +49,12 @@ def test_neighbours_with_nothing_between_them_are_one_keyword(demo: Engine, ques
     assert {word.text for word in both} == {word.text for word in keywords} | set(compound)
 
 
+def test_a_compound_stands_before_the_words_that_it_is_made_of(demo: Engine) -> None:
+    question = "salt marsh soil and carbon"
+    both = choose_phrases(_keywords(demo, question), question, "both")
+    assert [word.text for word in both] == ["salt marsh", "salt", "marsh soil", "marsh", "soil", "carbon"]
+
+
 def test_a_compound_is_found_where_all_its_words_are_and_weighs_as_much_as_they() -> None:
     a, b, c = (
         QueryTerm(name, (name,), idf, uses, True, True) for name, idf, uses in (("a", 2, 3), ("b", 1, 1), ("c", 4, 1))
@@ -57,6 +67,36 @@ def test_a_compound_is_found_where_all_its_words_are_and_weighs_as_much_as_they(
         Or((And((any_of(["a"]), any_of(["b"]))),)),
     ]
     assert join_terms([a]) is a
+    assert joined.keyword
+    unknown = b._replace(known=False)
+    assert [join_terms(pair).known for pair in ([a, b], [a, unknown], [unknown, b])] == [True, False, False]
+
+
+def test_a_compound_spans_its_words_and_is_shown_as_the_question_has_them(demo: Engine) -> None:
+    question = "salt marsh soil, carbon"
+    salt, marsh, soil, carbon = _keywords(demo, question)
+    joined = join_terms([salt, marsh, soil], question)
+    assert (joined.text, joined.start, joined.end) == ("salt marsh soil", 0, 15)
+    assert (joined.parts, joined.terms) == ((salt, marsh, soil), ("salt", "marsh", "soil"))
+    assert join_terms([soil, carbon], question).text == "soil, carbon"
+
+
+@pytest.mark.parametrize(
+    ("question", "blanks"),
+    [
+        ("도매가격 예측", ["도매가격", "예측"]),
+        ("salt-marsh soil", ["salt-marsh", "soil"]),
+        ("salt marsh,soil/carbon", ["salt", "marsh,soil/carbon"]),
+        ("salt\nmarsh", ["salt", "marsh"]),
+        ("salt, marsh", ["salt", "marsh"]),
+        ("salt", ["salt"]),
+        ("", []),
+    ],
+)
+def test_keywords_that_no_blank_is_between_are_one_keyword(demo: Engine, question: str, blanks: list[str]) -> None:
+    keywords = _keywords(demo, question)
+    assert [word.text for word in choose_phrases(keywords, question, "blanks")] == blanks
+    assert [word.text for word in choose_phrases(keywords[::-1], question, "blanks")] == blanks
 
 
 def test_compounds_find_fewer_records_than_their_words(demo: Engine) -> None:
@@ -98,6 +138,13 @@ def test_words_are_the_content_words_as_written_each_once(demo: Engine) -> None:
     assert words[0].terms == ("gpt", "gpt4", "4")
 
 
+def test_words_behind_one_that_only_modifies_are_found_too(demo: Engine) -> None:
+    assert [(word.text, word.keyword) for word in _words(demo, "매우 빠르게 그래핀을")] == [
+        ("빠르", False),
+        ("그래핀", True),
+    ]
+
+
 def test_a_word_weighs_as_its_rarest_term_that_the_index_has(demo: Engine) -> None:
     (word,) = _words(demo, "GPT-4")
     statistics = demo.open_index.searcher.statistics(list(word.terms)).contents
@@ -134,6 +181,47 @@ def test_a_word_that_frames_the_request_is_no_keyword_and_has_no_share(demo: Eng
         word for word in _words(demo, "그래핀 연구의 동향에 관한 연구를 요약해 주세요.") if word.text == "연구"
     ]
     assert (content.framing, content.frequency) == (False, 1)
+
+
+def test_words_behind_the_framing_use_of_a_word_are_found_too(demo: Engine) -> None:
+    words = _words(demo, "그래핀 연구의 동향에 관한 연구를 요약해 주세요.")
+    assert [(word.text, word.framing) for word in words] == [
+        ("그래핀", False),
+        ("연구", False),
+        ("동향", False),
+        ("관한", False),
+        ("요약", True),
+        ("주", True),
+    ]
+
+
+def test_the_distinctive_words_are_rare_keywords_that_frame_no_request() -> None:
+    words = [
+        QueryTerm("rare", ("rare",), 4.0, 1, True, True),
+        QueryTerm("half", ("half",), 2.0, 1, True, True),
+        QueryTerm("often", ("often",), 1.9, 1, True, True),
+        QueryTerm("says", ("say",), 9.0, 1, False, True),
+        QueryTerm("study", ("study",), 9.0, 1, True, True, framing=True),
+        QueryTerm("please", ("please",), 9.0, 1, False, True, framing=True),
+    ]
+    assert [word.text for word in distinctive_words(words)] == ["rare", "half"]
+    assert distinctive_words(words[3:]) == []
+
+
+def test_the_keywords_of_a_question_are_its_known_words_by_how_often_it_has_them_and_the_others_are_named(
+    demo: Engine,
+) -> None:
+    words = _words(demo, "그래핀과 재귀, 그래핀")
+    graphene = words[0]
+    keywords = question_keywords(words)
+    assert [(each.text, each.weight) for each in keywords.keywords] == [("그래핀", 2 * graphene.idf)]
+    assert keywords.unknown == ("재귀",)
+
+
+def test_the_translations_of_a_keyword_are_shown_but_for_the_word_itself() -> None:
+    translations = tuple(Translation(text, (text,), 1.0) for text in ("그래핀", "graphene", "그라핀"))
+    word = QueryTerm("그래핀", ("그래핀",), 3.0, 1, True, True, translations)
+    assert keyword_of(word, 0.5) == Keyword("그래핀", ("그래핀",), 0.5, ("graphene", "그라핀"))
 
 
 def test_a_framing_word_alone_is_a_keyword(demo: Engine) -> None:

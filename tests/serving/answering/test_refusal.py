@@ -1,0 +1,31 @@
+"""Refusals: what they name of the records and the question. What refuses is in test_answer.py."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from shrag.serving.answering.refusal import refuse
+from shrag.serving.engine import Engine
+from shrag.serving.events import Confidence
+from shrag.serving.request import parse_request
+
+QUESTION = "재택근무를 많이 할수록 일과 가정 사이의 갈등이 커지는가?"
+
+
+@pytest.mark.parametrize(("found", "named"), [(0, 0), (1, 1), (2, 2), (3, 3), (4, 3), (10, 3)])
+def test_at_most_three_nearest_records_are_named_and_words_only_where_there_is_one(
+    demo: Engine, found: int, named: int
+) -> None:
+    ranking = demo.search(QUESTION, k=10).ranking
+    confidence = Confidence(0.01, "low", ("갈등", "가정"), threshold=0.037)
+    records = ranking.records[:found]
+    assert len(records) == found
+    question = parse_request(QUESTION, answered=True).question
+    refusal = refuse(question, replace(ranking, records=records, confidence=confidence), "nothing_fits")
+    assert [each.docid for each in refusal.nearest] == [each.record.docid for each in records[:named]]
+    assert refusal.uncovered == (("갈등", "가정") if found else ())
+    assert (refusal.kind, refusal.language, refusal.reason) == ("extractive", "ko", "nothing_fits")
+    assert (refusal.sections, refusal.citations) == ((), ())
+    assert refuse(question, replace(ranking, confidence=None), "nothing_found").uncovered == ()
