@@ -88,8 +88,7 @@ def test_an_incomplete_record_adds_nothing_to_the_confidence_of_complete_ones(de
         return confidence.value
 
     # The first leads the others by little, so that these alone are the stronger evidence.
-    assert assessed(first, *others) == pytest.approx(0.1631, abs=1e-4)
-    assert assessed(*others) == pytest.approx(0.3124, abs=1e-4)
+    assert assessed(first, *others) + 0.1 < assessed(*others)
     assert assessed(incomplete(first), *others) == assessed(*others)
 
 
