@@ -295,7 +295,7 @@ def _overlapping(tokens: Iterable[Token]) -> list[list[Token]]:
 
 
 def _join_prefixes(groups: list[list[Token]], compounds: list[Token]) -> dict[int, str]:
-    """Join the prefix of a Korean word (비대면, 비지도 학습), which is no term by itself, to the noun behind it.
+    """Join the prefix of a Korean word (비대면, 비지도학습), which is no term by itself, to the noun behind it.
 
     A compound of a prefix and one noun becomes a token of the noun's group, and a noun like any other; of more nouns
     the first one begins with the prefix.
