@@ -8,6 +8,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
@@ -34,6 +35,7 @@ class Server:
 
     def __init__(self, folder: Path, port: int) -> None:
         self.address = f"http://127.0.0.1:{port}"
+        self._folder = folder
         self._command = [
             sys.executable, "-m", "milvus_lite", "server", "--data-dir", str(folder), "--host", "127.0.0.1",
             "--port", str(port),
@@ -44,8 +46,21 @@ class Server:
         self.process = subprocess.Popen(self._command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
 
     def kill(self) -> None:
+        """Kill it once its files have stood still for a second: those that are cut short it cannot read again."""
+        end = time.monotonic() + 30
+        before: list[tuple[str, int]] = []
+        while (now := self._sizes()) != before and time.monotonic() < end:
+            before = now
+            time.sleep(1)
         self.process.kill()
         self.process.wait()
+
+    def _sizes(self) -> list[tuple[str, int]]:
+        sizes = []
+        for path in sorted(self._folder.rglob("*")):
+            with suppress(FileNotFoundError):  # a file of its own that it removes
+                sizes.append((str(path), path.stat().st_size))
+        return sizes
 
 
 @pytest.fixture
