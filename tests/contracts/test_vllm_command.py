@@ -43,8 +43,8 @@ print(json.dumps({
         (
             ["--kv-cache-dtype", "fp8", "--enforce-eager"],
             {
-                "pool": 12_484 * MIB,
-                "share": 0.304,
+                "pool": 12_096 * MIB,
+                "share": 0.301,
                 "sequences": 16,
                 "context": 16_384,
                 "batch": 8_192,
@@ -54,7 +54,7 @@ print(json.dumps({
         ),
         (
             ["--llm", "qwen3-30b-a3b-2507-fp8", "--max-model-len", "8192"],
-            {"pool": 10_439 * MIB, "share": 0.304, "sequences": 13, "context": 8_192, "batch": 8_192, "prefixes": None}
+            {"pool": 10_051 * MIB, "share": 0.301, "sequences": 13, "context": 8_192, "batch": 8_192, "prefixes": None}
             | {"dtype": "auto", "eager": False, "text": False, "thinking": None, "short": True},
         ),
     ],
