@@ -122,25 +122,19 @@ def measure_agreement(encoder: TransformerEncoder, on_processor: TransformerEnco
 def measure_memory_limit(encoder: TransformerEncoder) -> None:
     """Encode with less of the GPU's memory than a batch needs: batches are halved, and vectors stay the same."""
     passages = random_passages(256, 512)
-    rows, free = encoder.encode_passages(passages), encoder_seconds(encoder, passages)
+
+    def encode() -> Vectors:
+        return encoder.encode_passages(passages)
+
+    rows, free = encode(), seconds_of(encode)
     torch.cuda.empty_cache()
     total = torch.cuda.get_device_properties(0).total_memory
     torch.cuda.set_per_process_memory_fraction((torch.cuda.memory_allocated() + 256 * 2**20) / total)
-    first = encoder_seconds(encoder, passages)
-    limited = encoder_seconds(encoder, passages)
-    cosine = smallest_cosine(rows, encoder.encode_passages(passages))
+    first, limited = seconds_of(encode), seconds_of(encode)
+    cosine = smallest_cosine(rows, encode())
     torch.cuda.set_per_process_memory_fraction(1.0)
     print(f"\nlimited to 256 MiB for batches: {first:.2f} s with the failed attempts, then {limited:.2f} s")
     print(f"  without a limit: {free:.2f} s; smallest cosine of the two vectors of a passage: {cosine:.6f}")
-
-
-def encoder_seconds(encoder: TransformerEncoder, passages: list[Passage]) -> float:
-    """Return the seconds of encoding passages once."""
-    synchronise()
-    started = time.perf_counter()
-    encoder.encode_passages(passages)
-    synchronise()
-    return time.perf_counter() - started
 
 
 def smallest_cosine(one: Vectors, other: Vectors) -> float:
@@ -249,14 +243,17 @@ def random_passages(count: int, tokens: int) -> list[Passage]:
 
 def best_of(runs: int, work: Callable[[], object]) -> float:
     """Return the seconds of the fastest of several runs, after a warm-up run."""
-    seconds: list[float] = []
-    for _ in range(runs + 1):
-        synchronise()
-        started = time.perf_counter()
-        work()
-        synchronise()
-        seconds.append(time.perf_counter() - started)
-    return min(seconds[1:])
+    work()
+    return min([seconds_of(work) for _ in range(runs)])
+
+
+def seconds_of(work: Callable[[], object]) -> float:
+    """Return the seconds of one run, until the GPU has finished it."""
+    synchronise()
+    started = time.perf_counter()
+    work()
+    synchronise()
+    return time.perf_counter() - started
 
 
 def synchronise() -> None:

@@ -83,7 +83,7 @@ def main() -> None:
         card = read_gpu()
         print(f"{card.name}, {datetime.now(UTC):%Y-%m-%d}: {chosen.llm} within {chosen.budget}")
         print(f"options of vLLM: {' '.join(memory_flags(plan))}", flush=True)
-        measure_retrieval(Path(name), plan)
+        retrieval = measure_retrieval(Path(name), plan)
         settings = LlmSettings(
             command=[chosen.python, "-m", "vllm.entrypoints.openai.api_server"],
             weights=str(folder),
@@ -107,7 +107,7 @@ def main() -> None:
             with closing(ServedModel(settings, server)) as model:
                 measure_speed(model, plan, chosen.prompts)
             print(f"at the end: {compare_use(plan, read_gpu()).text}")
-        print(f"peak: {gib(peak())}, budget {gib(plan.request.budget)}", flush=True)
+        print(f"peak: {gib(peak())}, budget {gib(plan.request.budget)}, beside {len(retrieval)} encoders", flush=True)
 
 
 def make_plan(profile: str, folder: Path, budget: str) -> MemoryPlan:
@@ -121,15 +121,15 @@ def make_plan(profile: str, folder: Path, budget: str) -> MemoryPlan:
     return plan_memory(request)
 
 
-_kept: list[TransformerEncoder] = []
+def measure_retrieval(folder: Path, plan: MemoryPlan) -> list[TransformerEncoder]:
+    """Load an encoder and a network of the re-ranker's size, encode a full batch, and print what that takes.
 
-
-def measure_retrieval(folder: Path, plan: MemoryPlan) -> None:
-    """Load an encoder and a network of the re-ranker's size, encode a full batch, and print what that takes."""
+    Both are returned: they take memory as long as they are held.
+    """
     before = read_gpu().used
     weights = write_random_mgte(folder / "random-mgte", {})
-    _kept.extend(load_encoder(choose_encoder(str(weights), folder), "cuda") for _ in range(2))
-    _kept[0].encode_passages(random_passages(4 * BATCH_TOKENS // 256, 256))
+    loaded = [load_encoder(choose_encoder(str(weights), folder), "cuda") for _ in range(2)]
+    loaded[0].encode_passages(random_passages(4 * BATCH_TOKENS // 256, 256))
     torch.cuda.synchronize()
     planned = sum(part.size for part in plan.request.retrieval)
     used = read_gpu().used - before
@@ -138,6 +138,7 @@ def measure_retrieval(folder: Path, plan: MemoryPlan) -> None:
         f"{gib(planned)}",
         flush=True,
     )
+    return loaded
 
 
 @contextmanager

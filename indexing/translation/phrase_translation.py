@@ -169,7 +169,7 @@ class _PhraseFinder:
             end = start + len(phrase)
             within = {found.group().lower() for found in self._separators[start : end - 1] if found}
             entries = [entry for entry in listed if within <= set(entry.english.lower().split())]
-            entries = with_prefix(entries, phrase, prefix if phrase[0] == terms[start][1] else "")
+            entries = _with_prefix(entries, phrase, prefix if phrase[0] == terms[start][1] else "")
             # A phrase that ends inside a word (the deep of deep-learning) is none.
             if entries and not (end < len(terms) and terms[end][0] == terms[end - 1][0]):
                 groups = tuple(sorted({number for number, _ in terms[start:end]}))
@@ -177,7 +177,7 @@ class _PhraseFinder:
         return None
 
 
-def with_prefix(entries: Sequence[Entry], phrase: tuple[str, ...], prefix: str) -> list[Entry]:
+def _with_prefix(entries: Sequence[Entry], phrase: tuple[str, ...], prefix: str) -> list[Entry]:
     """Return the entries whose Korean phrase begins with a prefix, or with none, as the phrase asked for does.
 
     Where no entry has the prefix, those without one are returned, unless it negates: high performance is performance,
