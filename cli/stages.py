@@ -38,6 +38,7 @@ _NAMES = (
     Text("hyphenated words"),
     Text("missing blanks"),
     Text("private characters"),
+    Text("reference marks"),
     Text("section labels"),
     Text("stray blanks"),
 )

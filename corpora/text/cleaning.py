@@ -33,7 +33,8 @@ _INLINE_TAGS = (
 # After the name only name=value pairs, so that "if b <a then c> d" stays an inequality. Possessive quantifiers, for
 # linear time: with plain ones 3,000 spaces after "<p a=" took more than a minute.
 _ATTRIBUTES = r"(?:\s++[\w:-]++\s*+=[^<>]*+|\s*+/?)"
-_BLOCK = re.compile(rf"</?(?:{_BLOCK_TAGS}){_ATTRIBUTES}>", re.IGNORECASE)
+# "▼1" and "▼2" are ScienceON's tags around the languages of an abstract.
+_BLOCK = re.compile(rf"</?(?:(?:{_BLOCK_TAGS}){_ATTRIBUTES}|▼\d)>", re.IGNORECASE)
 _INLINE = re.compile(rf"</?(?:{_INLINE_TAGS}){_ATTRIBUTES}>", re.IGNORECASE)
 # A formula is short; the search for the end of one that is not closed stops at the next opening tag.
 _FORMULA = re.compile(r"<tex>((?:(?!<tex>).){0,4000}?)</tex>", re.IGNORECASE | re.DOTALL)

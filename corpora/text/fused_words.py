@@ -18,7 +18,7 @@ from typing import NamedTuple
 _BEFORE = {
     "the": 4, "and": 4, "with": 4, "from": 4, "this": 4, "that": 4, "these": 4, "those": 4, "which": 4, "their": 4,
     "are": 5, "were": 5, "was": 5, "have": 4, "has": 5, "been": 5, "using": 4, "various": 4, "between": 4, "through": 5,
-    "many": 5, "also": 5, "can": 6,
+    "many": 5, "also": 5, "our": 5, "can": 6,
 }  # fmt: skip
 # Those before which only a common word counts: with any other word they form too many words ("islands", "towards").
 _BEFORE_COMMON = {"of": 5, "for": 5, "is": 5, "to": 5, "we": 6}
@@ -31,6 +31,7 @@ _BEFORE_FEW = {
     "an": "important effective efficient approach algorithm analysis example experiment average empirical evaluation "
     "integrated optimal intelligent",
     "more": "effective efficient important accurate flexible",
+    "a": "comparative comprehensive framework large method model novel significant single study system",
 }  # fmt: skip
 # Function words that may be glued behind any known word.
 _BEHIND = {
@@ -38,7 +39,7 @@ _BEHIND = {
     "for": 5, "has": 5, "have": 5, "using": 4, "between": 4,
 }  # fmt: skip
 # Those that end many words ("protein", "photo"), and the endings of the words they are split from.
-_BEHIND_ENDINGS = {"in": ("ed", "ions", "ments", "ing", "ities"), "to": ("ed", "ion", "ing", "ment", "ity")}
+_BEHIND_ENDINGS = {"in": ("ed", "ions", "ments", "ing", "ities", "ant"), "to": ("ed", "ion", "ing", "ment", "ity")}
 _BEHIND_FEW = {
     "on": "based depend depending depends focused focuses focusing effect effects impact impacts influence "
     "influences research",
@@ -52,7 +53,8 @@ _PAIRS = {
         "are the,in this,of this,to this,for this,on this,by this,of these,in these,to these,"
         "in which,of which,that is,that are,this is,which is,which are,which has,can be,has been,"
         "have been,should be,will be,such as,it is,it was,there is,there are,there was,as well,"
-        "than one,than the,more than,less than,rather than,as the,at the,into the"
+        "than one,than the,using the,which in,of each,also be,is used,are used,be used,"
+        "more than,less than,rather than,as the,at the,into the"
     ).split(",")
 }
 _FRONT = frozenset((*_BEFORE, *_BEFORE_COMMON, *_BEFORE_FEW))
@@ -208,7 +210,7 @@ def _splits(word: str) -> tuple[_Split, ...]:
     if word in _PAIRS:
         return (_Split(_PAIRS[word], ""),)
     longest = min(_LONGEST_FUNCTION_WORD, len(word) - 2)
-    found = [split for length in range(2, longest + 1) for split in _splits_at(word, length)]
+    found = [split for length in range(1, longest + 1) for split in _splits_at(word, length)]
     found += (
         _Split(at, "")
         for at in range(_SHORTEST_OF_TWO, len(word) - _SHORTEST_OF_TWO + 1)

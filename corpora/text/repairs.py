@@ -13,6 +13,7 @@ from typing import Final, NamedTuple
 from shrag.corpora.records import Record
 from shrag.corpora.text.fused_words import join_hyphenated_words, split_fused_words
 from shrag.corpora.text.private_characters import replace_private_characters
+from shrag.corpora.text.reference_marks import drop_reference_marks
 from shrag.corpora.text.section_labels import drop_labels
 from shrag.corpora.text.sentence_blanks import insert_blanks
 from shrag.corpora.text.stray_blanks import remove_stray_blanks
@@ -23,6 +24,7 @@ REPAIR_KINDS: Final = (
     "stray blanks",
     "hyphenated words",
     "section labels",
+    "reference marks",
     "private characters",
 )
 """What is repaired, in the order in which they are shown."""
@@ -42,7 +44,7 @@ class RepairedRecord(NamedTuple):
 
 
 def repair_record(record: Record) -> RepairedRecord:
-    """Repair the title and the text of a record; labels are dropped from the text only.
+    """Repair the title and the text of a record; labels and numbers of references are dropped from the text only.
 
     >>> repaired = repair_record(Record("1", "Title", "Abstract This studyis new.We test.", "en", True))
     >>> repaired.record.text, dict(repaired.repairs)
@@ -55,7 +57,8 @@ def repair_record(record: Record) -> RepairedRecord:
         title = _repair_words(record.title, context, repairs)
         text = _repair_words(record.text, context, repairs)
         text, labels = drop_labels(text, title)
-        repairs["section labels"] += labels
+        text, marks = drop_reference_marks(text)
+        repairs.update({"section labels": labels, "reference marks": marks})
         if repairs.total() == before:
             break
         record = replace(record, title=title, text=text)

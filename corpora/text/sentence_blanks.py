@@ -39,6 +39,8 @@ _ENGLISH_STOP = re.compile(_BEFORE_STOP + r"(?=([A-Z][a-z]*)[ ,])")
 # Not "A", which may be part of a number: "Task 4.A".
 _AFTER_SIGN = re.compile(rf"(?<=[\w%][)\]\"”’])\.(?=(?!A )(?:{STARTERS})[ ,])")
 _AFTER_NUMBER = re.compile(rf"(?<![\w./@\\:#-])(\d{{1,20}}(?:\.\d{{1,20}})?%?)\.(?=(?!A )(?:{STARTERS})[ ,])")
+# After an acronym: "by ICA.Suggestions were". Before a word that is one letter and capitals, it may be a name.
+_AFTER_ACRONYM = re.compile(r"(?<![\w./@\\:#&=?+_-])([A-Z]{2,6}s?)\.(?=[A-Z][a-z]{3,20} [a-z])")
 _MIXED_STOP = re.compile(
     r"(?<=[a-z] )([a-z]{4,40})\.(?=[\uac00-\ud7a3])"
     r"(?!(?:은|는|이|가|을|를|의|에|와|과|로|도|만|등|및|에서|에게|으로|이나|이라는)[ ,.)])"
@@ -53,7 +55,9 @@ _BEFORE_LABEL = re.compile(rf"(?<=[a-z)\]%\d][.])(?=(?:{LABELS_AFTER_STOP})(?:\s
 _COMMA = re.compile(r"(?<= )([a-z]{4,30}),(?=[a-z]{3,30}(?: [a-z]|[,.]\s))")
 # A Korean title and its English one: "연구Study on".
 _ENGLISH_TITLE = re.compile("(?<=[\uac00-\ud7a3])(?=(?:An? |The )?[A-Z][a-z]{2,20} (?:on|of|for|in|and|to|the|with) )")
-# What every pattern above needs; most texts do not have it.
+# A number behind a particle or an ending: "이를 위해36명을".
+_COUNT = re.compile(r"(위해|위하여|통해|통하여|으로|에서|된)(?=\d[\d,.]*(?:명|개|년|가지|편|건|곳|종|회|차례|문항|세|대|%))")
+# What every pattern above but these two needs; most texts do not have it.
 _STOP_WITHOUT_BLANK = re.compile(r"[.,?][^\W\d_]|다\.[\d“‘「『①-⑳\[]")
 _STARTER = re.compile(rf"(?:{STARTERS})")
 _SHORTEST_WORD = 3
@@ -72,6 +76,8 @@ def insert_blanks(text: str) -> Repaired:
     'CNN을 썼다. AI는 빠르다. We test a method. The result, U.S.A, Node.js and 3.5 stay.'
     """
     text, repairs = _ENGLISH_TITLE.subn(" ", text)
+    text, counts = _COUNT.subn(r"\1 ", text)
+    repairs += counts
     if not _STOP_WITHOUT_BLANK.search(text):
         return Repaired(text, repairs)
 
@@ -91,7 +97,7 @@ def insert_blanks(text: str) -> Repaired:
         return insert(match) if word.islower() or _STARTER.fullmatch(following) else match.group()
 
     text = _KOREAN_STOP.sub(after_korean, text)
-    for pattern in (_KOREAN_QUESTION, _BEFORE_LABEL, _COMMA, _AFTER_NUMBER, _AFTER_SIGN, _MIXED_STOP, _INTRODUCTION):
+    for pattern in (_KOREAN_QUESTION, _BEFORE_LABEL, _COMMA, _AFTER_NUMBER, _AFTER_SIGN, _AFTER_ACRONYM, _MIXED_STOP, _INTRODUCTION):
         text = pattern.sub(insert, text)
     text = _ENGLISH_STOP.sub(after_english, text)
     return Repaired(text, repairs)

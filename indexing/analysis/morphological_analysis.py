@@ -13,7 +13,7 @@ from weakref import WeakValueDictionary
 
 from shrag.indexing.analysis.analyzer import Token, TokenKind
 from shrag.indexing.analysis.latin import MAX_TERM_LENGTH
-from shrag.indexing.analysis.misread_nouns import misread_noun
+from shrag.indexing.analysis.misread_nouns import misread_noun, parts_of
 from shrag.indexing.analysis.stopwords import KOREAN_STOPWORDS
 from shrag.indexing.analysis.user_dictionary import EMPTY_DICTIONARY, DictionaryMatcher, UserDictionary
 from shrag.indexing.errors import DependencyMissing
@@ -109,9 +109,15 @@ def _with_noun(morphemes: list[Morpheme], noun: Morpheme, end: int) -> tuple[lis
     read = [each for each in morphemes if noun.start <= each.start < end]
     if not read or any(each.form == noun.form and each.tag in _JOINED_TAGS for each in read):
         return morphemes, False
-    is_part = read[0].tag in _JOINED_TAGS and len(read[0].form) > 1 and noun.form.startswith(read[0].form)
     before = [each for each in morphemes if each.start < noun.start]
     behind = [each for each in morphemes if each.start >= end]
+    if divided := parts_of(noun.form):
+        parts = list[Morpheme]()
+        for form, tag in divided:
+            start = parts[-1].end if parts else noun.start
+            parts.append(Morpheme(form, tag, start, start + len(form)))
+        return [*before, *parts, *behind], False
+    is_part = read[0].tag in _JOINED_TAGS and len(read[0].form) > 1 and noun.form.startswith(read[0].form)
     return [*before, read[0] if is_part else noun, *behind], is_part
 
 

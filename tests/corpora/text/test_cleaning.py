@@ -22,6 +22,7 @@ from shrag.corpora.text.cleaning import clean_text, is_absent, plain_line
         ("<TEX>${\\mu}m$</TEX>, <TEX>$10^{18}$</TEX>, <TEX>$Mg^{++}$</TEX>", "μm, 10^18, Mg++"),
         ("<TEX>$1{\\sim}30{\\mu}M$</TEX>", "1~30μM"),
         ("<jats:p>One</jats:p><jats:p>Two</jats:p>", "One Two"),
+        ("<▼1><P>Two languages.</P></▼1><▼2><P>두 언어.</P></▼2>", "Two languages. 두 언어."),
         ("<UL><LI>a</LI><LI>b</LI></UL>", "a b"),
         ("<IMG src='/x.gif' alt='x'/>figure", "figure"),
         ("<SikuGPT2>와 <구운몽>을", "<SikuGPT2>와 <구운몽>을"),

@@ -10,6 +10,7 @@ from shrag.corpora.records import Record
 from shrag.corpora.text.cleaning import clean_text
 from shrag.corpora.text.fused_words import join_hyphenated_words, split_fused_words
 from shrag.corpora.text.private_characters import replace_private_characters
+from shrag.corpora.text.reference_marks import drop_reference_marks
 from shrag.corpora.text.repairs import REPAIR_KINDS, repair_record
 from shrag.corpora.text.section_labels import drop_labels
 from shrag.corpora.text.sentence_blanks import insert_blanks
@@ -59,6 +60,8 @@ def test_a_function_word_glued_to_a_known_word_is_split(fused: str, split: str) 
         ),
         ("cantheory wetheory", "can theory we theory"),
         ("morethan thanone atthe", "more than than one at the"),
+        ("usingthe whichin ofeach alsobe isused areused", "using the which in of each also be is used are used"),
+        ("ourresearch importantin asignificant asingle", "our research important in a significant a single"),
         ("ourE2Emodel theVAE ofDNA withHTTPS, forIT", "our E2E model the VAE of DNA with HTTPS, for IT"),
         (
             "datawere dataof dataand datathe datathat datawhich datawith datafrom datausing databetween",
@@ -80,6 +83,7 @@ def test_each_function_word_is_split_from_words_of_four_five_or_six_letters(fuse
     [
         "within without therein nearby into together island software healthcare thesis theory genesis forgiven theatre",
         "Bahrainis and Punjabis spoke in parenthesis about digitalis officinalis and Pseudomonas orientalis",
+        "atypical acellular amodal astudyx ourselves hoursystem",
         "inform invariable indifferent another online proof thousand demand command protein photo standby breakthrough",
         "groundwater schoolteacher lightweight explainability transferability commonwealth crowdsourcing",
         "instanceOf subClassOf fastText spaCy redMaPPer toString isEmpty hasPart newAthena WordNet",
@@ -151,6 +155,9 @@ def test_other_hyphens_stay(text: str) -> None:
         ("large datasets.ObjectiveThis article", "large datasets. ObjectiveThis article"),
         ("콘텐츠 설계 연구Study on Design of Contents", "콘텐츠 설계 연구 Study on Design of Contents"),
         ("for good students,but has none", "for good students, but has none"),
+        ("by ICA.Suggestions were drawn", "by ICA. Suggestions were drawn"),
+        ("이를 위해36명을, 영향으로2021년에는", "이를 위해 36명을, 영향으로 2021년에는"),
+        ("검색된1,000개의 논문과 제약에서3가지를", "검색된 1,000개의 논문과 제약에서 3가지를"),
     ],
 )
 def test_the_blank_between_two_sentences_is_inserted(run_on: str, apart: str) -> None:
@@ -178,6 +185,8 @@ def test_a_word_of_three_letters_ends_a_sentence_and_a_name_only_before_a_word_t
         "10.1000/abc.The def, doi:10.1/x.In y, report.The.txt",
         "Ms.Marvel met Mr.Anderson, Dr.Kim said, in Fig.Three and St.Louis (D.Clin.Psych. degree)",
         "as subtask 4.A was, Task 1.B is",
+        "ASP.NET and OWL.Lite, the class IO.Reader",
+        "제36조, 코로나19, 총36명, 만3세, 위해3",
         "캐나다.미국, 우간다.르완다, 교수.학습, 육상.해상.공중, 혁신적.광역적 융합",
         "중요하다.'는 인식, 옳다.라고 말했다, 옳다.는 주장",
         "교양?전공?교과교육학, 비교?분석, 전문가?학생",
@@ -266,6 +275,37 @@ def test_blanks_that_may_be_right_stay(text: str) -> None:
     assert remove_stray_blanks(text) == (text, 0)
 
 
+@pytest.mark.parametrize(
+    ("marked", "plain"),
+    [
+        ("has been shown [19]. The", "has been shown. The"),
+        ("처음 제시한 이후[1] 2족 보행로봇", "처음 제시한 이후 2족 보행로봇"),
+        ("제안되어왔다 [7], [32], [48–49], [4-6].", "제안되어왔다."),
+        ("할 수 있다[4][5][9]. 본", "할 수 있다. 본"),
+        ("폐위되었다.[2] 연산군", "폐위되었다. 연산군"),
+        ("Soleymani [53]가 제안한", "Soleymani가 제안한"),
+        ("works (Yao) [16,17], and", "works (Yao), and"),
+    ],
+)
+def test_the_number_of_a_reference_is_dropped(marked: str, plain: str) -> None:
+    assert drop_reference_marks(marked).text == plain
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "as in [3], by [1] and [2]; 문헌 [4]에서, 식 [2]는, Figure [1]",
+        "F [1,306] = 0.37, x [1, 2], the interval [1, 5] and [0, 1] of [0.5]",
+        "the [100] direction, silicon [110] surfaces, 실리콘 [111] 방향",
+        "[1] 목적을 본다. [2] 방법을 쓴다.",
+        "dibenzo[1,4]dioxin, calix[4]arene, bicyclo[2.2.1], [18]F-FDG, since [1947] or data[i]",
+        "a" * 50_000 + "[1]" * 10_000 + "x",
+    ],
+)
+def test_other_numbers_in_brackets_stay(text: str) -> None:
+    assert drop_reference_marks(text) == (text, 0)
+
+
 def test_private_characters_are_replaced_where_their_meaning_is_known() -> None:
     assert (
         replace_private_characters("0.61 \uf06dM at 5 \uf0b0C, \uf044x \uf0a3 \uf02d3").text
@@ -277,16 +317,17 @@ def test_private_characters_are_replaced_where_their_meaning_is_known() -> None:
 
 
 def test_the_title_keeps_its_labels_and_all_repairs_are_counted_by_kind() -> None:
-    text = "Abstract Thestudy has an algo- rithm.We test \uf06d , now. Results: We win , too."
-    record, repairs = repair_record(_record(text, "Results: A thestudy of labels"))
+    text = "Abstract Thestudy has an algo- rithm.We test \uf06d , now. Results: We win [1] , too."
+    record, repairs = repair_record(_record(text, "Results [1]: A thestudy of labels"))
     assert record.text == "The study has an algorithm. We test μ , now. We win, too."
-    assert record.title == "Results: A the study of labels"
+    assert record.title == "Results [1]: A the study of labels"
     assert repairs == {
         "fused words": 2,
         "missing blanks": 1,
         "stray blanks": 1,
         "hyphenated words": 1,
         "section labels": 2,
+        "reference marks": 1,
         "private characters": 1,
     }
     assert set(repairs) == set(REPAIR_KINDS)

@@ -15,7 +15,7 @@ NOUN_TAGS = {"NNG", "NNP", "XR"}
 
 def test_every_misread_noun_is_a_term_where_it_stands_alone(analyzer: KoreanEnglishAnalyzer) -> None:
     words = sorted(MISREAD_NOUNS)
-    assert len(words) == 416
+    assert len(words) == 476
     assert [word for word, terms in zip(words, analyzer.terms(words), strict=True) if word not in terms] == []
 
 
@@ -37,6 +37,9 @@ def test_kiwi_misreads_each_of_them_alone_or_with_a_particle() -> None:
         (("토지 지가 예측", "공시지가", "지가의"), "지가"),
         (("자연어 처리", "자연어처리", "자연어를", "자연어로는"), "자연어"),
         (("이식 환자", "이식을", "간이식"), "이식"),
+        (("비지도 학습", "비지도(unsupervised) 학습", "비지도를", "비지도의"), "비지도"),
+        (("이직의도 연구", "이직의도", "이직의도가", "간호사의 의도"), "의도"),
+        (("유사도 측정", "유사도를", "의미 유사도"), "유사도"),
         (("학습자 특성", "학습자들의", "학습자에게는"), "학습자"),
     ],
 )
@@ -56,6 +59,14 @@ def test_a_noun_that_it_begins_with_stays_a_term_and_what_kiwi_misread_does_not(
             Token("역산", 6, 8, "noun"),
             Token("자연어", 10, 13, "noun"),
         ]
+    ]
+
+
+def test_a_noun_with_parts_of_its_own_is_divided_into_them(analyzer: KoreanEnglishAnalyzer) -> None:
+    assert analyzer.terms(["비지도", "재방문의도", "스토리지"]) == [
+        ["비지도", "지도"],
+        ["재방문의도", "방문", "의도"],
+        ["스토리지"],
     ]
 
 
