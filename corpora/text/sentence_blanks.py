@@ -56,7 +56,9 @@ _COMMA = re.compile(r"(?<= )([a-z]{4,30}),(?=[a-z]{3,30}(?: [a-z]|[,.]\s))")
 # A Korean title and its English one: "연구Study on".
 _ENGLISH_TITLE = re.compile("(?<=[\uac00-\ud7a3])(?=(?:An? |The )?[A-Z][a-z]{2,20} (?:on|of|for|in|and|to|the|with) )")
 # A number behind a particle or an ending: "이를 위해36명을".
-_COUNT = re.compile(r"(위해|위하여|통해|통하여|으로|에서|된)(?=\d[\d,.]*(?:명|개|년|가지|편|건|곳|종|회|차례|문항|세|대|%))")
+_COUNT = re.compile(
+    r"(위해|위하여|통해|통하여|으로|에서|된)(?=\d[\d,.]*(?:명|개|년|가지|편|건|곳|종|회|차례|문항|세|대|%))"
+)
 # What every pattern above but these two needs; most texts do not have it.
 _STOP_WITHOUT_BLANK = re.compile(r"[.,?][^\W\d_]|다\.[\d“‘「『①-⑳\[]")
 _STARTER = re.compile(rf"(?:{STARTERS})")
@@ -66,6 +68,17 @@ _INTRODUCTION = re.compile(
     r"(?<![\w,;/-])(However|Therefore|Moreover|Furthermore|Additionally|Firstly|First|Secondly|Second|Thirdly|Third|Finally|Lastly|"
     r"Nevertheless|Meanwhile|Consequently|Recently|Specifically),(?=[A-Za-z]{1,20} )"
     r"|(?<![\uac00-\ud7a3,])(첫째|둘째|셋째|넷째|다섯째|그러나|따라서|하지만|또한|한편),(?=[\uac00-\ud7a3])"
+)
+
+_PATTERNS = (
+    _KOREAN_QUESTION,
+    _BEFORE_LABEL,
+    _COMMA,
+    _AFTER_NUMBER,
+    _AFTER_SIGN,
+    _AFTER_ACRONYM,
+    _MIXED_STOP,
+    _INTRODUCTION,
 )
 
 
@@ -97,7 +110,7 @@ def insert_blanks(text: str) -> Repaired:
         return insert(match) if word.islower() or _STARTER.fullmatch(following) else match.group()
 
     text = _KOREAN_STOP.sub(after_korean, text)
-    for pattern in (_KOREAN_QUESTION, _BEFORE_LABEL, _COMMA, _AFTER_NUMBER, _AFTER_SIGN, _AFTER_ACRONYM, _MIXED_STOP, _INTRODUCTION):
+    for pattern in _PATTERNS:
         text = pattern.sub(insert, text)
     text = _ENGLISH_STOP.sub(after_english, text)
     return Repaired(text, repairs)

@@ -147,16 +147,28 @@ _KOREAN_ANYWHERE = re.compile(
     r"|(?<=[A-Za-z0-9]\s)이?란(?=\s*(?:(?:무엇|뭐|뭔)[가-힣]*\s*)?\W*$)"
 )
 _GREETING = re.compile(
-    r"\W*(?:안녕(?:하세요|하십니까|히\s*계세요)?|반갑습니다|(?:대단히\s+)?(?:(?:감사|고맙)(?:합니다|습니다|해요|드립니다)|고마워요?)"
-    r"|수고하(?:셨습니다|세요)|hi|hello|good\s+(?:morning|afternoon|evening)|thanks|thank\s+you(?:\s+very\s+much)?|bye)\W*",
+    r"\W*(?:(?:안녕(?:하세요|하십니까|히\s*계세요)?|반갑습니다|(?:(?:대단히|정말|너무)\s+)?(?:(?:감사|고맙)(?:합니다|습니다|해요|드립니다|드려요)|고마워요?)"
+    r"|수고하(?:셨습니다|세요)|(?:네|예|응|아)|(?:잘\s+)?알겠(?:습니다|어요?)|알았(?:습니다|어요?)|좋(?:습니다|아요?|네요?)|됐(?:습니다|어요?)"
+    r"|hi|hello|good\s+(?:morning|afternoon|evening)|(?:many\s+)?thanks(?:\s+a\s+lot)?|thx|bye"
+    r"|thank\s+you(?:\s+(?:very|so)\s+much)?|ok(?:ay)?|(?:i\s+see|got\s+it|great|perfect|very\s+good|good|nice|cool))\b\W*)+",
     re.IGNORECASE,
 )
 
 
-def is_greeting(text: str) -> bool:
-    """Return whether a text only greets or thanks, and so asks for nothing.
+_ENGLISH_ALONE = re.compile(
+    r"""\W*(?:(?:please|can\s+you|could\s+you)\s+)*
+    (?:(?:summari[sz]e|explain|describe|elaborate|clarify)(?:\s+on)?(?:\s+(?:it|this|that|them|these|those|more|further|again))*
+      |(?:tell\s+me\s+|say\s+)?(?:some\s+)?more(?:\s+details?)?|(?:in\s+(?:more\s+)?)?details?|go\s+on|continue)
+    (?:\s+in\s+(?:(?:more\s+)?detail|(?:one|two|three|a\s+few|\d)\s+(?:sentences?|words?|lines?)|simple\s+terms|english|korean))?
+    (?:,?\s+(?:please|briefly|simply|shortly))*\W*""",
+    re.VERBOSE | re.IGNORECASE,
+)
 
-    >>> is_greeting("안녕하세요!"), is_greeting("Thanks"), is_greeting("Hello world programs")
+
+def is_greeting(text: str) -> bool:
+    """Return whether a text only greets, thanks or agrees, and so asks for nothing.
+
+    >>> is_greeting("네, 감사합니다!"), is_greeting("Ok, thanks"), is_greeting("Hello world programs")
     (True, True, False)
     """
     return _GREETING.fullmatch(text) is not None
@@ -170,6 +182,20 @@ def framing_spans(text: str) -> list[tuple[int, int]]:
     ['Could you outline']
     """
     return sorted(_spans(text))
+
+
+def is_framing_alone(text: str) -> bool:
+    """Return whether a text frames a request and names nothing that is asked about.
+
+    >>> is_framing_alone("요약해 주세요"), is_framing_alone("Explain it in detail"), is_framing_alone("문서 요약")
+    (True, True, False)
+    """
+    if _ENGLISH_ALONE.fullmatch(text):
+        return True
+    rest = list(text)
+    for start, end in _spans(text):
+        rest[start:end] = " " * (end - start)
+    return not any(map(str.isalnum, rest))
 
 
 def _spans(text: str) -> Iterator[tuple[int, int]]:

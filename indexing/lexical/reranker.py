@@ -180,7 +180,7 @@ def weigh_question(question: AnalyzedQuestion, parameters: Bm25, pair_weight: fl
         first=in_sentence,
         sentence_weight=SENTENCE_WEIGHT * of_length,
         longest_sentence=LONGEST_SENTENCE,
-        pairs=_pairs(segments),
+        pairs=_pairs(segments) if pair_weight else {},
         position_weights=[min(pair) for pair in pairwise(highest)],
         pair_weight=pair_weight * of_length,
     )

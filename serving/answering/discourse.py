@@ -131,7 +131,14 @@ _CONTRAST = re.compile(
 _QUESTION = re.compile(r"\?[\"'”’)]*$")
 _REASONS = re.compile(
     r"\bwhy\b|\breasons?\b|\brationales?\b|\bmotivat\w+|\bneeds? for\b|\bbackground (?:of|to)\b|"
-    r"(?<![가-힣])왜(?![가-힣])|이유|까닭|배경|필요성",
+    r"\bwhat (?:causes?|leads? to|prevents?|hinders?)\b|\bcauses of\b|"
+    r"(?<![가-힣])왜(?![가-힣])|이유|까닭|배경|필요성|원인(?=(?:[은이을도]|에는)?\s*(?:무엇|뭐|뭘|어떤|알|[?.]|$))",
+    re.IGNORECASE,
+)
+_CAUSE = re.compile(
+    "때문|원인|이유|까닭|기인|(?:으로|로) ?인(?:해|하여|한)|말미암|비롯(?:된|되|한다)|"
+    r"\b(?:because|due to|owing to|caus(?:e[sd]?|ing)|reasons?|attribut(?:ed|able) to|"
+    r"(?:result|stem)(?:s|ed|ming|ing)? from|leads? to|led to|barriers?|hinder\w*)\b",
     re.IGNORECASE,
 )
 
@@ -212,6 +219,11 @@ def is_question(sentence: str) -> bool:
 def asks_for_reasons(question: str) -> bool:
     """Return whether a question asks why: the background of an abstract, before the study, tells that."""
     return bool(_REASONS.search(question))
+
+
+def gives_cause(sentence: str) -> bool:
+    """Return whether a sentence says what something is due to: 때문이다, 기인한다, because, is caused by."""
+    return bool(_CAUSE.search(sentence))
 
 
 def role_worth(sentence: str) -> float:

@@ -24,6 +24,7 @@ from shrag.serving.answering.discourse import (
     begins_study,
     continues_list,
     contrasts,
+    gives_cause,
     introduces,
     is_noise,
     is_question,
@@ -59,6 +60,7 @@ _LONGEST_FILLER = 80
 _LEAST_NEW = 2  # distinctive words that only a sentence of the background has
 _SHORT = 150  # English letters
 _LEAST_WORTH = 0.4  # of the worth of the best sentence
+_CAUSE = 0.5  # by role_worth, where reasons are asked for
 _LEAST_FINDING = 0.8  # a result, or a finding with a figure; by role_worth
 # Of a text in two languages, each has at least this share.
 _LEAST_HALF = 0.25
@@ -110,12 +112,15 @@ def quotable_text(analyzed: AnalyzedRecord, words: Sequence[QueryTerm], language
 def select_sentences(text: QuotableText, *, reasons: bool = False) -> list[QuotableSentence]:
     """Return the sentences of a record to quote, in their order.
 
-    Where ``reasons`` are asked for, the background before the study is quoted as what comes behind it.
+    Where ``reasons`` are asked for, the background before the study is quoted as what comes behind it, and of a longer
+    text rather what says a cause.
     """
     sentences = text.sentences
     together = _groups(sentences)
     start = 0 if reasons else _beginning(sentences)
     roles = _roles(sentences, start)
+    if reasons:
+        roles = [role + _CAUSE * gives_cause(each.text) for role, each in zip(roles, sentences, strict=True)]
     length = sum(len(each.text) for each in sentences)
     if any(len(sentences) <= most and length <= longest for most, longest in USUAL[text.language]):
         chosen = _without_frame(sentences, together, roles, start)
@@ -141,7 +146,7 @@ def _without_frame(
     kept = {
         index
         for index in range(start, len(sentences))
-        if index == study
+        if index <= study
         or not (looks_ahead(sentences[index].text) or (roles[index] == ANNOUNCEMENT and index > last_result))
     }
     held = frozenset[QueryTerm]().union(*(sentences[index].words for index in kept))
@@ -157,13 +162,29 @@ def _best_of_long(
     worth = _worths(sentences, roles)
     # Announcements have many of the question's words; what is found about these words says more.
     telling = {index for index, role in enumerate(roles) if role > 0}
-    chosen = _covering(sentences, together, worth, telling, set())
-    for index in _first_choices(sentences, worth, roles):
-        if len(chosen | together[index]) <= MOST_SENTENCES:
-            chosen |= together[index]
+    first = _first_choices(sentences, worth, roles)
+    chosen = _with_choices(_covering(sentences, together, worth, telling, set()), first, together, MOST_SENTENCES)
+    results = [index for index in _results(sentences) if index >= (_study(sentences) or 0)]
+    if chosen.isdisjoint(results):  # how it was studied left no room for what was found
+        fitting = [index for index in results if len(together[index]) <= _most_with(together[index])]
+        if fitting:
+            found = together[max(fitting, key=lambda index: (worth[index], -index))]
+            covering = _covering(sentences, together, worth, telling, found)
+            chosen = _with_choices(covering, first, together, _most_with(found))
     announcing = {index for index, role in enumerate(roles) if role > OUTLOOK}
     chosen = _covering(sentences, together, worth, announcing, chosen)
     return _filled(together, worth, telling, chosen) or set(range(min(MOST_SENTENCES, len(sentences))))
+
+
+def _with_choices(
+    chosen: AbstractSet[int], choices: Iterable[int], together: Sequence[frozenset[int]], most: int
+) -> set[int]:
+    """Return ``chosen`` and, in the order of the ``choices``, those of them with which there are at most ``most``."""
+    chosen = set(chosen)
+    for index in choices:
+        if len(chosen | together[index]) <= most:
+            chosen |= together[index]
+    return chosen
 
 
 def _is_filler(sentence: QuotableSentence) -> bool:
@@ -209,7 +230,7 @@ def _groups(sentences: Sequence[QuotableSentence]) -> list[frozenset[int]]:
     """Return for each sentence the indexes of all that must be quoted with it, its own among them."""
     needs: list[set[int]] = [set() for _ in sentences]
     for index, sentence in enumerate(sentences):
-        refers = refers_back(sentence.text) and not begins_study(sentence.text)
+        refers = refers_back(sentence.text) and not (begins_study(sentence.text) or introduces(sentence.text))
         if index and (refers or introduces(sentences[index - 1].text)):
             needs[index].add(index - 1)
         if introduces(sentence.text) and index + 1 < len(sentences):

@@ -22,7 +22,7 @@ from shrag.serving.events import Confidence
 from shrag.serving.retrieval.asking_words import asks_for_records
 from shrag.serving.retrieval.ranking import ScoredRecord
 
-THRESHOLD = 0.037
+THRESHOLD = 0.05
 """Least confidence that is answered; one question in 20 that a record answers has less.
 
 Chosen on 188 ScienceON questions, of which it refuses 4 of 124 with an answer and 40 of 64 without.

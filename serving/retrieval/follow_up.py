@@ -15,7 +15,7 @@ from typing import Annotated
 import msgspec
 
 from shrag.corpora.text.cleaning import plain_line
-from shrag.indexing.analysis.request_framing import is_greeting
+from shrag.indexing.analysis.request_framing import is_framing_alone, is_greeting
 from shrag.indexing.open_index import OpenIndex
 from shrag.indexing.query import And
 from shrag.indexing.translation.query_translation import analyze_question
@@ -106,9 +106,10 @@ def read_follow_up(
     added = missing_keywords(question.text, earlier, index)
     if not added:
         return None, events
-    # Words that only ask for records would find those about, say, the teaching of English.
+    # Words that only ask for records, or for a summary, would find those about, say, the teaching of English.
     own = [word.text for word in searchable(text_terms(question.text, index))]
-    asked = "" if own and all(map(asks_for_records, own)) else question.text
+    nothing_else = is_framing_alone(question.text) or (own and all(map(asks_for_records, own)))
+    asked = "" if nothing_else else question.text
     return FollowUp(" ".join(filter(None, (asked, *added))), tuple(added)), events
 
 
@@ -129,7 +130,7 @@ def needs_subject(question: str, earlier: Sequence[str], index: OpenIndex) -> bo
         return False
     words = [word for word in text_terms(question, index) if word.keyword and not word.framing]
     subject = [word for word in words if names_subject(word.text)]
-    if len(words) <= 1 or not subject or (len(words) <= FEW_WORDS and refers(question)):
+    if is_framing_alone(question) or len(words) <= 1 or not subject or (len(words) <= FEW_WORDS and refers(question)):
         return True
     return len(subject) <= FEW_SUBJECTS and (
         _OTHERS.search(question) is not None or _stand_together(subject, earlier[0], index)

@@ -75,7 +75,8 @@ def _reading_options(command: _Command) -> _Command:
             "--repair/--no-repair",
             default=True,
             show_default=True,
-            help="Repair fused words, wrong blanks, hyphenation, labels and numbers of references, or store the text as it is.",
+            help="Repair fused words, wrong blanks, hyphenation, labels and numbers of references, or store the text "
+            "as it is.",
         ),
         click.option(
             "--max-seconds",

@@ -6,7 +6,7 @@ import time
 
 import pytest
 
-from shrag.indexing.analysis.request_framing import framing_spans
+from shrag.indexing.analysis.request_framing import framing_spans, is_framing_alone, is_greeting
 
 
 def _content(question: str) -> str:
@@ -118,3 +118,36 @@ def test_a_long_run_of_framing_words_takes_little_time(piece: str) -> None:
     started = time.process_time()
     framing_spans(text)
     assert time.process_time() - started < 5
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("간단히 설명해 주세요", True),
+        ("Can you explain that again, please?", True),
+        ("More details, please", True),
+        ("Tell me more", True),
+        ("explainable AI", False),
+        ("details of the method", False),
+        ("more robots", False),
+        ("왜?", False),
+    ],
+)
+def test_a_text_of_framing_words_alone_names_nothing(text: str, expected: bool) -> None:
+    assert is_framing_alone(text) is expected
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("아, 네 감사합니다", True),
+        ("정말 고마워요!", True),
+        ("Okay, got it", True),
+        ("good evidence", False),
+        ("OK corral", False),
+        ("예후", False),
+        ("좋은 연구는?", False),
+    ],
+)
+def test_thanks_and_agreement_are_greetings_and_ask_for_nothing(text: str, expected: bool) -> None:
+    assert is_greeting(text) is expected

@@ -63,7 +63,9 @@ def test_a_question_that_stands_by_itself_is_searched_for_as_it_is(demo: Engine,
     assert after.ranking == alone.ranking
 
 
-@pytest.mark.parametrize("greeting", ["안녕하세요", "감사합니다!", "Thanks."])
+@pytest.mark.parametrize(
+    "greeting", ["안녕하세요", "감사합니다!", "네, 알겠습니다", "좋아요", "Thanks.", "Ok, thank you so much!"]
+)
 def test_a_greeting_asks_for_nothing_alone_and_after_a_question(demo: Engine, greeting: str) -> None:
     for history in ([], [Turn(COWS)]):
         found = demo.ask(greeting, history=history)
@@ -95,9 +97,13 @@ def test_a_phrase_is_added_whole_where_the_question_has_only_one_of_its_words(de
         "Is there anything more recent?",
         "Papers in Korean, please",
         "Show me other articles published since 2019",
+        "요약해 줘",
+        "더 쉽게 설명해 주세요",
+        "Explain it in more detail, please",
+        "Summarize that in one sentence",
     ],
 )
-def test_a_question_that_only_asks_for_records_is_searched_for_by_the_earlier_words_alone(
+def test_a_question_that_only_asks_for_records_or_a_summary_is_searched_for_by_the_earlier_words_alone(
     demo: Engine, question: str
 ) -> None:
     found = demo.search(question, history=[Turn(COWS)])
