@@ -9,9 +9,13 @@ import pytest
 from numpy.typing import NDArray
 from scipy.optimize import minimize
 
+from shrag.corpora.records import Record
+from shrag.indexing.analysis.korean_english import KoreanEnglishAnalyzer
+from shrag.indexing.analyzed_record import AnalyzedRecord, analyze_record
 from shrag.indexing.lexical.calibration import (
     ConfidenceCalibration,
     _fit_weights,
+    _questions,
     calibrate,
     fit_calibration,
     read_calibration,
@@ -78,6 +82,32 @@ def test_an_index_is_calibrated_alike_each_time(demo: Engine) -> None:
     again = calibrate(index.searcher, index.manifest.bm25, index.analyzer, index.glossary)
     assert again is not None
     assert again == index.calibration
+
+
+def _titled(number: int, title: str, analyzer: KoreanEnglishAnalyzer) -> AnalyzedRecord:
+    return analyze_record(Record(str(number), title, f"{title} is told.", "en", complete=True), analyzer)
+
+
+def test_four_questions_are_made_of_each_title_and_a_fifth_of_all_is_about_nothing(
+    analyzer: KoreanEnglishAnalyzer,
+) -> None:
+    titles = [f"{word} films shield radio waves cheaply" for word in ("Copper", "Carbon", "Paper", "Glass")]
+    records = [_titled(number, title, analyzer) for number, title in enumerate(titles)]
+    questions = list(_questions(records))
+    assert [each.docid for each in questions] == ["0", "1", "2", "3", ""] * 4
+    words = {word for title in titles for word in title.split()}
+    assert all(set(each.text.split()) <= words for each in questions)
+    assert len({each.text for each in questions if each.docid == "2"}) > 1
+
+
+def test_one_title_that_changes_hardly_changes_the_questions_about_others(analyzer: KoreanEnglishAnalyzer) -> None:
+    titles = [f"word{n}a word{n}b word{n}c word{n}d" for n in range(200)]
+    before = list(_questions([_titled(number, title, analyzer) for number, title in enumerate(titles)]))
+    titles[0] += " and five words more"
+    after = list(_questions([_titled(number, title, analyzer) for number, title in enumerate(titles)]))
+    same = sum(one.text == other.text for one, other in zip(before, after, strict=True))
+    assert len(before) == 1_000
+    assert same > 950
 
 
 @pytest.mark.parametrize("distance", [0.0, 1.0, 10.0])

@@ -8,6 +8,7 @@ from shrag.serving.answering.discourse import (
     begins_study,
     continues_list,
     contrasts,
+    gives_cause,
     introduces,
     is_noise,
     looks_ahead,
@@ -285,6 +286,8 @@ def test_a_response_to_what_was_said_before_refers_back() -> None:
     [
         "Why do clients rarely choose it?", "What is the reason for it?", "the need for bioethics education",
         "motivation of volunteers",
+        "What causes fake news to spread?", "causes of dropout",
+        "청소년 중독의 원인은 무엇인가요?", "노인 우울증의 원인",
         "왜 발주자는 선택하지 않는가?", "발주자가 선택하지 않는 이유", "생명윤리 교육 필요성",
     ],
 )  # fmt: skip
@@ -294,7 +297,30 @@ def test_a_question_that_asks_why_asks_for_reasons(question: str) -> None:
 
 @pytest.mark.parametrize(
     "question",
-    ["How do clients choose?", "background subtraction in videos", "reasoning of children", "왜곡 보정"],
+    [
+        "사고 원인 분석 방법",
+        "the case of fake news",
+        "How do clients choose?",
+        "background subtraction in videos",
+        "reasoning of children",
+        "왜곡 보정",
+    ],
 )
 def test_words_that_only_look_like_it_do_not_ask_for_reasons(question: str) -> None:
     assert not asks_for_reasons(question)
+
+
+@pytest.mark.parametrize(
+    ("sentence", "expected"),
+    [
+        ("이는 신뢰가 부족하기 때문이다.", True),
+        ("전문성 부족에 기인한 것으로 분석된다.", True),
+        ("지진으로 인해 발생한다.", True),
+        ("It fails because the data are few.", True),
+        ("Dropout results from a lack of time.", True),
+        ("The results of this study are good.", False),
+        ("필름을 재었다.", False),
+    ],
+)
+def test_a_sentence_that_says_what_something_is_due_to_gives_a_cause(sentence: str, expected: bool) -> None:
+    assert gives_cause(sentence) is expected

@@ -89,6 +89,41 @@ def test_of_a_long_text_the_background_counts_as_much_as_the_rest_where_reasons_
     assert text.sentences[1].words
 
 
+def test_where_reasons_are_asked_for_what_limits_earlier_work_is_quoted_though_it_looks_like_an_outlook() -> None:
+    limitation = "A limitation of earlier shields is that they are heavy and hardly let anyone open the case again."
+    sentences = [BACKGROUND[0], limitation, STUDY, *RESULTS]
+    text = quotable_text(_record(" ".join(sentences)), _words("graphene"), "en")
+    assert [each.text for each in select_sentences(text, reasons=True)] == sentences
+    assert limitation not in [each.text for each in select_sentences(text)]
+
+
+def test_of_a_long_text_a_sentence_that_says_a_cause_is_preferred_only_where_reasons_are_asked_for() -> None:
+    cause = "Sheets of copper are rarely chosen because the weight of every part is paid for in each hour of a flight."
+    text = quotable_text(_record(" ".join([BACKGROUND[0], cause, *LONG[2:]])), _words("graphene"), "en")
+    assert cause in [each.text for each in select_sentences(text, reasons=True)]
+    assert cause not in [each.text for each in select_sentences(text)]
+
+
+def test_what_was_found_is_quoted_where_the_words_of_the_question_are_in_many_sentences_on_how() -> None:
+    study = "본 연구의 목적은 그래핀 필름을 만드는 방법과 그 쓰임과 평가를 함께 살펴보는 데 있다."
+    methods = [
+        "이를 위해 필름을 삼백 도에서 누르면서 압력을 바꾸어 가며 여러 시료를 만들었다.",
+        "또한 시료를 네모나게 잘라 두 안테나 사이에 놓고 메아리가 없는 방에서 재었다.",
+        "또한 모든 시료를 같은 사람이 사흘 동안 재어 기기의 변화를 미리 알아차리게 하였다.",
+    ]
+    results = [
+        "첫째, 필름은 전파를 구리판보다 십이 퍼센트 더 약하게 하는 것으로 나타났다.",
+        "또한 두꺼운 필름일수록 전파를 더 많이 막는 것으로 나타났다.",
+        "둘째, 높은 압력에서 누른 필름이 오래 데운 필름보다 나은 것으로 나타났다.",
+        "또한 얇은 필름에서는 두 방법의 차이가 거의 없는 것으로 나타났다.",
+        "셋째, 비용은 시료의 수가 늘수록 줄어드는 것으로 나타났다.",
+    ]
+    rest = ["필름의 값은 표로 실었다.", "방은 오래된 건물에 있었다.", "안테나는 이웃 기관에서 빌렸다."] * 2
+    introduction = "상기와 같이 잰 결과는 다음과 같다."  # which refers to all before it, and says nothing
+    assert _selected([study, *methods, *results, *rest], "사흘", language="ko") == [study, *results]
+    assert _selected([study, *methods, introduction, *results, *rest], "사흘", language="ko") == [study, *results]
+
+
 def test_background_is_quoted_where_two_words_of_the_question_are_only_there() -> None:
     sentences = [*BACKGROUND, STUDY, *METHODS, *RESULTS]
     assert _selected(sentences, "graphene", "aircraft", "weight") == sentences[1:]
