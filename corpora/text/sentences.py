@@ -23,6 +23,9 @@ _LONGEST_ABBREVIATION = 8
 _KOREAN_LETTER = re.compile("[\uac00-\ud7a3]")
 _ITEM_NUMBER = re.compile(r"\(?\d+(?:\.\d+)*")
 _LONGEST_ITEM_NUMBER = 20
+# A full stop after an ordinal stands for a comma: "그리고 셋째. 변화를 보았다."
+_ORDINAL = re.compile("(?:첫|둘|셋|넷|다섯|여섯|일곱)째$")
+_LONGEST_ORDINAL = 3
 # Scraped abstracts often lack the space between sentences: "하였다.또한", "as follows.First".
 _RUN_ON = re.compile("[\uac00-\ud7a3]\\.[\uac00-\ud7a3A-Z(]|[a-z]{2}\\.[A-Z][a-z ]")
 _STARTS_SENTENCE = re.compile("[A-Z\uac00-\ud7a3(\\[\"'“‘<「『①-⑳]")
@@ -60,7 +63,8 @@ def _ends_sentence(text: str, start: int, match: re.Match[str]) -> bool:
     # Looks only at characters near the match, so that the time is linear even for a million full stops.
     stop = match.start()
     after = text[match.end() : match.end() + 2]
-    if stop == start or (stop - start <= _LONGEST_ITEM_NUMBER and _ITEM_NUMBER.fullmatch(text, start, stop)):
+    is_number = stop - start <= _LONGEST_ITEM_NUMBER and _ITEM_NUMBER.fullmatch(text, start, stop)
+    if stop == start or is_number or _ORDINAL.search(text, max(start, stop - _LONGEST_ORDINAL), stop):
         return False
     if not after:
         return True

@@ -49,7 +49,11 @@ _BACKWARD_EN = (
 )
 _BACKWARD = re.compile(rf"[\"'“‘(]?(?:{_BACKWARD_KO}|{_BACKWARD_EN})", re.IGNORECASE)
 
-_FIRST_ITEM = re.compile(r"첫째|첫 ?번째|먼저[ ,]|우선[ ,]|\(?1[).](?!\d)|①|\(?i\)|first(?:ly)?\b", re.IGNORECASE)
+_FIRST_ITEM = re.compile(
+    r"(?:[^.:：]{0,200}(?:as follows|following|다음과 같다)[.:：] ?)?"  # "The findings are as follows: First, …"
+    r"(?:첫째|첫 ?번째|먼저[ ,]|우선[ ,]|\(?1[).](?!\d)|①|\(?i\)|first(?:ly)?\b)",
+    re.IGNORECASE,
+)
 _NEXT_ITEM = re.compile(
     r"(?:둘|셋|넷|다섯|여섯|일곱|여덟)째|(?:두|세|네) ?번째|마지막으로|끝으로|\(?\d{1,2}[).](?!\d)|[②-⑳]|"
     r"\(?(?:ii|iii|iv|v)\)|"
@@ -92,6 +96,7 @@ _RESULT = re.compile(
     "결과(?:[,는]|가 | (?=[^ ])|를 (?:보|얻|나타))|나타났|보였다|확인(?:되었|하였|할 수 있었)|밝혀|시사|결론|"
     r"\b(?:outperform|we (?:found|find|show|conclude)|"
     r"results? (?:of [^.]{0,80})?(?:show|indicat|suggest|demonstrat|reveal)|"
+    r"(?:demonstrate[sd]?|reveal(?:s|ed)?|show(?:s|ed)?|confirm(?:s|ed)?) that\b|"
     r"findings?\b|conclu|it was found|significantly)",
     re.IGNORECASE,
 )

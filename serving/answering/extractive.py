@@ -14,6 +14,7 @@ from typing import NamedTuple
 from shrag.corpora.records import Language
 from shrag.indexing.analyzed_record import AnalyzedRecord
 from shrag.serving.answering.citations import cite, make_citations
+from shrag.serving.answering.definitions import defined_names, defines
 from shrag.serving.answering.discourse import asks_for_reasons
 from shrag.serving.answering.sentence_selection import (
     QuotableSentence,
@@ -75,7 +76,8 @@ def extract_answer(
 ) -> Answer:
     """Return the answer to ``question`` from ``evidence``, the best record first; citations number it from 1.
 
-    The leading record is the first one that has a sentence; without any the answer has a reason.
+    The leading record is the first one that has a sentence; where a definition is asked for, the first one that has it,
+    if it scores nearly as high. Without any the answer has a reason.
 
     Args:
         question: The question.
@@ -90,6 +92,8 @@ def extract_answer(
     quoted = [each for each in all_quoted if each.text.sentences]
     if not quoted:
         return Answer("extractive", question.language, (), (), "nothing_fits" if evidence else "nothing_found")
+    names = defined_names(question.text, words)
+    quoted = _defining_first(quoted, names, scores)
     shown = _completed(quoted[:EVIDENCE], words) if merged else quoted[:1]
     lead, others = shown[0], _other_papers(quoted, shown)
     if scores:
@@ -97,7 +101,7 @@ def extract_answer(
         others = [other for other in others if scores[other.number - 1] >= least]
     reasons = asks_for_reasons(question.text)
     sections = [
-        *[_section("record", each, select_sentences(each.text, reasons=reasons)) for each in shown],
+        *[_section("record", each, select_sentences(each.text, reasons=reasons, names=names)) for each in shown],
         *_related_sections(others, lead, question, words, titles=MOST_TITLES if confidence in {None, "low"} else 0),
     ]
     return Answer(
@@ -145,6 +149,16 @@ def _quoted(number: int, analyzed: AnalyzedRecord, words: Sequence[QueryTerm], l
     terms = frozenset(analyzed.contents_terms)
     shares = matched_share(words, terms), matched_share(distinctive_words(words), terms)
     return _Quoted(number, analyzed, terms, text, *shares)
+
+
+def _defining_first(quoted: list[_Quoted], names: Sequence[str], scores: Sequence[float]) -> list[_Quoted]:
+    """Return the records with the first one in front that has a definition and scores nearly as high as the best."""
+    for each in quoted if names else ():
+        if scores and scores[each.number - 1] < _LEAST_SCORE * scores[quoted[0].number - 1]:
+            break
+        if any(defines(sentence.text, names) for sentence in each.text.sentences):
+            return [each, *(other for other in quoted if other is not each)]
+    return quoted
 
 
 def _section(part: AnswerPart, quoted: _Quoted, sentences: Sequence[QuotableSentence]) -> Section:

@@ -17,6 +17,7 @@ from typing import NamedTuple
 from shrag.corpora.records import Language
 from shrag.corpora.text.sentences import detect_language, split_sentences
 from shrag.indexing.analyzed_record import AnalyzedRecord
+from shrag.serving.answering.definitions import defines
 from shrag.serving.answering.discourse import (
     ANNOUNCEMENT,
     OUTLOOK,
@@ -109,8 +110,10 @@ def quotable_text(analyzed: AnalyzedRecord, words: Sequence[QueryTerm], language
     return QuotableText(chosen, tuple([sentence for spoken, sentence in found if spoken in {chosen, "und"}]))
 
 
-def select_sentences(text: QuotableText, *, reasons: bool = False) -> list[QuotableSentence]:
+def select_sentences(text: QuotableText, *, reasons: bool = False, names: Sequence[str] = ()) -> list[QuotableSentence]:
     """Return the sentences of a record to quote, in their order.
+
+    The first that defines one of the ``names`` is quoted wherever it stands.
 
     Where ``reasons`` are asked for, the background before the study is quoted as what comes behind it, and of a longer
     text rather what says a cause.
@@ -121,11 +124,12 @@ def select_sentences(text: QuotableText, *, reasons: bool = False) -> list[Quota
     roles = _roles(sentences, start)
     if reasons:
         roles = [role + _CAUSE * gives_cause(each.text) for role, each in zip(roles, sentences, strict=True)]
+    asked = next((together[index] for index, each in enumerate(sentences) if defines(each.text, names)), frozenset())
     length = sum(len(each.text) for each in sentences)
     if any(len(sentences) <= most and length <= longest for most, longest in USUAL[text.language]):
-        chosen = _without_frame(sentences, together, roles, start)
+        chosen = _without_frame(sentences, together, roles, start) | asked
     else:
-        chosen = _best_of_long(sentences, together, roles)
+        chosen = _best_of_long(sentences, together, roles, asked)
     quoted = [sentences[index] for index in sorted(chosen)]
     quoted = [each for each in quoted if not _is_filler(each)] or quoted
     return [*map(_without_conjunction, quoted[:1]), *quoted[1:]]
@@ -156,19 +160,25 @@ def _without_frame(
 
 
 def _best_of_long(
-    sentences: Sequence[QuotableSentence], together: Sequence[frozenset[int]], roles: Sequence[float]
+    sentences: Sequence[QuotableSentence],
+    together: Sequence[frozenset[int]],
+    roles: Sequence[float],
+    asked: AbstractSet[int],
 ) -> set[int]:
-    """Return the sentences of a long text that have the question's words, name the study, and tell its results."""
+    """Return the sentences of a long text that have the question's words, name the study, and tell its results.
+
+    Those ``asked`` for are among them.
+    """
     worth = _worths(sentences, roles)
     # Announcements have many of the question's words; what is found about these words says more.
     telling = {index for index, role in enumerate(roles) if role > 0}
     first = _first_choices(sentences, worth, roles)
-    chosen = _with_choices(_covering(sentences, together, worth, telling, set()), first, together, MOST_SENTENCES)
+    chosen = _with_choices(_covering(sentences, together, worth, telling, asked), first, together, MOST_SENTENCES)
     results = [index for index in _results(sentences) if index >= (_study(sentences) or 0)]
     if chosen.isdisjoint(results):  # how it was studied left no room for what was found
-        fitting = [index for index in results if len(together[index]) <= _most_with(together[index])]
+        fitting = [index for index in results if len(asked | together[index]) <= _most_with(together[index])]
         if fitting:
-            found = together[max(fitting, key=lambda index: (worth[index], -index))]
+            found = asked | together[max(fitting, key=lambda index: (worth[index], -index))]
             covering = _covering(sentences, together, worth, telling, found)
             chosen = _with_choices(covering, first, together, _most_with(found))
     announcing = {index for index, role in enumerate(roles) if role > OUTLOOK}

@@ -37,6 +37,7 @@ def test_the_language_is_that_of_the_letters(text: str, language: str) -> None:
         ("It is approx. 5 m wide. Both are.", ["It is approx. 5 m wide.", "Both are."]),
         ('He said "yes." Then left.', ['He said "yes."', "Then left."]),
         ("1. 서론이다. 2. 본론이다.", ["1. 서론이다.", "2. 본론이다."]),
+        ("첫째. 얇다. 그리고 둘째. 가볍다.", ["첫째. 얇다.", "그리고 둘째. 가볍다."]),
         ("Node.js와 v1.2.3을 썼다.", ["Node.js와 v1.2.3을 썼다."]),
         ("끝에 점이 없다", ["끝에 점이 없다"]),
         ("말줄임…  다음", ["말줄임…", "다음"]),

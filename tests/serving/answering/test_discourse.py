@@ -76,6 +76,7 @@ def test_a_sentence_that_opens_otherwise_stands_alone(sentence: str) -> None:
 
 def test_items_of_an_enumeration_are_seen_by_their_first_words() -> None:
     first = ["첫째, 얇다.", "First, it is thin.", "1) 얇다.", "① 얇다.", "먼저 재었다."]
+    first += ["The findings are as follows: First, it is thin.", "결과는 다음과 같다. 첫째, 얇다."]
     later = [
         "둘째, 가볍다.",
         "셋째, 싸다.",
@@ -213,6 +214,7 @@ def test_only_a_statement_of_results_states_a_result() -> None:
         "결과는 컸다.",
         "The results of the tests show a rise.",
         "Results show a rise.",
+        "The mapping of answers demonstrates that the purchase is aimed at the image of oneself.",
     ]
     other = [
         "주산기 결과에 대해 평가하였다.",

@@ -88,6 +88,32 @@ def test_why_something_is_studied_is_quoted_where_the_question_asks_for_it() -> 
     assert background not in answer_text(_answer(QUESTION, WORDS, record))
 
 
+DEFINITION = (
+    "압착",
+    "최근 관심이 늘고 있다. 탄소 원자 한 층으로 된 판을 그래핀이라고 한다. 본 연구는 그래핀을 재었다.",
+)
+
+
+@pytest.mark.parametrize(
+    ("question", "scores", "lead"),
+    [
+        ("그래핀이란 무엇인가요?", (), "d2"),
+        ("그래핀이란 무엇인가요?", (2.0, 1.5), "d2"),
+        ("그래핀이란 무엇인가요?", (2.0, 1.4), "d1"),
+        ("그래핀을 재는 방법은?", (), "d1"),
+    ],
+)
+def test_of_records_that_score_nearly_alike_the_one_that_has_the_definition_asked_for_leads(
+    question: str, scores: tuple[float, ...], lead: str
+) -> None:
+    answer = extract_answer(
+        parse_question(question), _words(["그래핀"]), _evidence(GRAPHENE, DEFINITION), scores=scores
+    )
+    assert answer.sections[0].source is not None
+    assert answer.sections[0].source.docid == lead
+    assert ("그래핀이라고" in answer_text(answer)) is (lead == "d2")
+
+
 def test_a_related_record_has_one_finding_under_its_own_title() -> None:
     answer = _answer(QUESTION, WORDS, GRAPHENE, PRESSED)
     lead, related = answer.sections

@@ -89,6 +89,17 @@ def test_of_a_long_text_the_background_counts_as_much_as_the_rest_where_reasons_
     assert text.sentences[1].words
 
 
+def test_a_definition_that_is_asked_for_is_quoted_though_it_stands_in_the_background() -> None:
+    definition = "Graphene is a sheet of carbon that is one atom thick and carries a current very well for its weight."
+    for sentences in ([BACKGROUND[0], definition, STUDY, *RESULTS], [BACKGROUND[0], definition, *LONG[1:]]):
+        text = quotable_text(_record(" ".join(sentences)), _words("graphene"), "en")
+        with_it = [each.text for each in select_sentences(text, names=["graphene"])]
+        assert definition in with_it
+        assert definition not in [each.text for each in select_sentences(text)]
+        assert len(with_it) <= MOST_SENTENCES
+        assert with_it == [each for each in sentences if each in with_it]
+
+
 def test_where_reasons_are_asked_for_what_limits_earlier_work_is_quoted_though_it_looks_like_an_outlook() -> None:
     limitation = "A limitation of earlier shields is that they are heavy and hardly let anyone open the case again."
     sentences = [BACKGROUND[0], limitation, STUDY, *RESULTS]

@@ -1,0 +1,75 @@
+"""Questions that ask what something is (``What is blockchain?``, ``딥페이크란?``), and sentences that say it."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+
+from shrag.serving.retrieval.query_terms import QueryTerm, distinctive_words
+
+_NAME = r"[^\W_][\w'’/+-]*(?:\s+[\w'’/+-]+){0,4}?"
+_QUESTIONS = (
+    re.compile(
+        rf"\W*(?:what(?:['’]s|\s+is|\s+are)(?:\s+meant\s+by)?|define"
+        rf"|(?:what(?:['’]s|\s+is)\s+)?(?:the\s+|an?\s+)?(?:definition|meaning|concept)\s+of)"
+        rf"\s+(?:an?\s+|the\s+)?({_NAME})\W*",
+        re.IGNORECASE,
+    ),
+    re.compile(rf"\W*what\s+does\s+({_NAME})\s+mean\W*|\W*({_NAME})\s+definition\W*", re.IGNORECASE),
+    re.compile(
+        rf"\W*({_NAME})\s?(?:이?란|이라는\s?것은|라는\s?것은|은|는|이|가)?"
+        rf"\s?(?:무엇|뭐|뭔|무슨\s?뜻|어떤\s?것)[가-힣\s]{{0,12}}\W*"
+    ),
+    re.compile(rf"\W*({_NAME})\s?이?란\W*"),
+    re.compile(
+        rf"\W*({_NAME})(?:의|이라는|라는)?\s?(?:정의|개념|뜻|의미)(?:를|을|은|는|이|가|란)?"
+        rf"(?:\s?(?:무엇|뭐|알려|설명|말해)[가-힣\s]{{0,12}})?\W*"
+    ),
+)
+# A name may end like a particle (강의, 놀이): both readings are tried.
+_PARTICLE = re.compile("(?<=[\uac00-\ud7a3A-Za-z0-9])(?:이란|란|이라는|라는|은|는|이|가|의)$")
+_EXPLAINED = r"(?:\s?\([^()]{1,60}\))?"
+_ENGLISH = (
+    rf"(?<!\w){{name}}(?:e?s)?{_EXPLAINED},?\s+(?:(?:is|are)\s+(?:an?|the|one\s+of|any|defined|known\s+as|understood)\b"
+    r"|refers?\s+to\b|means?\b|denotes?\b|can\s+be\s+defined\b)"
+)
+_KOREAN = (
+    rf"(?<![가-힣]){{name}}{_EXPLAINED}\s?(?:이?란|이?라\s?함은)(?![가-힣])"
+    rf"|(?<![가-힣]){{name}}{_EXPLAINED}(?:은|는)\s.{{5,300}}"
+    r"(?:이다|말한다|의미한다|뜻한다|가리킨다|일컫는다|지칭한다|정의된다)\.?$"
+    rf"|[을를]\s?['\"‘“]?{{name}}['\"’”]?{_EXPLAINED}\s?(?:이?라고?|으?로)\s?(?:하|한|부르|부른|불리|불린|칭하|칭한|정의)"
+)
+
+
+def defined_names(question: str, words: Sequence[QueryTerm]) -> tuple[str, ...]:
+    """Return the names of what a question asks a definition of; none where it asks for another thing.
+
+    Where it is one word or phrase of the question, its translations are names too.
+
+    Args:
+        question: The question.
+        words: Its words.
+    """
+    for pattern in _QUESTIONS:
+        if match := pattern.fullmatch(question):
+            name = next(group for group in match.groups() if group)
+            special = distinctive_words(words)
+            translated = [each.text for each in special[0].translations] if len(special) == 1 else []
+            return tuple(dict.fromkeys((name, _PARTICLE.sub("", name), *translated)))
+    return ()
+
+
+def defines(sentence: str, names: Iterable[str]) -> bool:
+    """Return whether a sentence says what something of these names is.
+
+    >>> defines("Federated learning (FL) is a way to train models.", ["federated learning"])
+    True
+    >>> defines("얼굴 합성 기술을 딥페이크라고 한다.", ["딥페이크"]), defines("딥페이크는 늘고 있다.", ["딥페이크"])
+    (True, False)
+    """
+    for name in names:
+        spaced = r"[\s-]?".join(map(re.escape, name.split()))
+        for form in (_ENGLISH, _KOREAN):
+            if re.search(form.replace("{name}", spaced), sentence, re.IGNORECASE):
+                return True
+    return False

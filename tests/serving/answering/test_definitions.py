@@ -1,0 +1,95 @@
+"""What a definition is asked of, and which sentences define it."""
+
+from __future__ import annotations
+
+import time
+
+import pytest
+
+from shrag.indexing.translation.query_translation import Translation
+from shrag.serving.answering.definitions import defined_names, defines
+from shrag.serving.retrieval.query_terms import QueryTerm
+
+
+@pytest.mark.parametrize(
+    ("question", "name"),
+    [
+        ("What is federated learning?", "federated learning"),
+        ("What are GANs", "GANs"),
+        ("Define a blockchain", "blockchain"),
+        ("definition of big data", "big data"),
+        ("What does XAI mean?", "XAI"),
+        ("딥페이크란?", "딥페이크"),
+        ("인공지능 윤리란 무엇입니까?", "인공지능 윤리"),
+        ("연합학습은 무엇인가", "연합학습"),
+        ("블록체인이 뭐야?", "블록체인"),
+        ("빅데이터의 개념을 설명해 주세요", "빅데이터"),
+        ("강화학습의 정의", "강화학습"),
+    ],
+)
+def test_a_question_what_something_is_asks_for_its_definition(question: str, name: str) -> None:
+    assert name in defined_names(question, [])
+
+
+@pytest.mark.parametrize(
+    "question",
+    [
+        "How do GANs work?",
+        "What methods exist for federated learning?",
+        "What is known about the effects of sleep on the memory of older adults?",
+        "딥페이크를 어떻게 탐지하는가?",
+        "딥페이크 탐지 성능은 얼마인가?",
+        "",
+    ],
+)
+def test_other_questions_ask_for_none(question: str) -> None:
+    assert defined_names(question, []) == ()
+
+
+def test_the_translations_of_a_name_that_is_one_word_are_names_too() -> None:
+    translations = (Translation("deepfake", ("deepfak",), 1.0),)
+    word = QueryTerm("딥페이크", ("딥페이크",), 5.0, 1, keyword=True, known=True, translations=translations)
+    other = QueryTerm("윤리", ("윤리",), 5.0, 1, keyword=True, known=True)
+    assert defined_names("딥페이크란?", [word]) == ("딥페이크", "deepfake")
+    assert defined_names("딥페이크 윤리란?", [word, other]) == ("딥페이크 윤리",)
+
+
+@pytest.mark.parametrize(
+    ("sentence", "names"),
+    [
+        ("Federated learning is the paradigm for training models together.", ["federated learning"]),
+        ("Generative adversarial networks (GANs) are a class of models.", ["generative adversarial network"]),
+        ("In short, XAI refers to methods that explain a model.", ["XAI"]),
+        ("A digital-twin is defined as a copy of a thing.", ["digital twin"]),
+        ("인공지능을 이용한 얼굴 합성 기술을 딥페이크라고 하며 누구든지 만들 수 있다.", ["딥페이크"]),
+        ("오늘날 딥 러닝(Deep Learning)이란 세부적인 방법을 통칭한다.", ["딥 러닝"]),
+        ("메타버스는 가상과 현실이 융합된 세계를 의미한다.", ["메타버스"]),
+        ("Deepfakes are a threat.", ["딥페이크", "deepfake"]),
+    ],
+)
+def test_a_sentence_that_says_what_something_is_defines_it(sentence: str, names: list[str]) -> None:
+    assert defines(sentence, names)
+
+
+@pytest.mark.parametrize(
+    ("sentence", "names"),
+    [
+        ("Federated learning is used in hospitals.", ["federated learning"]),
+        ("Deep learning is a class of methods.", ["earning"]),
+        ("Learning is a process.", ["federated learning"]),
+        ("딥페이크는 최근 늘고 있다.", ["딥페이크"]),
+        ("이를 딥페이크에 쓴다.", ["딥페이크"]),
+        ("(a+b)* is a pattern", ["(a"]),
+        ("", ["x"]),
+    ],
+)
+def test_other_sentences_do_not(sentence: str, names: list[str]) -> None:
+    assert not defines(sentence, names)
+
+
+@pytest.mark.parametrize("text", ["가 " * 5_000 + "무엇x", "a " * 10_000, "은 " * 5_000 + "이다"])
+def test_long_questions_and_sentences_take_little_time(text: str) -> None:
+    started = time.process_time()
+    defined_names(text, [])
+    defines(text, ["은", "a"])
+    assert time.process_time() - started < 5
