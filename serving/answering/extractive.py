@@ -37,7 +37,7 @@ MOST_RELATED = 3
 """Related records of an answer."""
 
 MOST_TITLES = 2
-"""Related records that are named by their title alone, where the confidence is low."""
+"""Related records that are named by their title alone, where the confidence is not high."""
 
 MOST_QUOTED = 3
 """Records that an answer from several searches quotes."""
@@ -84,8 +84,8 @@ def extract_answer(
         words: Its words.
         evidence: Records that answer it, the best one first.
         merged: Whether they are of several searches; then records that complete the leading one are quoted as it is.
-        confidence: The confidence that the first record answers, None where it is not known. Only then and where it is
-            low are records named by their title alone, of which one in four is useful.
+        confidence: The confidence that the first record answers, None where it is not known. Where it is high no
+            record is named by its title alone: only one in five of these is useful.
         scores: Their scores, where these can be compared; without them any record may be related.
     """
     all_quoted = (_quoted(number, analyzed, words, question.language) for number, analyzed in enumerate(evidence, 1))
@@ -102,7 +102,7 @@ def extract_answer(
     reasons = asks_for_reasons(question.text)
     sections = [
         *[_section("record", each, select_sentences(each.text, reasons=reasons, names=names)) for each in shown],
-        *_related_sections(others, lead, question, words, titles=MOST_TITLES if confidence in {None, "low"} else 0),
+        *_related_sections(others, lead, question, words, titles=0 if confidence == "high" else MOST_TITLES),
     ]
     return Answer(
         "extractive",

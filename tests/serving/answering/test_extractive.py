@@ -182,7 +182,7 @@ def test_a_record_that_has_nearly_as_much_and_other_words_of_the_question_is_nam
     assert related("Pressed films", text.replace("그래핀, 필름, 차폐", "films")) == []
 
 
-def test_a_record_is_named_by_its_title_only_where_the_confidence_is_low_or_not_known_and_findings_stay() -> None:
+def test_a_record_is_named_by_its_title_only_where_the_confidence_is_not_high_and_findings_stay() -> None:
     near = ("Pressed films", "We measured 그래핀, 필름, 차폐 and 압력 of films that were pressed on three days of May.")
     evidence, words = _evidence(GRAPHENE, near, PRESSED), _words([*WORDS, "압력"])
 
@@ -190,8 +190,8 @@ def test_a_record_is_named_by_its_title_only_where_the_confidence_is_low_or_not_
         answer = extract_answer(parse_question(QUESTION), words, evidence, confidence=confidence)
         return [section.source.title for section in answer.sections[1:] if section.source is not None]
 
-    assert related(None) == related("low") == ["압착한 그래핀 필름", "Pressed films"]
-    assert related("medium") == related("high") == ["압착한 그래핀 필름"]
+    assert related(None) == related("low") == related("medium") == ["압착한 그래핀 필름", "Pressed films"]
+    assert related("high") == ["압착한 그래핀 필름"]
 
 
 def test_of_records_named_without_a_sentence_two_are_those_that_cover_most_of_the_question() -> None:
