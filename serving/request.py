@@ -141,7 +141,8 @@ def deepest_rank(k: int) -> int:
 
 
 def _check_offset(offset: int, k: int) -> None:
-    if not 0 <= offset <= (largest := deepest_rank(k) - k):
+    largest = deepest_rank(k) - k
+    if not 0 <= offset <= largest:
         raise QuestionError(
             "offset_out_of_range",
             Text(
