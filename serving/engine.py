@@ -35,6 +35,7 @@ from shrag.serving.request import DEFAULT_K, DEFAULT_STRATEGY, Request, Turn, ch
 from shrag.serving.results import AskResult, SearchResult, ask_result, search_result
 from shrag.serving.retrieval.filtered_search import FilteredSearcher
 from shrag.serving.retrieval.follow_up import read_follow_up
+from shrag.serving.retrieval.ranking import leave_out_earlier_pages
 from shrag.serving.retrieval.rerankers import AUTO, WordsAlone, check_reranker, open_lexical_reranker, open_reranker
 from shrag.serving.search_settings import PRODUCT, SearchSettings
 from shrag.serving.strategies.known_items import find_known_items, show_known_items
@@ -136,6 +137,7 @@ class Engine:
         record_filter: RecordFilter = EVERY_RECORD,
         facets: bool = False,
         history: Sequence[Turn] = (),
+        offset: int = 0,
         cancellation: CancellationToken | None = None,
     ) -> SearchResult:
         """Find records for a question.
@@ -151,11 +153,13 @@ class Engine:
             record_filter: The records that may be found.
             facets: Whether to count all hits by year, language, journal, type and author.
             history: The turns before a follow-up question, the oldest first.
+            offset: Ranks before the first record, for a further page: the rank of the last record of the page before.
+                A page ends at rank 1,000 and at ten times ``k`` at most.
             cancellation: Ends the search when it is cancelled.
 
         Raises:
             ClientDisconnected: ``cancellation`` was cancelled.
-            QuestionError: The question, ``k`` or the choices are not valid.
+            QuestionError: The question, ``k``, ``offset`` or the choices are not valid.
             SettingRejected: The strategy does not use a setting that is changed.
             UnknownStrategy: There is no such strategy.
             StrategyUnavailable: The index or the installation lacks what the strategy needs.
@@ -164,7 +168,7 @@ class Engine:
         request = parse_request(
             question, answered=False, k=k, strategy=strategy, every_record=every_record,
             keyword_order=keyword_order, settings=settings, choices=choices, record_filter=record_filter,
-            facets=facets, history=history,
+            facets=facets, history=history, offset=offset,
         )  # fmt: skip
         events = self._take_all(request, cancellation)
         return search_result(self.name, self.manifest.generation, request, events)
@@ -335,6 +339,8 @@ class Engine:
         elif request.history:
             events.close()
             events = _read_in_context(strategy, request, resources)
+        if request.offset:
+            events = leave_out_earlier_pages(events, request.offset)
         return self._events(searcher.add_facets(events) if request.facets else events)
 
     def _events(self, events: Generator[Event, None, None]) -> Generator[Event, None, None]:

@@ -29,10 +29,12 @@ EmptyReason = Literal[
     "nothing_fits",
     "not_searched",
     "names_author",
+    "past_end",
 ]
 """Why there is no record or no answer: the question has no word to search for; the index has none of its words; no
 complete record was found; no record that passes the filter was found; no record found answers; the strategy does not
-search; the question is an author's name, whose records are found. Empty where there is one."""
+search; the question is an author's name, whose records are found; the ranking ends before the page. Empty where there
+is one."""
 
 KeywordOrder = Literal["tfidf", "model", "entropy"]
 """What keywords are ranked by: tf-idf, the order of the language model, or log-entropy."""
@@ -264,7 +266,8 @@ class Confidence:
 class Ranking:
     """The records found, best first; ``reranker`` names what ranked them.
 
-    ``confidence`` is None where the strategy or the index has no calibration.
+    ``confidence`` is None where the strategy or the index has no calibration. ``more`` says that a further page has
+    records, or may have some.
     """
 
     records: tuple[RankedRecord, ...]
@@ -272,6 +275,7 @@ class Ranking:
     reranker_is_model: bool
     reason: EmptyReason = ""
     confidence: Confidence | None = None
+    more: bool = False
     event: Literal["ranking"] = "ranking"
 
 

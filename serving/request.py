@@ -19,6 +19,9 @@ DEFAULT_STRATEGY = "shrag"
 DEFAULT_K = 10
 LARGEST_K = 1_000
 
+MOST_PAGES = 10
+"""Pages of a ranking at most; they end at rank :data:`LARGEST_K` too."""
+
 LONGEST_QUESTION = 2_000
 """Characters a question may have."""
 
@@ -62,7 +65,8 @@ class Request(NamedTuple):
     the stages of a pipeline. Where the confidence that a record answers is below ``min_confidence`` (None: the index's
     own threshold), the answer is a refusal. Only records that pass ``record_filter`` are found; with ``facets`` all
     hits are counted by year, language, journal, type and author. ``history`` are the turns before a follow-up question,
-    the oldest first.
+    the oldest first. ``offset`` is the number of ranks before the first record: a further page of the ranking, which
+    is ranked as the first one and has no answer.
     """
 
     question: Question
@@ -75,6 +79,17 @@ class Request(NamedTuple):
     record_filter: RecordFilter = EVERY_RECORD
     facets: bool = False
     history: tuple[Turn, ...] = ()
+    offset: int = 0
+
+    @property
+    def last_rank(self) -> int:
+        """The rank of the last record, where there are so many."""
+        return self.offset + self.k
+
+    @property
+    def wants_answer(self) -> bool:
+        """Whether an answer is to be made."""
+        return self.answered and not self.offset
 
 
 MOST_TURNS = 50
@@ -95,23 +110,49 @@ def parse_request(
     record_filter: RecordFilter = EVERY_RECORD,
     facets: bool = False,
     history: Sequence[Turn] = (),
+    offset: int = 0,
 ) -> Request:
     """Parse a request; ``keyword_order`` overrides the settings. Turns without a question are left out.
 
     Raises:
-        QuestionError: The question, its choices, ``k`` or ``min_confidence`` are not valid.
+        QuestionError: The question, its choices, ``k``, ``offset`` or ``min_confidence`` are not valid.
     """
     check_min_confidence(min_confidence)
     if not 1 <= k <= LARGEST_K:
         raise QuestionError(
             "k_out_of_range", Text("k must be from 1 to {largest_k}, got {k}.", largest_k=LARGEST_K, k=k)
         )
+    _check_offset(offset, k)
     if keyword_order not in {None, settings.keyword_order}:
         settings = replace(settings, keyword_order=keyword_order)
     return Request(
         parse_question(question, choices), k, answered, every_record, settings, strategy, min_confidence,
-        record_filter, facets, parse_history(history),
+        record_filter, facets, parse_history(history), offset,
     )  # fmt: skip
+
+
+def deepest_rank(k: int) -> int:
+    """Return the last rank that pages of ``k`` records reach.
+
+    >>> deepest_rank(10), deepest_rank(500)
+    (100, 1000)
+    """
+    return min(MOST_PAGES * k, LARGEST_K)
+
+
+def _check_offset(offset: int, k: int) -> None:
+    largest = deepest_rank(k) - k
+    if not 0 <= offset <= largest:
+        raise QuestionError(
+            "offset_out_of_range",
+            Text(
+                "offset must be from 0 to {largest} where k is {k}, got {offset}: for later records raise k, or narrow "
+                "the search with a filter.",
+                largest=largest,
+                k=k,
+                offset=offset,
+            ),
+        )
 
 
 def parse_filter(limits: Mapping[str, Any]) -> RecordFilter:

@@ -16,6 +16,7 @@ from shrag.messages.text import Text
 from shrag.serving.events import Ranking
 from shrag.serving.references.formats import ReferenceFormat
 from shrag.serving.request import DEFAULT_K, LARGEST_K, shows_language
+from shrag.serving.results import SearchResult
 
 
 @click.command()
@@ -23,6 +24,13 @@ from shrag.serving.request import DEFAULT_K, LARGEST_K, shows_language
 @click.argument("question")
 @click.option(
     "-k", type=click.IntRange(1, LARGEST_K), default=DEFAULT_K, show_default=True, help="Most records to return."
+)
+@click.option(
+    "--offset",
+    type=click.IntRange(0),
+    default=0,
+    show_default=True,
+    help="Ranks before the first record, for a further page: the rank of the last record of the page before.",
 )
 @search_options
 @filter_options
@@ -35,15 +43,23 @@ from shrag.serving.request import DEFAULT_K, LARGEST_K, shows_language
     help="Print the records as references: BibTeX, RIS, CSL-JSON or CSV.",
 )
 @json_option
+@click.option(
+    "--summary",
+    is_flag=True,
+    help="With --json, print a last line on the whole search: the confidence that the best record answers, why nothing "
+    "was found, and the words that no record has.",
+)
 @click.pass_obj
 def command(
     home: Home,
     name: str,
     question: str,
     k: int,
+    offset: int,
     settings: tuple[str, ...],
     form: ReferenceFormat | None,
     as_json: bool,
+    summary: bool,
     options: SearchOptions,
     record_filter: RecordFilter,
     facets: bool,
@@ -52,15 +68,18 @@ def command(
 
     Example: shrag search demo "그래핀 전자파 차폐" -k 3 --year 2015- --language ko
     """
+    if summary and not as_json:
+        raise click.UsageError(Text("--summary is a line of JSON: add --json."))
     search_settings = read_settings(settings)
     result = options.open_engine(home, name, question).search(
         question, k=k, strategy=options.strategy, keyword_order=options.keyword_order, settings=search_settings,
-        record_filter=record_filter, facets=facets or counts_hits(record_filter, options.engine),
+        record_filter=record_filter, facets=facets or counts_hits(record_filter, options.engine), offset=offset,
     )  # fmt: skip
     print_undated(record_filter, result.facets)
-    if result.ranking.reason:
-        known = shows_language(result.question.text)
-        echo(result.message_in(result.question.language if known else language.get()), err=True)
+    known = shows_language(result.question.text)
+    message = result.message_in(result.question.language if known else language.get())
+    if message:
+        echo(message, err=True)
     elif result.keywords.unknown:
         echo(Text("No record has these words: {words}", words=", ".join(result.keywords.unknown)), err=True)
     if form is not None:
@@ -71,6 +90,8 @@ def command(
         print_json_records(result.ranking)
         if facets:
             print_json(result.facets)
+        if summary:
+            print_json(summary_of(result, message))
         return
     print_records(result.ranking)
     if facets and result.facets is not None:
@@ -86,6 +107,17 @@ def print_records(ranking: Ranking) -> None:
         echo(f"     {record.title or record.text[:80]}")
         if ranked.duplicates:
             echo(Text("     also as {duplicates}", duplicates=", ".join(ranked.duplicates)))
+
+
+def summary_of(result: SearchResult, message: str) -> dict[str, object]:
+    """Return what the HTTP interface says of a search beside its records, by the same names."""
+    ranking = result.ranking
+    return {
+        "confidence": ranking.confidence,
+        "reason": ranking.reason,
+        "message": message,
+        "unknown_words": result.keywords.unknown,
+    }
 
 
 def print_json_records(ranking: Ranking) -> None:

@@ -59,8 +59,13 @@ class HybridReranker:
         """See :class:`~shrag.models.reranker.Reranker`; ``passages`` are all candidates of the question."""
         return self.add_cosines(question, passages, self.words.score(question, passages))
 
-    def add_cosines(self, question: str, passages: Sequence[Passage], scores: Sequence[float]) -> list[float]:
-        """Return ``scores``, which ``words`` gave the passages, with the cosines added."""
+    def add_cosines(
+        self, question: str, passages: Sequence[Passage], scores: Sequence[float], first: int | None = None
+    ) -> list[float]:
+        """Return ``scores``, which ``words`` gave the passages, with the cosines added.
+
+        The mean and the standard deviations are those of the ``first`` passages, by default of all.
+        """
         kept = [position for position, score in enumerate(scores) if score > -math.inf]
         added = list(scores)
         if kept:
@@ -71,8 +76,10 @@ class HybridReranker:
                 cosine - means.get(passages[position].language, others)
                 for position, cosine in zip(kept, cosines, strict=True)
             ]
-            middle, spread = fmean(above), max(pstdev(above), LEAST_SPREAD)
-            factor = self.weight * (pstdev([scores[position] for position in kept]) or 1.0) / spread
+            measured = sum(position < first for position in kept) if first is not None else 0
+            measured = measured or len(kept)
+            middle, spread = fmean(above[:measured]), max(pstdev(above[:measured]), LEAST_SPREAD)
+            factor = self.weight * (pstdev([scores[position] for position in kept[:measured]]) or 1.0) / spread
             for position, value in zip(kept, above, strict=True):
                 added[position] += factor * (value - middle)
         return added

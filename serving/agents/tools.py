@@ -33,7 +33,7 @@ from shrag.serving.api.service import find_record
 from shrag.serving.concurrency import CancellationToken
 from shrag.serving.errors import ClientDisconnected, QuestionError
 from shrag.serving.events import Event
-from shrag.serving.request import DEFAULT_K, DEFAULT_STRATEGY, LONGEST_QUESTION, MOST_TURNS, Turn
+from shrag.serving.request import DEFAULT_K, DEFAULT_STRATEGY, LONGEST_QUESTION, MOST_PAGES, MOST_TURNS, Turn
 from shrag.serving.runtime.index_registry import ServedIndexes
 from shrag.serving.strategies.registry import STRATEGIES
 
@@ -64,6 +64,14 @@ _Docid = Annotated[str, Meta(description="A record's identifier, as search and a
 _Offset = Annotated[
     int, Meta(extra_json_schema={"minimum": 0}, description="The character to begin at; a long text comes by pages.")
 ]
+_RankOffset = Annotated[
+    int,
+    Meta(
+        extra_json_schema={"minimum": 0},
+        description="Ranks before the first record, for further records: the rank of the last one there was, "
+        f"up to {MOST_PAGES - 1} times k.",
+    ),
+]
 
 
 class SearchArguments(FilterLimits, frozen=True, forbid_unknown_fields=True, kw_only=True):
@@ -75,6 +83,7 @@ class SearchArguments(FilterLimits, frozen=True, forbid_unknown_fields=True, kw_
     strategy: _Strategy = DEFAULT_STRATEGY
     facets: WantsFacets = False
     history: _History = ()
+    offset: _RankOffset = 0
 
 
 class AskArguments(FilterLimits, frozen=True, forbid_unknown_fields=True, kw_only=True):
@@ -193,7 +202,7 @@ def search(indexes: ServedIndexes, arguments: SearchArguments, _: CancellationTo
     with indexes.use(arguments.index or "") as engine:
         result = engine.search(
             arguments.query, k=arguments.k, strategy=arguments.strategy, record_filter=arguments.record_filter(),
-            facets=arguments.facets, history=_turns(arguments.history),
+            facets=arguments.facets, history=_turns(arguments.history), offset=arguments.offset,
         )  # fmt: skip
     reply = search_reply(result, _index_in_uri(indexes, arguments.index))
     return ToolResult(reply, results_text(reply.results, reply.message), (*result.fallbacks, result.timings))

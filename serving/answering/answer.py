@@ -59,7 +59,7 @@ def answer(
     ``timer`` has the time of the stages so far; ``notes`` is what a strategy worked out, ``answered`` are the
     sub-questions that it answered, both for the model that writes the answer.
     """
-    if request.answered:
+    if request.wants_answer:
         events = _answer(request, found, resources, notes, answered)
         yield from _timed(timer, _with_suggestion(request, resources, events))
     yield Timings(timer.seconds)
@@ -67,7 +67,7 @@ def answer(
 
 def answer_closed_book(request: Request, resources: Resources, timer: StageTimer, notes: str = "") -> Iterator[Event]:
     """Yield the same for the answer of a model without records; where it fails, the answer is a refusal."""
-    if request.answered:
+    if request.wants_answer:
         yield from _timed(timer, _answer_closed_book(request.question, resources.model, notes))
     yield Timings(timer.seconds)
 

@@ -113,6 +113,7 @@ REASONS: Mapping[AnswerLanguage, Mapping[EmptyReason, str]] = {
         "nothing_fits": "이 질문에 답하는 문헌이 없습니다.",
         "names_author": "저자 이름으로 찾은 문헌입니다(최신순). 답변이 필요하면 주제를 질문해 주세요.",
         "not_searched": "이 방식은 문헌을 검색하지 않습니다. 언어 모델이 검색 없이 답변합니다.",
+        "past_end": "검색 결과가 더 없습니다. 순위에 오른 문헌은 모두 앞 페이지에 있습니다.",
     },
     "en": {
         "no_keywords": "The question has no word to search for. Add words that name the subject.",
@@ -122,6 +123,7 @@ REASONS: Mapping[AnswerLanguage, Mapping[EmptyReason, str]] = {
         "nothing_fits": "No record answers this question.",
         "names_author": "The records of the author of this name, newest first. For an answer ask about a subject.",
         "not_searched": "This strategy does not search: the language model answers from what it knows.",
+        "past_end": "There are no more records. The pages before have all that are ranked.",
     },
 }
 

@@ -18,8 +18,8 @@ from shrag.serving.api.schemas import (
     IndexList,
     Liveness,
     ModelEndpoint,
-    QuestionRequest,
     SearchQuery,
+    SearchRequest,
     SearchResponse,
     StreamStarted,
 )
@@ -36,8 +36,8 @@ from shrag.serving.runtime.metrics import CONTENT_TYPE
 _EVENTS = tuple(kind.__dataclass_fields__["event"].default for kind in (StreamStarted, *get_args(Event)))
 
 
-@Operation(body=QuestionRequest, returns=SearchResponse, problems=(404, 409, 413, 415, 422, 503), tag="questions")
-async def search(request: Request, body: QuestionRequest) -> bytes:
+@Operation(body=SearchRequest, returns=SearchResponse, problems=(404, 409, 413, 415, 422, 503), tag="questions")
+async def search(request: Request, body: SearchRequest) -> bytes:
     """Find records for a question."""
     service: Service = request.app.state.service
     return await service.search(body, request)
@@ -48,9 +48,10 @@ async def search_by_query(request: Request, query: SearchQuery) -> bytes:
     """Find records for a question in the query string."""
     service: Service = request.app.state.service
     limits = FilterLimits(**{name: getattr(query, name) for name in FilterLimits.__struct_fields__})
-    body = QuestionRequest(
-        query.q, query.k, query.strategy, query.keyword_order, filter=limits, facets=query.facets, index=query.index
-    )
+    body = SearchRequest(
+        query.q, query.k, query.strategy, query.keyword_order, filter=limits, facets=query.facets, index=query.index,
+        offset=query.offset,
+    )  # fmt: skip
     return await service.search(body, request)
 
 

@@ -30,12 +30,21 @@ from shrag.serving.request import (
     DEFAULT_K,
     DEFAULT_STRATEGY,
     LARGEST_K,
+    MOST_PAGES,
     MOST_TURNS,
     AnswerLanguage,
     parse_filter,
 )
 
 _K = Annotated[int, Meta(ge=1, le=LARGEST_K, description="Records at most.")]
+_Offset = Annotated[
+    int,
+    Meta(
+        ge=0,
+        description="Ranks before the first record, for a further page: the rank of the last record of the one before. "
+        f"A page ends at rank {LARGEST_K:,} and at {MOST_PAGES} times k at most.",
+    ),
+]
 
 
 _YEAR = Annotated[int, Meta(ge=0, le=LATEST_YEAR)]
@@ -72,7 +81,7 @@ class EarlierTurn(Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class QuestionRequest(Struct, frozen=True, forbid_unknown_fields=True):
-    """The body of ``POST /v1/search``. Unknown fields are refused."""
+    """What the bodies of ``POST /v1/search`` and ``POST /v1/ask`` have in common. Unknown fields are refused."""
 
     question: str
     k: _K = DEFAULT_K
@@ -95,6 +104,12 @@ class QuestionRequest(Struct, frozen=True, forbid_unknown_fields=True):
     ] = []
 
 
+class SearchRequest(QuestionRequest, frozen=True, forbid_unknown_fields=True):
+    """The body of ``POST /v1/search``. Unknown fields are refused."""
+
+    offset: _Offset = 0
+
+
 class AskRequest(QuestionRequest, frozen=True, forbid_unknown_fields=True):
     """The body of ``POST /v1/ask``. Unknown fields are refused."""
 
@@ -115,6 +130,7 @@ class SearchQuery(FilterLimits, frozen=True, kw_only=True):
     keyword_order: KeywordOrder = "tfidf"
     facets: WantsFacets = False
     index: _INDEX = ""
+    offset: _Offset = 0
 
 
 class DocumentQuery(Struct, frozen=True):

@@ -16,7 +16,7 @@ from shrag.models.chat.circuit_breaker import CircuitBreaker
 from shrag.models.chat.endpoint_pool import EndpointPool, EndpointStatus
 from shrag.serving.answer_cache import CachedAnswer
 from shrag.serving.api.encoding import encode_ask, encode_cached_ask, encode_cached_search, encode_search
-from shrag.serving.api.schemas import AskRequest, GeneratorStatus, IndexEntry, QuestionRequest
+from shrag.serving.api.schemas import AskRequest, GeneratorStatus, IndexEntry, QuestionRequest, SearchRequest
 from shrag.serving.engine import Engine
 from shrag.serving.errors import DocumentMissing, ServiceUnavailable, UnknownIndex
 from shrag.serving.event_run import EventRun
@@ -83,7 +83,7 @@ class Service(AdmissionControl):
             return "extractive"
         return "degraded" if self.circuit is not None and self.circuit.state == "open" else "ready"
 
-    async def search(self, body: QuestionRequest, http: HttpRequest) -> bytes:
+    async def search(self, body: SearchRequest, http: HttpRequest) -> bytes:
         """Return the response to a search: at once where it is cached, else in its turn."""
         lease, request, run = self.begin(body, answered=False)
         if isinstance(run, CachedAnswer):
@@ -172,11 +172,12 @@ class Service(AdmissionControl):
         if self._log_questions:
             add_log_fields(question=body.question)
         min_confidence = body.min_confidence if isinstance(body, AskRequest) else None
+        offset = body.offset if isinstance(body, SearchRequest) else 0
         request = parse_request(
             body.question, answered=answered, k=body.k, strategy=body.strategy, keyword_order=_keyword_order(body),
             settings=SearchSettings.from_mapping(body.settings), choices=body.choices, min_confidence=min_confidence,
             record_filter=body.filter.record_filter(), facets=body.facets,
-            history=[Turn(turn.question, turn.answer) for turn in body.history],
+            history=[Turn(turn.question, turn.answer) for turn in body.history], offset=offset,
         )  # fmt: skip
         lease = source.use()
         add_log_fields(generation=lease.generation)

@@ -75,7 +75,7 @@ def render_full_page(template: str, engine: Engine, request: PageRequest, **valu
     other: InterfaceLanguage = "en" if request.language == "ko" else "ko"
     regions = ("problem", "answer", "tree", "records", "trace", "record", "examples")
     shared: dict[str, object] = {
-        "switch_url": request.url(language=other),
+        "switch_url": request.url(language=other, offset=request.offset),
         "question": request.question,
         "title": shorten(plain_line(request.question or ""), LONGEST_TITLE),
         "index": engine.name,
@@ -157,7 +157,7 @@ def render_problem(engine: Engine, request: PageRequest, error: Exception) -> tu
     problem = to_problem(error)
     retry_after = error.retry_after if isinstance(error, ServiceUnavailable) else None
     view = problem_view(problem, request.language, retry_after)
-    url, default_url = request.url() if request.question is not None else "", ""
+    url, default_url = request.url(offset=request.offset) if request.question is not None else "", ""
     if isinstance(error, StrategyUnavailable | UnknownStrategy):  # a retry would fail again
         url, default_url = "", replace(request, strategy=DEFAULT_STRATEGY).url()
     if isinstance(error, StrategyUnavailable):

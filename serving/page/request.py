@@ -17,13 +17,14 @@ InterfaceLanguage = Literal["ko", "en"]
 SIZES = (DEFAULT_K, 20, 50)
 """Numbers of records a page can show; another number is read as the first."""
 
-PARAMETERS = ("q", "after", "ui", "k", "strategy", "index", "year_from", "year_to", *VALUE_FIELDS)
+PARAMETERS = ("q", "after", "ui", "k", "offset", "strategy", "index", "year_from", "year_to", *VALUE_FIELDS)
 """The parameters of a page; a filter has the names that it has in the API."""
 
 MOST_EARLIER = 8
 """Questions asked before that a page's address has at most."""
 
 _YEAR = re.compile(r"\d{1,4}", re.ASCII)
+_OFFSET = re.compile(r"\d{1,4}", re.ASCII)
 
 _LONGEST_IN_RECORD_URL = 200
 """Characters of a question and its strategy in the URL of a record; a page has many of these URLs."""
@@ -43,6 +44,7 @@ class PageRequest:
         indexes: Names of the indexes that are served.
         after: The questions that a follow-up question was asked after, the oldest first.
         signed_in: Whether to show the link to sign out.
+        offset: Ranks before the first record; a page with such an offset has no answer.
     """
 
     question: str | None
@@ -54,9 +56,13 @@ class PageRequest:
     indexes: tuple[str, ...] = ()
     after: tuple[str, ...] = ()
     signed_in: bool = False
+    offset: int = 0
 
-    def url(self, path: str = "/", *, language: str = "", k: int = 0, filtered: bool = True) -> str:
-        """Return the URL of the same request with another path, language or ``k``, or without filters."""
+    def url(self, path: str = "/", *, language: str = "", k: int = 0, filtered: bool = True, offset: int = 0) -> str:
+        """Return the URL of the same request, of its first page unless there is an ``offset``.
+
+        The path, the language and ``k`` can be others, and the filters can be left out.
+        """
         pairs = [("ui", language or self.language)]
         if self.question is not None:
             pairs.append(("q", self.question))
@@ -64,6 +70,8 @@ class PageRequest:
         pairs += replace(self, k=k or self.k).scope
         if filtered:
             pairs += self.limits
+        if offset:
+            pairs.append(("offset", str(offset)))
         return f"{path}?{urlencode(pairs)}"
 
     @property
@@ -94,7 +102,7 @@ class PageRequest:
         """Return the request for an answer; raises as :func:`~shrag.serving.request.parse_request` does."""
         return parse_request(
             self.question or "", answered=True, k=self.k, strategy=self.strategy, record_filter=self.record_filter,
-            facets=True, history=[Turn(each) for each in self.after],
+            facets=True, history=[Turn(each) for each in self.after], offset=self.offset,
         )  # fmt: skip
 
     def years_url(self, first: int, last: int) -> str:
@@ -119,8 +127,8 @@ class PageRequest:
 def parse_page_request(parameters: QueryParams, accepted: str, *, filtered: bool = True) -> PageRequest:
     """Parse the query parameters of a page; ``accepted`` is the browser's Accept-Language.
 
-    An invalid number of records is ignored. An unknown strategy is kept, since the answer of another one would be
-    misleading, and so would an answer without a filter that cannot be read.
+    An invalid number of records and an offset that is no number are ignored. An unknown strategy is kept, since the
+    answer of another one would be misleading, and so would an answer without a filter that cannot be read.
 
     Args:
         parameters: The parameters; empty ones of a filter, as a form sends them, are left out.
@@ -130,7 +138,7 @@ def parse_page_request(parameters: QueryParams, accepted: str, *, filtered: bool
     Raises:
         QuestionError: The filter is not valid.
     """
-    k = parameters.get("k", "")
+    k, offset = parameters.get("k", ""), parameters.get("offset", "")
     return PageRequest(
         question=parameters.get("q"),
         language=choose_language(parameters.get("ui"), accepted),
@@ -139,6 +147,7 @@ def parse_page_request(parameters: QueryParams, accepted: str, *, filtered: bool
         strategy=parameters.get("strategy", "").strip() or DEFAULT_STRATEGY,
         index=parameters.get("index", "").strip(),
         after=tuple(each for each in parameters.getlist("after") if each.strip())[-MOST_EARLIER:],
+        offset=int(offset) if _OFFSET.fullmatch(offset) else 0,
     )
 
 

@@ -9,8 +9,8 @@ from typing import Any
 
 from shrag.indexing.analysis.analyzer import Analyzer
 from shrag.indexing.analyzed_record import RecordStore
-from shrag.indexing.record_filter import NO_FACETS
-from shrag.serving.answering.formats import page_text
+from shrag.indexing.record_filter import NO_FACETS, FacetCounts
+from shrag.serving.answering.formats import REASONS, page_text
 from shrag.serving.events import Hits, RankedRecord
 from shrag.serving.page.diagrams import bar_lengths, model_work, rank_changes, stage_shares
 from shrag.serving.page.facets import filter_choices
@@ -26,6 +26,7 @@ from shrag.serving.page.snippets import (
 )
 from shrag.serving.page.start import strategy_view
 from shrag.serving.page.state import PageState
+from shrag.serving.request import deepest_rank
 
 SHOWN_AUTHORS = 3
 """Authors named of a record."""
@@ -43,11 +44,26 @@ def records_view(state: PageState, request: PageRequest, analyzer: Analyzer) -> 
     terms = state.matching_terms(analyzer)
     records = [_record_view(each, numbers, terms, analyzer, request) for each in state.ranking.records]
     counts = state.facets.counts if state.facets is not None else NO_FACETS
+    last = request.offset + len(records)
+    before, reason = max(0, request.offset - request.k) if records else 0, state.ranking.reason
+    more = state.ranking.more and _may_have_more(state.hits, counts, last)
+    may_go_on = last <= deepest_rank(request.k) - request.k
     return {
         "records": records,
-        "total": max(counts.total, len(records)),  # by vectors more are found than have a word of the question
+        # By vectors more are found than have a word of the question.
+        "total": max(counts.total, last if records else 0),
         "choices": filter_choices(counts, request.record_filter),
+        "last": last,
+        "reason": REASONS[request.language][reason] if request.offset and reason else "",
+        "before_url": request.url(offset=before) if request.offset else "",
+        "next_url": request.url(offset=last) if more and may_go_on else "",
+        "ends": more and not may_go_on,
     }
+
+
+def _may_have_more(hits: Hits | None, counts: FacetCounts, last: int) -> bool:
+    """Return whether more records than ``last`` were found; those that vectors find are not all counted."""
+    return hits is None or bool(hits.dense) or max(counts.total, len(hits.candidates)) > last
 
 
 def trace_view(state: PageState, request: PageRequest, store: RecordStore) -> dict[str, Any]:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Generator, Iterable, Sequence
+from contextlib import closing
 from dataclasses import dataclass, field, replace
 from itertools import islice
 from typing import TYPE_CHECKING, NamedTuple
@@ -31,7 +32,8 @@ RRF_K = 60
 class RetrievalResult:
     """A question's own words, the events of its search, and the records of the candidates in their order.
 
-    ``merged`` says that several questions were searched for, whose records may complete one another.
+    ``merged`` says that several questions were searched for, whose records may complete one another. ``first_page`` is
+    the number of ranked records that the first page has.
     """
 
     terms: Sequence[QueryTerm]
@@ -41,6 +43,7 @@ class RetrievalResult:
     ranking: Ranking
     candidates: Sequence[AnalyzedRecord]
     merged: bool = field(default=False, kw_only=True)
+    first_page: int = field(default=0, kw_only=True)
 
     @property
     def events(self) -> tuple[Event, ...]:
@@ -132,8 +135,13 @@ def bind_question(reranker: Reranker, question: AnalyzedQuestion, index: OpenInd
     return reranker
 
 
-def rerank(text: str, candidates: Sequence[ScoredRecord], reranker: Reranker) -> list[ScoredRecord]:
-    """Return candidates with the re-ranker's scores for ``text``, best first, ties by docid; without those of −∞."""
+def rerank(
+    text: str, candidates: Sequence[ScoredRecord], reranker: Reranker, first: int | None = None
+) -> list[ScoredRecord]:
+    """Return candidates with the re-ranker's scores for ``text``, best first, ties by docid; without those of −∞.
+
+    The ``first`` candidates, by default all, have the scores that they have without the others.
+    """
     lexical = reranker.words if isinstance(reranker, HybridReranker) else reranker
     by_words: Sequence[float | None] = [None] * len(candidates)
     if isinstance(lexical, QuestionReranker):
@@ -142,7 +150,7 @@ def rerank(text: str, candidates: Sequence[ScoredRecord], reranker: Reranker) ->
     else:
         scores = lexical.score(text, [to_passage(each.record) for each in candidates])
     if isinstance(reranker, HybridReranker):
-        scores = reranker.add_cosines(text, [to_passage(each.record) for each in candidates], scores)
+        scores = reranker.add_cosines(text, [to_passage(each.record) for each in candidates], scores, first)
     shown = [
         ScoredRecord(each.record, score, each.candidate_rank, words)
         for each, score, words in zip(candidates, scores, by_words, strict=True)
@@ -158,11 +166,47 @@ def limit_incomplete(scored: Iterable[ScoredRecord], most: int) -> list[ScoredRe
 
 
 def rank_records(scored: Iterable[ScoredRecord], request: Request) -> tuple[RankedRecord, ...]:
-    """Return the ranking of records that come best first: at most ``k``, each paper once unless requested otherwise."""
+    """Return the ranking of records that come best first, to the last rank of the page that is requested.
+
+    Each paper is ranked once unless requested otherwise.
+    """
     ranked = [
         RankedRecord(rank, each.candidate_rank, each.score, each.record.record) for rank, each in enumerate(scored, 1)
     ]
-    return tuple(ranked[: request.k] if request.every_record else collapse_duplicates(ranked, request.k))
+    last = request.last_rank
+    return tuple(ranked[:last] if request.every_record else collapse_duplicates(ranked, last))
+
+
+def has_more(scored: Iterable[ScoredRecord], ranked: Sequence[RankedRecord], request: Request) -> bool:
+    """Return whether ``ranked``, the ranking of a request, leaves out records of ``scored``."""
+    records = (each.record.record for each in scored)
+    return len({each.docid if request.every_record else each.paper for each in records}) > len(ranked)
+
+
+def continue_page(
+    ranked: Sequence[RankedRecord], first: Iterable[ScoredRecord], scored: Iterable[ScoredRecord]
+) -> list[ScoredRecord]:
+    """Return the records of the first page, which a search less deep found, and behind them all others.
+
+    Args:
+        ranked: The first page.
+        first: What the search for the first page found, best first.
+        scored: The same and what the search for further pages found, best first.
+    """
+    page = {each.record.docid for each in ranked}
+    ahead = [each for each in first if each.record.record.docid in page]
+    return [*ahead, *(each for each in scored if each.record.record.docid not in page)]
+
+
+def leave_out_earlier_pages(events: Generator[Event, None, None], offset: int) -> Generator[Event, None, None]:
+    """Yield the events, the ranking without its first ``offset`` records."""
+    with closing(events):
+        for event in events:
+            if isinstance(event, Ranking) and event.records:
+                records = event.records[offset:]
+                yield replace(event, records=records, reason=event.reason if records else "past_end")
+            else:
+                yield event
 
 
 def collapse_duplicates(ranked: Iterable[RankedRecord], most: int | None = None) -> list[RankedRecord]:

@@ -10,7 +10,13 @@ from shrag.serving.answering.answer import StageTimer, answer
 from shrag.serving.events import Event, Queries, Ranking
 from shrag.serving.request import Request
 from shrag.serving.retrieval.query_terms import query_terms, question_keywords, why_nothing
-from shrag.serving.retrieval.ranking import RetrievalResult, ScoredRecord, rank_records, search_candidates
+from shrag.serving.retrieval.ranking import (
+    RetrievalResult,
+    ScoredRecord,
+    has_more,
+    rank_records,
+    search_candidates,
+)
 from shrag.serving.search_settings import ANSWERING, refuse_unused
 from shrag.serving.strategy import Resources
 
@@ -42,7 +48,7 @@ class Bm25Strategy:
         queries = Queries((tuple(keyword.text for keyword in keywords.keywords),) if question.terms else ())
         yield queries
         query = [any_of(question.terms)] if question.terms else []
-        depth = request.k
+        depth = request.last_rank
         with timer.stage("search"):
             while True:
                 hits, records = search_candidates(query, index, depth, complete_only=False)
@@ -51,12 +57,13 @@ class Bm25Strategy:
                     ScoredRecord(record, scores[record.record.docid], rank) for rank, record in enumerate(records, 1)
                 ]
                 ranked = rank_records(scored, request)
-                if len(ranked) >= request.k or len(records) < depth:
+                if len(ranked) >= request.last_rank or len(records) < depth:
                     break
-                depth += request.k - len(ranked)  # the ranking drops duplicates of a paper: search deeper
+                depth += request.last_rank - len(ranked)  # the ranking drops duplicates of a paper: search deeper
         yield hits
         reason = "" if records else why_nothing(words, filtered=bool(request.record_filter))
-        ranking = Ranking(ranked, "BM25", reranker_is_model=False, reason=reason)
+        more = len(records) == depth or has_more(scored, ranked, request)
+        ranking = Ranking(ranked, "BM25", reranker_is_model=False, reason=reason, more=more)
         yield ranking
         found = RetrievalResult(words, keywords, queries, hits, ranking, records)
         yield from answer(request, found, resources, timer)

@@ -16,7 +16,7 @@ from shrag.serving.events import Confidence, Event, Hits, Keywords, Queries, Ran
 from shrag.serving.request import Request
 from shrag.serving.retrieval.confidence import THRESHOLD
 from shrag.serving.retrieval.query_terms import query_terms
-from shrag.serving.retrieval.ranking import RetrievalResult, ScoredRecord, rank_records
+from shrag.serving.retrieval.ranking import RetrievalResult, ScoredRecord, has_more, rank_records
 from shrag.serving.strategy import Resources
 
 # What has no space in it and a digit: ART001758158, 10.1000/182, 1234#5. A particle behind it (ART001758158을) is none.
@@ -106,9 +106,11 @@ def show_known_items(request: Request, items: KnownItems, resources: Resources) 
     with timer.stage("search"):
         docids = tuple(each.record.docid for each in items.records)
         incomplete = tuple(each.record.docid for each in items.records if not each.record.complete)
-        ranked = rank_records([ScoredRecord(each, 1.0, rank) for rank, each in enumerate(items.records, 1)], request)
+        scored = [ScoredRecord(each, 1.0, rank) for rank, each in enumerate(items.records, 1)]
+        ranked = rank_records(scored, request)
         certain = Confidence(1.0, "high", (), THRESHOLD) if items.named_by == "identifier" else None
-        ranking = Ranking(ranked, items.named_by, reranker_is_model=False, confidence=certain)
+        more = has_more(scored, ranked, request)
+        ranking = Ranking(ranked, items.named_by, reranker_is_model=False, confidence=certain, more=more)
         title = analyze_question(ranked[0].record.title, resources.index.analyzer, resources.index.searcher)
     found = RetrievalResult(
         query_terms(title), Keywords((), ()), Queries(()), Hits((), docids, incomplete), ranking, items.records
@@ -117,6 +119,6 @@ def show_known_items(request: Request, items: KnownItems, resources: Resources) 
     if items.named_by == "identifier":
         yield from answer(request, found, Resources(resources.index, resources.reranker), timer)
         return
-    if request.answered:
+    if request.wants_answer:
         yield refuse(request.question, ranking, "names_author")
     yield Timings(timer.seconds)

@@ -11,8 +11,10 @@ and translated by the index's glossary in queries of their own, and the answer i
 from __future__ import annotations
 
 from collections.abc import Generator, Sequence
+from dataclasses import replace
 from typing import NamedTuple
 
+from shrag.indexing.analyzed_record import AnalyzedRecord
 from shrag.indexing.open_index import OpenIndex
 from shrag.indexing.search_engine import Hit
 from shrag.indexing.translation.query_translation import AnalyzedQuestion, analyze_question
@@ -21,8 +23,8 @@ from shrag.indexing.vectors.vector_index import VectorReranker
 from shrag.messages.text import Text
 from shrag.models.reranker import Reranker
 from shrag.serving.answering.answer import StageTimer, answer
-from shrag.serving.events import Event, KeywordOrder, Keywords, Queries, Ranking
-from shrag.serving.request import AnswerLanguage, Request
+from shrag.serving.events import Event, Hits, KeywordOrder, Keywords, Queries, Ranking
+from shrag.serving.request import AnswerLanguage, Request, deepest_rank
 from shrag.serving.retrieval.confidence import assess_confidence
 from shrag.serving.retrieval.known_phrases import join_known_phrases
 from shrag.serving.retrieval.model_keywords import extract_keywords
@@ -43,6 +45,8 @@ from shrag.serving.retrieval.ranking import (
     RetrievalResult,
     ScoredRecord,
     bind_question,
+    continue_page,
+    has_more,
     limit_incomplete,
     rank_records,
     rerank,
@@ -120,36 +124,73 @@ def retrieve(
     if source != "dense":
         plan = build_queries(chosen.keywords, chosen.language, settings, chosen.own, chosen.excluded)
     yield plan.event
-    depth = settings.depth or (DEPTH if chosen.event.model else max(DEPTH, request.k))
-    nearest = None
+    vector = None
     if index.dense is not None and source != "lexical":
         with timer.stage("vectors"):
             vector = index.dense.encode(question.text)
-            near = _without_phrases(index.dense.search(vector, depth), chosen.excluded, index)
-            nearest = Nearest(near, index.dense.encoder)
-    with timer.stage("search"):
-        hits, records = search_candidates(
-            plan.queries, index, _hits_per_query(chosen, depth), nearest, complete_only=complete_only
-        )
+
+    def search(depth: int) -> tuple[Hits, list[AnalyzedRecord]]:
+        nearest = None
+        if index.dense is not None and vector is not None:
+            with timer.stage("vectors"):
+                near = _without_phrases(index.dense.search(vector, depth), chosen.excluded, index)
+                nearest = Nearest(near, index.dense.encoder)
+        with timer.stage("search"):
+            return search_candidates(
+                plan.queries, index, _hits_per_query(chosen, depth), nearest, complete_only=complete_only
+            )
+
+    depth, deeper = _depths(chosen, request)
+    hits, records = search(depth)
+    first, more = len(records), deeper > depth and _may_find_more(hits, depth)
+    if request.offset and more:
+        known = set(hits.candidates)
+        hits, found = search(deeper)
+        records += [each for each in found if each.record.docid not in known]
+        hits = replace(hits, candidates=tuple([each.record.docid for each in records]))
     yield hits
     with timer.stage("ranking"):
         reranker: Reranker = NoReranker()
         if settings.rerank:
             reranker = bind_question(_with_cosines(resources, cosine_weight), question, index)
         unranked = [ScoredRecord(record, 0.0, rank) for rank, record in enumerate(records, 1)]
-        scored = rerank(question.text, unranked, reranker)
+        scored = ranked = rerank(question.text, unranked, reranker, first)
+        if request.offset:
+            ranked = [each for each in scored if each.candidate_rank <= first]
         if request.answered:
-            scored = limit_incomplete(scored, request.k // 2)
+            ranked = limit_incomplete(ranked, request.k // 2)
+        confidence = assess_confidence(question, index, ranked, request.question.asked)
+        shown = page = rank_records(ranked, request._replace(offset=0))
+        if request.offset:
+            shown, more = rank_records(continue_page(page, ranked, scored), request), False
         reason = "nothing_fits" if records else why_nothing(terms, filtered=bool(request.record_filter))
         ranking = Ranking(
-            records=rank_records(scored, request),
+            records=shown,
             reranker=reranker.name,
             reranker_is_model=reranker.is_model,
-            reason="" if scored else reason,
-            confidence=assess_confidence(question, index, scored, request.question.asked),
+            reason="" if shown else reason,
+            confidence=confidence,
+            more=more or has_more(scored, shown, request),
         )
     yield ranking
-    return RetrievalResult(terms, chosen.event, plan.event, hits, ranking, records)
+    return RetrievalResult(terms, chosen.event, plan.event, hits, ranking, records, first_page=len(page))
+
+
+def _depths(chosen: _ChosenKeywords, request: Request) -> tuple[int, int]:
+    """Return the hits of each query for the first page, and those for all further pages.
+
+    A language model's keywords are searched for as deep as in the paper, on every page.
+    """
+    if chosen.settings.depth or chosen.event.model:
+        depth = chosen.settings.depth or DEPTH
+        return depth, depth
+    depth = max(DEPTH, request.k)
+    return depth, max(depth, deepest_rank(request.k))
+
+
+def _may_find_more(hits: Hits, depth: int) -> bool:
+    """Return whether a deeper search may find more: one found as many hits as it was asked for."""
+    return len(hits.dense) == depth or any(len(found) == hits.depth for found in hits.hits)
 
 
 def _without_phrases(hits: list[Hit], phrases: Sequence[Sequence[QueryTerm]], index: OpenIndex) -> list[Hit]:

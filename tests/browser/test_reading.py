@@ -69,6 +69,21 @@ def test_a_filter_in_use_stays_for_follow_ups_and_new_questions_until_it_is_clea
     assert "language" not in page.url
 
 
+@pytest.mark.parametrize("scripts", [True, False])
+def test_links_lead_to_further_records_and_back(reader: Reader, plain: str, scripts: bool) -> None:
+    page = reader.open(plain, ASKED, java_script_enabled=scripts)
+    links = page.get_by_role("navigation", name="검색 결과 페이지").get_by_role("link")
+    expect(links).to_have_text(["다음 결과"])
+    links.click()
+    expect(page.locator(".shown")).to_contain_text("11–20번째")
+    expect(page.locator(".records .number").first).to_have_text("11")
+    expect(page.locator("article.answer")).to_have_count(0)
+    expect(links).to_have_text(["이전 결과", "다음 결과"])
+    links.first.click()
+    expect(page.locator("article.answer")).to_contain_text("재택근무")
+    assert "offset" not in page.url
+
+
 def test_filters_ask_again_at_once_and_are_in_the_address(reader: Reader, plain: str) -> None:
     page = reader.open(plain, ASKED)
     records = page.locator(".records > ol > li")

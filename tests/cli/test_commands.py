@@ -292,6 +292,40 @@ def test_a_search_says_on_standard_error_what_was_not_found_whatever_is_printed(
     assert printed.err == "No record has these words: zzzqqq\n"
 
 
+def test_a_search_in_json_ends_with_a_summary_where_it_is_asked_for(
+    demo_home: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("SHRAG_HOME", str(demo_home))
+    asked = ["search", "demo", "zzzqqq salt marsh carbon", "-k", "2", "--json"]
+    assert run(asked) == 0
+    records = capsys.readouterr().out
+    assert run([*asked, "--summary"]) == 0
+    printed = capsys.readouterr().out
+    assert printed.startswith(records)
+    summary = json.loads(printed.removeprefix(records))
+    assert list(summary) == ["confidence", "reason", "message", "unknown_words"]
+    assert list(summary["confidence"]) == ["value", "level", "uncovered", "threshold"]
+    assert (summary["reason"], summary["message"], summary["unknown_words"]) == ("", "", ["zzzqqq"])
+    assert run(["search", "demo", "zzzqqq", "--json", "--summary"]) == 0
+    nothing = json.loads(capsys.readouterr().out)
+    assert (nothing["reason"], nothing["unknown_words"]) == ("unknown_words", ["zzzqqq"])
+    assert nothing["message"].startswith("None of the question's words is in a title or abstract")
+    assert run(["search", "demo", "salt", "--summary"]) == 2
+    assert "--summary is a line of JSON: add --json." in capsys.readouterr().err
+
+
+def test_a_search_goes_on_at_an_offset(
+    demo_home: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("SHRAG_HOME", str(demo_home))
+    assert run(["search", "demo", "salt marsh carbon", "-k", "2", "--offset", "2", "--json"]) == 0
+    assert [json.loads(line)["rank"] for line in capsys.readouterr().out.splitlines()] == [3, 4]
+    assert run(["search", "demo", "그래핀", "--offset", "90"]) == 0
+    assert capsys.readouterr().err.startswith("검색 결과가 더 없습니다.")
+    assert run(["search", "demo", "그래핀", "--offset", "91"]) == 3
+    assert "offset must be from 0 to 90 where k is 10, got 91" in capsys.readouterr().err
+
+
 def test_a_topic_in_two_files_of_one_run_is_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     topics = [tmp_path / "one.tsv", tmp_path / "two.tsv"]
     for path in topics:

@@ -6,13 +6,14 @@ And that none passes over a setting: it looks records up by it, or refuses it.
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import fields, replace
 from typing import Any, get_args
 
 import msgspec
 import pytest
 
+from shrag.indexing.record_filter import EVERY_RECORD, RecordFilter
 from shrag.models.errors import ModelUnavailable
 from shrag.models.language_model import Completion, CompletionStream, LanguageModel, Message
 from shrag.serving.engine import Engine
@@ -27,6 +28,7 @@ from shrag.serving.events import (
     Node,
     Purpose,
     Queries,
+    RankedRecord,
     Ranking,
     Timings,
     Truncated,
@@ -183,6 +185,51 @@ def test_k_bounds_the_records_and_more_of_them_begin_with_the_same(demo: Engine,
     else:
         assert (len(three), len(ten)) == (3, 10)
     assert [ranked.record for ranked in ten[:3]] == [ranked.record for ranked in three]
+
+
+def _pages(demo: Engine, question: str, **arguments: Any) -> list[RankedRecord]:  # noqa: ANN401
+    """Return the records of all pages of three, each page begun behind the last rank of the one before."""
+    page = demo.search(question, k=3, **arguments)
+    records, confidence = list(page), page.ranking.confidence
+    while page.ranking.more and len(records) <= 27:
+        page = demo.search(question, k=3, offset=len(records), **arguments)
+        assert page.ranking.confidence == confidence
+        assert bool(page.ranking.reason == "past_end") == (not page.ranking.records)
+        records += page
+    return records
+
+
+def _places(records: Iterable[RankedRecord]) -> list[tuple[int, str, float]]:
+    return [(each.rank, each.record.docid, each.score) for each in records]
+
+
+@pytest.mark.parametrize("record_filter", [EVERY_RECORD, RecordFilter(language=("ko",))], ids=["all", "filtered"])
+@pytest.mark.parametrize("strategy", WITHOUT_MODEL, ids=lambda strategy: strategy.name)
+def test_pages_begin_with_the_search_without_an_offset_and_have_each_record_once(
+    demo: Engine, strategy: Strategy, record_filter: RecordFilter
+) -> None:
+    for question in QUESTIONS:
+        arguments: dict[str, Any] = {"strategy": strategy.name, "record_filter": record_filter}
+        records = _pages(demo, question, **arguments)
+        docids = [each.record.docid for each in records]
+        assert [each.rank for each in records] == list(range(1, len(records) + 1))
+        assert len(set(docids)) == len(docids)
+        assert {each.record.language for each in records} <= ({"ko"} if record_filter else {"ko", "en"})
+        unpaged = demo.search(question, k=3, **arguments)
+        assert records[: len(unpaged)] == list(unpaged)
+
+
+@pytest.mark.parametrize("record_filter", [EVERY_RECORD, RecordFilter(year_from=2022)], ids=["all", "filtered"])
+@pytest.mark.parametrize("strategy", [each for each in WITHOUT_MODEL if each.name not in {"chain", "tree", "raise"}])
+def test_pages_together_are_one_large_search_where_both_search_as_deep(
+    demo: Engine, strategy: Strategy, record_filter: RecordFilter
+) -> None:
+    # The three left out plan by the records of the first page, and so by its size.
+    searches_as_deep = isinstance(strategy, PipelineStrategy) or strategy.name == "bm25"
+    settings = SearchSettings() if searches_as_deep else SearchSettings(depth=30)
+    for question in QUESTIONS:
+        arguments: dict[str, Any] = {"strategy": strategy.name, "record_filter": record_filter, "settings": settings}
+        assert _places(_pages(demo, question, **arguments)) == _places(demo.search(question, k=30, **arguments))
 
 
 def _modelled(demo: Engine, model: LanguageModel) -> Engine:

@@ -141,19 +141,37 @@ def test_a_filter_is_applied_shown_and_counted_alike_by_body_and_by_query_string
     assert streamed.index("event: ranking") < streamed.index("event: facets") < streamed.index("event: answer")
 
 
-def test_answers_with_other_filters_or_facets_are_cached_apart(demo_home: Path) -> None:
+def test_further_records_are_found_at_an_offset_by_body_and_by_query_string(client: TestClient, demo: Engine) -> None:
+    first = client.post("/v1/search", json={"question": QUESTION, "k": 3}).json()
+    second = client.post("/v1/search", json={"question": QUESTION, "k": 3, "offset": 3}).json()
+    assert [each["rank"] for each in second["records"]] == [4, 5, 6]
+    found = demo.search(QUESTION, k=3, offset=3)
+    assert [each["record"]["docid"] for each in second["records"]] == [each.record.docid for each in found]
+    assert (second["confidence"], second["reason"]) == (first["confidence"], "")
+    by_query = client.get("/v1/search", params={"q": QUESTION, "k": 3, "offset": 3}).json()
+    assert by_query["records"] == second["records"]
+    end = client.get("/v1/search", params={"q": "그래핀", "offset": 90}).json()
+    assert (end["records"], end["reason"]) == ([], "past_end")
+    assert end["message"].startswith("검색 결과가 더 없습니다.")
+    refused = client.post("/v1/search", json={"question": QUESTION, "k": 3, "offset": 28})
+    assert (refused.status_code, refused.json()["code"]) == (422, "offset_out_of_range")
+    assert client.post("/v1/ask", json={"question": QUESTION, "offset": 3}).json()["code"] == "invalid_request"
+
+
+def test_answers_with_another_filter_offset_or_facets_are_cached_apart(demo_home: Path) -> None:
     engine = open_engine(demo_home / "indexes", "demo", cache=AnswerCache())
     with TestClient(create_app(engine), base_url="http://127.0.0.1") as cached:
         asked: list[dict[str, object]] = [
             {}, {"facets": True}, {"filter": {"language": ["en"]}}, {"filter": {"language": ["ko"]}, "facets": True},
+            {"offset": 10},
         ]  # fmt: skip
         first = [cached.post("/v1/search", json={"question": QUESTION, **each}).json() for each in asked]
         again = [cached.post("/v1/search", json={"question": QUESTION, **each}).json() for each in asked]
-    assert [each["cached"] for each in first] == [False] * 4
-    assert [each["cached"] for each in again] == [True] * 4
+    assert [each["cached"] for each in first] == [False] * 5
+    assert [each["cached"] for each in again] == [True] * 5
     for name in ("records", "facets", "filter"):
         assert [each[name] for each in first] == [each[name] for each in again]
-    assert len({str(each["records"]) + str(each["facets"]) for each in first}) == 4
+    assert len({str(each["records"]) + str(each["facets"]) for each in first}) == 5
 
 
 @pytest.mark.parametrize(

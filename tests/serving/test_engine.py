@@ -12,8 +12,9 @@ from shrag.corpora.ingest.add import add_corpus
 from shrag.indexing.build.builder import build_index
 from shrag.serving.engine import Engine, open_engine
 from shrag.serving.errors import QuestionError, UnknownStrategy
-from shrag.serving.events import Event, Ranking
-from shrag.serving.request import Request
+from shrag.serving.events import Answer, AnswerSentence, Event, Ranking
+from shrag.serving.request import Request, parse_request
+from shrag.serving.results import search_result
 from shrag.serving.strategies.registry import find_strategy
 from shrag.serving.strategy import Resources
 from tests.support.incomplete_store import IncompleteStore
@@ -113,6 +114,50 @@ def test_what_is_not_asked_for_is_not_done(demo: Engine) -> None:
 def test_k_has_bounds(demo: Engine, k: int) -> None:
     with pytest.raises(QuestionError, match=f"k must be from 1 to 1000, got {k}"):
         demo.search("그래핀", k=k)
+
+
+@pytest.mark.parametrize(
+    ("k", "offset", "largest"), [(10, 91, 90), (10, -1, 90), (3, 28, 27), (500, 501, 500), (1_000, 1, 0)]
+)
+def test_pages_end_after_ten_and_at_record_1000(demo: Engine, k: int, offset: int, largest: int) -> None:
+    with pytest.raises(QuestionError, match=f"offset must be from 0 to {largest} where k is {k}, got {offset}") as told:
+        demo.search("그래핀", k=k, offset=offset)
+    assert told.value.code == "offset_out_of_range"
+    assert demo.search("그래핀", k=k, offset=largest).ranking.reason == ("past_end" if largest else "")
+
+
+def test_what_only_a_deeper_search_finds_is_ranked_behind_the_first_page(demo: Engine) -> None:
+    question = "재택근무를 많이 할수록 일과 가정 사이의 갈등이 커지는가?"
+    first = [each.record.docid for each in demo.search(question)]
+    large = [each.record.docid for each in demo.search(question, k=100)]
+    assert (first[9], large[9]) == ("DEMO-ECO-008", "DEMO-ENE-001")
+    second = demo.search(question, offset=10)
+    assert [each.record.docid for each in second] == [docid for docid in large if docid not in first][:10]
+    assert second[0].record.docid == "DEMO-ENE-001"
+    assert [each.rank for each in second] == list(range(11, 21))
+
+
+def test_a_page_behind_all_records_is_empty_and_says_so(demo: Engine) -> None:
+    whole = demo.search("그래핀", k=50)
+    assert (len(whole), whole.ranking.more) == (3, False)
+    page = demo.search("그래핀", k=50, offset=3)
+    assert (len(page), page.ranking.reason, page.ranking.more) == (0, "past_end", False)
+    assert page.message == "검색 결과가 더 없습니다. 순위에 오른 문헌은 모두 앞 페이지에 있습니다."
+    nothing = demo.search("zzzz qqqq", offset=10)
+    assert (nothing.ranking.reason, nothing.ranking.records) == ("unknown_words", ())
+
+
+def test_pages_of_a_ranking_for_an_answer_continue_it_and_have_no_answer(demo: Engine) -> None:
+    question = "결핵 접촉자 검진 사업의 성과"
+    engine = Engine(replace(demo.open_index, store=IncompleteStore(demo.open_index.store)))
+    answered = engine.ask(question, k=4).search  # two of the four, since none has an abstract
+    assert (len(answered), answered.ranking.more) == (2, True)
+    request = parse_request(question, answered=True, k=4, offset=2)
+    events = engine.run(request).take_all()
+    assert not any(isinstance(event, Answer | AnswerSentence) for event in events)
+    page = search_result(engine.name, 1, request, events)
+    assert [each.rank for each in page] == [3, 4, 5, 6]
+    assert [each.record for each in (*answered, *page)][:4] == [each.record for each in engine.search(question, k=4)]
 
 
 def test_an_unknown_strategy_is_answered_with_those_there_are(demo: Engine) -> None:

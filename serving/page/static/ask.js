@@ -63,8 +63,11 @@ function describeStrategy() {
   document.getElementById("strategy-description").textContent = strategy.selectedOptions[0]?.dataset.description ?? "";
 }
 
+// Further records come without an answer, so as a page of their own.
 function askAgain() {
-  ask(new URLSearchParams(location.search));
+  const parameters = new URLSearchParams(location.search);
+  if (parameters.has("offset")) location.reload();
+  else ask(parameters);
 }
 
 // Not on a record's page, and not for a link that is opened in another tab.

@@ -14,7 +14,7 @@ from shrag.serving.events import EmptyReason, Event, Node, Ranking
 from shrag.serving.llm.request_model import attempt
 from shrag.serving.request import LONGEST_QUESTION, Question, Request
 from shrag.serving.retrieval.query_terms import QueryTerm
-from shrag.serving.retrieval.ranking import bind_question, rank_records, rerank
+from shrag.serving.retrieval.ranking import bind_question, has_more, rank_records, rerank
 from shrag.serving.strategies.pipeline.calibration import calibrate
 from shrag.serving.strategies.pipeline.retrieval import FusedHits
 from shrag.serving.strategies.pipeline.syntax import Stage
@@ -66,11 +66,13 @@ class RankedList:
 
     def ranking(self, reason: EmptyReason) -> Ranking:
         """Return the list as a ranking; ``reason`` says why the search found nothing, where it found nothing."""
+        ranked = rank_records(self._records, self._request)
         return Ranking(
-            records=rank_records(self._records, self._request),
+            records=ranked,
             reranker=self._ordered_by,
             reranker_is_model=self._by_reranker and self._reranker.is_model,
             reason="" if self._records else "nothing_fits" if self._found else reason,
+            more=has_more(self._records, ranked, self._request),
         )
 
     def _rerank(self, text: str, most: int) -> None:

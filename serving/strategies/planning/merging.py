@@ -3,20 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from itertools import zip_longest
 from typing import TypeVar
 
 from shrag.serving.events import Hits, Keyword, Keywords, Queries, Ranking
 from shrag.serving.request import Request
 from shrag.serving.retrieval.query_terms import QueryTerm
-from shrag.serving.retrieval.ranking import RetrievalResult, ScoredRecord, rank_records
+from shrag.serving.retrieval.ranking import RetrievalResult, ScoredRecord, has_more, rank_records
 from shrag.serving.strategies.planning.subquery import SubqueryResult
 
 _Word = TypeVar("_Word", Keyword, QueryTerm)
 
 
 def merge(found: Sequence[SubqueryResult], request: Request, sources: Sequence[str] = ()) -> RetrievalResult:
-    """Return one search result for one or more; a single one stays as it is.
+    """Return one search result for one or more; a single one stays as it is. Further pages are behind the first ones.
 
     The rankings are interleaved: the best record of each in turn, then the second best of each, and so on, each record
     once; ``sources``, the records that answers to the questions rest on, follow the first one. Scores of different
@@ -26,13 +27,14 @@ def merge(found: Sequence[SubqueryResult], request: Request, sources: Sequence[s
     """
     first = found[0]
     if len(found) == 1:
-        return first
+        return replace(first, ranking=replace(first.ranking, records=(*first.ranking.records, *first.further)))
     candidates = {each.record.docid: each for one in found for each in one.candidates}
     positions = {docid: position for position, docid in enumerate(candidates, 1)}
-    turns = zip_longest(*(one.ranking.records for one in found))
+    turns = [*zip_longest(*(one.ranking.records for one in found)), *zip_longest(*(one.further for one in found))]
     order = dict.fromkeys(ranked.record.docid for turn in turns for ranked in turn if ranked is not None)
     order = dict.fromkeys([*[*order][:1], *(docid for docid in sources if docid in order), *order])
     scored = [ScoredRecord(candidates[docid], 1 / rank, positions[docid]) for rank, docid in enumerate(order, 1)]
+    ranked = rank_records(scored, request)
     return RetrievalResult(
         terms=_unique(term for one in found for term in one.terms),
         keywords=Keywords(
@@ -52,10 +54,11 @@ def merge(found: Sequence[SubqueryResult], request: Request, sources: Sequence[s
             depth=max(one.hits.depth for one in found),
         ),
         ranking=Ranking(
-            records=rank_records(scored, request),
+            records=ranked,
             reranker=first.ranking.reranker,
             reranker_is_model=first.ranking.reranker_is_model,
             reason="" if scored else first.ranking.reason,
+            more=has_more(scored, ranked, request) or any(one.ranking.more for one in found),
         ),
         candidates=list(candidates.values()),
         merged=True,

@@ -25,10 +25,15 @@ from shrag.serving.strategy import Resources
 
 @dataclass(frozen=True, slots=True)
 class SubqueryResult(RetrievalResult):
-    """What retrieval found for ``question``, one of a plan; ``model_events`` are the model's calls for it."""
+    """What retrieval found for ``question``, one of a plan; ``model_events`` are the model's calls for it.
+
+    Whatever page is requested, a plan goes by the first one, which is its ``ranking``; ``further`` are the records
+    behind it.
+    """
 
     question: Question
     model_events: tuple[Event, ...]
+    further: tuple[RankedRecord, ...] = ()
 
     def records(self, most: int) -> list[AnalyzedRecord]:
         """Return the best ``most`` records, analyzed, in the order of the ranking."""
@@ -45,9 +50,9 @@ class SubqueryResult(RetrievalResult):
         return replace(node, query=query or node.question, docids=docids, state="answered" if docids else "unanswered")
 
     def only(self, records: Iterable[RankedRecord]) -> SubqueryResult:
-        """Return the result with only those records of its ranking, ranked anew from 1."""
+        """Return the result with only those records of its ranking, ranked anew from 1, and none behind them."""
         renumbered = tuple(replace(ranked, rank=rank) for rank, ranked in enumerate(records, 1))
-        return replace(self, ranking=replace(self.ranking, records=renumbered))
+        return replace(self, ranking=replace(self.ranking, records=renumbered, more=False), further=())
 
 
 def find(question: Question, request: Request, resources: Resources, default: Candidates = "lexical") -> SubqueryResult:
@@ -68,10 +73,11 @@ def find(question: Question, request: Request, resources: Resources, default: Ca
         found.keywords,
         found.queries,
         found.hits,
-        found.ranking,
+        replace(found.ranking, records=found.ranking.records[: found.first_page]),
         found.candidates,
         question=question,
         model_events=tuple(event for event in events if not isinstance(event, Keywords | Queries | Hits | Ranking)),
+        further=found.ranking.records[found.first_page :],
     )
 
 

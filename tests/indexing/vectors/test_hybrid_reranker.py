@@ -98,6 +98,14 @@ def test_where_all_have_the_same_score_by_words_the_cosines_alone_decide() -> No
     assert scores == pytest.approx([-1.0, 1.0])
 
 
+def test_the_first_passages_have_the_scores_that_they_have_without_the_others() -> None:
+    words, cosines = {"a": 10.0, "b": 30.0, "c": 90.0}, {"a": 0.9, "b": 0.7, "c": 0.1}
+    hybrid, passages = _hybrid(words, cosines, 1.0), _passages(a="en", b="en", c="en")
+    assert hybrid.add_cosines("?", passages, [10.0, 30.0, 90.0], first=2) == pytest.approx([20.0, 20.0, 20.0])
+    unmeasured = hybrid.add_cosines("?", passages, [-math.inf, 30.0, 90.0], first=1)
+    assert unmeasured == hybrid.add_cosines("?", passages, [-math.inf, 30.0, 90.0])
+
+
 def test_no_passages_and_none_that_the_words_keep() -> None:
     hybrid = _hybrid({"a": -math.inf}, {"a": 1.0}, 1.0)
     assert hybrid.score("?", []) == []

@@ -102,6 +102,16 @@ def test_filters_and_counts_are_arguments(served: ServedIndexes, demo: Engine) -
         _call(served, "search", query=QUESTION, year_from=2022, year_to=2020)
 
 
+def test_further_records_are_found_at_an_offset(served: ServedIndexes, demo: Engine) -> None:
+    reply: SearchReply = _call(served, "search", query=QUESTION, k=3, offset=3)
+    assert [record.rank for record in reply.records] == [4, 5, 6]
+    assert [record.docid for record in reply.records] == [
+        each.record.docid for each in demo.search(QUESTION, k=3, offset=3)
+    ]
+    end: SearchReply = _call(served, "search", query="그래핀", k=50, offset=450)
+    assert (end.reason, end.records) == ("past_end", ())
+
+
 def test_a_reply_says_whether_it_was_made_for_an_earlier_question(demo_home: Path, demo: Engine) -> None:
     cache = AnswerCache()
     served = ServedIndexes(demo_home / "indexes", ["demo"], lambda *_: _Lent(demo.open_index, cache=cache))
@@ -147,6 +157,7 @@ def test_list_indexes_gives_those_served(served: ServedIndexes) -> None:
         ("search", {"query": "x", "k": 0}, QuestionError, "k must be from 1 to 50, got 0."),
         ("search", {"query": "x", "k": 51}, QuestionError, "k must be from 1 to 50, got 51."),
         ("search", {"query": "x", "k": -(10**30)}, QuestionError, "search cannot be called like this|k must be"),
+        ("search", {"query": "x", "k": 5, "offset": 46}, QuestionError, "offset must be from 0 to 45 where k is 5"),
         ("search", {"query": "x", "k": "5"}, QuestionError, "Expected `int`, got `str` - at `\\$.k`"),
         ("search", {"query": "x", "index": "nope"}, UnknownIndex, "There is no index 'nope' here: use one of demo."),
         ("search", {"query": "x", "strategy": "toq"}, UnknownStrategy, "There is no strategy 'toq'"),

@@ -19,8 +19,8 @@ def test_the_interface_language_is_the_one_asked_for_or_the_browsers_first() -> 
 
 def test_an_address_asks_for_what_it_was_made_from() -> None:
     limits = RecordFilter(2018, 2024, ("ko", "en"), ("일과 삶 연구",), ("thesis",), ("Kim, Minsu", "이영희"))
-    asked = PageRequest("a&b 갈등?", "en", 20, limits, "a > b(1)", "wiki", after=("c?", "d & e"))
-    address = asked.url()
+    asked = PageRequest("a&b 갈등?", "en", 20, limits, "a > b(1)", "wiki", after=("c?", "d & e"), offset=40)
+    address = asked.url(offset=asked.offset)
     assert address.startswith("/?ui=en&q=a%26b+")
     parameters = QueryParams(address.partition("?")[2])
     assert set(parameters) == set(PARAMETERS)
@@ -37,6 +37,8 @@ def test_an_address_asks_for_what_it_was_made_from() -> None:
         ("q=", PageRequest("", "ko")),
         ("q=x&k=1000", PageRequest("x", "ko")),
         ("q=x&k=-1", PageRequest("x", "ko")),
+        ("q=x&offset=-1", PageRequest("x", "ko")),
+        ("q=x&offset=ten", PageRequest("x", "ko")),
         ("q=x&strategy=+", PageRequest("x", "ko")),
         ("q=x&strategy=+nothing+", PageRequest("x", "ko", strategy="nothing")),
         ("q=x&language=&journal=+&year_from=&year_to=", PageRequest("x", "ko")),

@@ -174,6 +174,57 @@ def test_more_records_can_be_asked_for(client: TestClient) -> None:
     assert html.count('<li id="record-') > 10
 
 
+def _page_links(html: str) -> dict[str, str]:
+    nav = html[html.index('<nav class="pages"') :].partition("</nav>")[0] if '<nav class="pages"' in html else ""
+    return {rel: unescape(url) for url, rel in re.findall(r'<a href="([^"]*)" rel="(prev|next)">', nav)}
+
+
+def test_links_lead_from_page_to_page_of_the_records_with_the_filter_and_back(client: TestClient, demo: Engine) -> None:
+    asked = {"q": QUESTION, "ui": "en", "year_from": "2020"}
+    first = client.get("/", params=asked).text
+    links = _page_links(first)
+    assert set(links) == {"next"}
+    assert dict(parse_qsl(links["next"].partition("?")[2])) == asked | {"offset": "10"}
+    second = client.get(links["next"]).text
+    found = demo.search(QUESTION, record_filter=RecordFilter(year_from=2020), facets=True)
+    assert found.facets is not None
+    assert f"11–20 of {found.facets.total} found" in second
+    assert [int(rank) for rank in re.findall(r'<li id="record-(\d+)"', second)] == list(range(11, 21))
+    assert f"<title>{QUESTION} (11–20) · SHRAG</title>" in second
+    assert 'id="answer-title"' not in second
+    assert '<form class="follow-up"' not in second
+    assert '<input type="hidden" form="ask" name="year_from" value="2020">' in second
+    assert "&amp;offset=10" in re.findall(r'<a id="switch" href="([^"]*)"', second)[0]
+    back = _page_links(second)
+    assert parse_qsl(back["prev"].partition("?")[2]) == [("ui", "en"), ("q", QUESTION), ("year_from", "2020")]
+    seen = 20
+    while "next" in _page_links(second):
+        second = client.get(_page_links(second)["next"]).text
+        seen += second.count('<li id="record-')
+    assert seen == len(demo.search(QUESTION, k=100, record_filter=RecordFilter(year_from=2020)))
+
+
+def test_the_page_behind_all_records_says_so_and_leads_to_the_first(client: TestClient) -> None:
+    for language, said in (("ko", "검색 결과가 더 없습니다."), ("en", "There are no more records.")):
+        html = client.get("/", params={"q": "그래핀", "ui": language, "offset": "90"}).text
+        assert f'<p class="nothing-passes">{said}' in html
+        assert parse_qsl(_page_links(html)["prev"].partition("?")[2]) == [("ui", language), ("q", "그래핀")]
+    refused = client.get("/", params={"q": "그래핀", "ui": "ko", "offset": "91"})
+    assert (refused.status_code, "k가 10이면 offset은 0 이상 90 이하여야" in refused.text) == (422, True)
+    assert "record-1" in client.get("/", params={"q": "그래핀", "offset": "x"}).text
+
+
+def test_the_last_page_that_can_be_reached_says_how_to_see_other_records(client: TestClient) -> None:
+    asked = {
+        "q": "PM2.5 농도가 오르면 며칠 안에 소아 천식 환자의 응급실 방문이 늘어나는가?",
+        "ui": "en",
+        "offset": "90",
+    }
+    html = client.get("/", params=asked).text
+    assert set(_page_links(html)) == {"prev"}
+    assert "The list ends with record 100. For others, choose a larger number of records or a filter." in html
+
+
 def test_a_damaged_index_is_said_on_the_page(client: TestClient, demo: Engine, monkeypatch: pytest.MonkeyPatch) -> None:
     # The engine notes the damage; this test's end takes the note back, since other tests share the engine.
     for name in ("state", "_problem"):
