@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Generator
+from collections.abc import Generator, Iterable
 from dataclasses import replace
 from itertools import chain
 
 from shrag.indexing.open_index import OpenIndex
-from shrag.indexing.record_filter import MOST_VALUES
+from shrag.indexing.query import Or, Term
+from shrag.indexing.record_filter import MOST_VALUES, value_key
 from shrag.serving.events import Answer, Event, Fallback, Keywords, ModelCall, Ranking, Timings
 from shrag.serving.request import Request
 from shrag.serving.retrieval.asking_words import asks_for_records
@@ -18,6 +19,7 @@ from shrag.serving.retrieval.query_terms import matched_share, text_terms
 from shrag.serving.strategy import Resources, Strategy
 
 _FITTING = 0.5  # share of the topic's idf that the words of a fitting record have
+_READ_HITS = 500  # of a topic, for the names of their authors
 _SHORT = 6  # words: a name among more of them is often a person's who is no author
 
 
@@ -26,9 +28,9 @@ def search_with_authors(
 ) -> Generator[Event, None, None]:
     """Yield which authors the question names, and the events of the strategy.
 
-    Where they are certain, the topic is searched for in their records, and if the best of them has half of its words,
-    weighted by idf, these lead the ranking and are answered from. Else the question is searched for as it stands, in
-    all records, and of the authors nothing is said in a long question that does not call them so.
+    Where they are certain, the topic is searched for in their records and answered from these, and those that have half
+    of its words, weighted by idf, come first. Else, or if none has, the question is searched for as it stands, in all
+    records, and of the authors nothing is said in a long question that does not call them so.
 
     Args:
         strategy: The strategy.
@@ -42,11 +44,12 @@ def search_with_authors(
         topic = request._replace(question=replace(request.question, text=named.topic))
         theirs = strategy.run(*_of_authors(topic, resources, named))
         begun = list(_until_ranking(theirs))
-        if any(isinstance(event, Ranking) and _fits(event, named.topic, resources.index) for event in begun):
+        ranking = next((event for event in begun if isinstance(event, Ranking)), None)
+        if ranking is not None and (fitting := _fitting(ranking, named.topic, resources.index)):
             if hint:
                 yield authors_event(named, "first", resources.index)
             others = strategy.run(topic._replace(answered=False), resources)
-            yield from _with_others(chain(begun, theirs), others, topic)
+            yield from _with_others(chain(begun, theirs), fitting, others, topic.k)
             return
         theirs.close()
         yield from (event for event in begun if isinstance(event, ModelCall | Fallback))
@@ -78,9 +81,21 @@ def _others(words: tuple[str, ...], names: str) -> tuple[str, ...]:
 
 def _of_authors(request: Request, resources: Resources, named: NamedAuthors) -> tuple[Request, Resources]:
     """Return a request for records of the authors, and the resources that find no others."""
-    record_filter = replace(request.record_filter, author=named.names[:MOST_VALUES])
-    index = resources.index.filtered(FilteredSearcher(resources.index.searcher, record_filter), record_filter)
+    index = resources.index
+    record_filter = replace(request.record_filter, author=_filtered_names(named, index))
+    index = index.filtered(FilteredSearcher(index.searcher, record_filter), record_filter)
     return request._replace(record_filter=record_filter), replace(resources, index=index)
+
+
+def _filtered_names(named: NamedAuthors, index: OpenIndex) -> tuple[str, ...]:
+    """Return as many names as a filter may have, those first whose records have words of the topic."""
+    if len(named.names) <= MOST_VALUES:
+        return named.names
+    words = Or(tuple(Term(term) for word in text_terms(named.topic, index) if word.keyword for term in word.terms))
+    (hits,) = index.searcher.search([words], _READ_HITS)
+    records = index.store.fetch([hit.docid for hit in hits])
+    there = {value_key(author) for each in records if each is not None for author in each.record.authors}
+    return tuple(sorted(named.names, key=lambda name: name not in there)[:MOST_VALUES])
 
 
 def _until_ranking(events: Generator[Event, None, None]) -> Generator[Event, None, None]:
@@ -90,16 +105,21 @@ def _until_ranking(events: Generator[Event, None, None]) -> Generator[Event, Non
             return
 
 
-def _fits(ranking: Ranking, topic: str, index: OpenIndex) -> bool:
-    best = index.store.fetch([each.record.docid for each in ranking.records[:1]])
+def _fitting(ranking: Ranking, topic: str, index: OpenIndex) -> frozenset[str]:
+    """Return the docids of the records of a ranking that fit a topic."""
     words = [word for word in text_terms(topic, index) if word.keyword and not asks_for_records(word.text)]
-    return any(each is not None and matched_share(words, frozenset(each.contents_terms)) >= _FITTING for each in best)
+    records = index.store.fetch([each.record.docid for each in ranking.records])
+    return frozenset(
+        each.record.docid
+        for each in records
+        if each is not None and matched_share(words, frozenset(each.contents_terms)) >= _FITTING
+    )
 
 
 def _with_others(
-    theirs: chain[Event], others: Generator[Event, None, None], request: Request
+    theirs: Iterable[Event], fitting: frozenset[str], others: Generator[Event, None, None], k: int
 ) -> Generator[Event, None, None]:
-    """Yield the events of a search in the authors' records, with the other records of a ranking behind theirs."""
+    """Yield the events of a search in the authors' records, with those that fit before the records of all authors."""
     seconds = 0.0
     for event in theirs:
         if isinstance(event, Ranking):
@@ -108,7 +128,7 @@ def _with_others(
                 if isinstance(other, ModelCall | Fallback):
                     yield other
                 elif isinstance(other, Ranking):
-                    event = _append(event, other, request.k)  # noqa: PLW2901
+                    event = _merge(event, fitting, other, k)  # noqa: PLW2901
             seconds = time.perf_counter() - started
             yield event
         elif isinstance(event, Timings):
@@ -117,8 +137,9 @@ def _with_others(
             yield event
 
 
-def _append(first: Ranking, second: Ranking, k: int) -> Ranking:
-    """Return the first ranking with the records of other papers of the second one behind, ``k`` at most."""
-    papers = {each.record.paper for each in first.records}
-    records = [*first.records, *(each for each in second.records if each.record.paper not in papers)][:k]
-    return replace(first, records=tuple(replace(each, rank=rank) for rank, each in enumerate(records, 1)))
+def _merge(theirs: Ranking, fitting: frozenset[str], others: Ranking, k: int) -> Ranking:
+    """Return the ranking of all of the first, which an answer may cite, and of others, ``k`` at most by score."""
+    papers = {each.record.paper for each in theirs.records}
+    added = [each for each in others.records if each.record.paper not in papers][: k - len(theirs.records)]
+    records = sorted([*theirs.records, *added], key=lambda each: (each.record.docid not in fitting, -each.score))
+    return replace(theirs, records=tuple(replace(each, rank=rank) for rank, each in enumerate(records, 1)))

@@ -16,7 +16,7 @@ KAVRAKI = ("Kavraki, Lydia E.",)
 
 @pytest.fixture(scope="module")
 def authors(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Engine]:
-    """An index of which r3 and r4 are by Kavraki, and r1 and r2 have more words of motion planning."""
+    """An index of which r3, r4 and r7 are by Kavraki, and r1 and r2 have more words of motion planning."""
     records = [
         AuthoredRecord("Motion planning motion planning", "Moll, Mark"),
         AuthoredRecord("Planning the motion of motion planning arms", "Moll, Mark"),
@@ -24,6 +24,9 @@ def authors(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Engine]:
         AuthoredRecord("Docking of ligands", "Kavraki, Lydia E."),
         AuthoredRecord("What Hassabis said of chess", "Moll, Mark"),
         AuthoredRecord("Intuition in mathematics", "Hassabis, Demis"),
+        AuthoredRecord("Motion in general", "Kavraki, Lydia E."),
+        AuthoredRecord("Rockets", "; ".join(f"Quist, {chr(65 + n % 26)}{n}" for n in range(60))),
+        AuthoredRecord("Rocket engines and their cooling", "Quist, Zz"),
     ]
     with open_author_index(tmp_path_factory.mktemp("authors"), records) as engine:
         yield engine
@@ -38,8 +41,8 @@ def docids(result: SearchResult | AskResult) -> list[str]:
 def test_the_authors_records_on_the_topic_come_first_and_others_behind(authors: Engine, strategy: str) -> None:
     result = authors.search("Kavraki motion planning", strategy=strategy)
     assert docids(result)[0] == "r3"
-    assert set(docids(result)[1:]) == {"r1", "r2"}
-    assert [each.rank for each in result] == [1, 2, 3]
+    assert set(docids(result)[1:]) == {"r1", "r2", "r7"}
+    assert [each.rank for each in result] == [1, 2, 3, 4]
     assert result.authors == Authors(KAVRAKI, 1, "first")
     assert result.keywords.unknown == ()
 
@@ -50,16 +53,31 @@ def test_the_answer_quotes_the_authors_record(authors: Engine) -> None:
     assert docids(result)[:1] == ["r3"]
 
 
+def test_a_record_with_less_than_half_of_the_topic_stands_where_its_score_puts_it(
+    authors: Engine,
+) -> None:
+    assert docids(authors.search("Kavraki motion planning"))[-1] == "r7"
+    assert docids(authors.search("Kavraki motion")) == ["r7", "r3", "r1", "r2"]
+
+
+def test_of_more_authors_than_a_filter_may_have_those_with_words_of_the_topic_are_taken(
+    authors: Engine,
+) -> None:
+    result = authors.search("papers by Quist on the cooling of engines")
+    assert result.authors is not None
+    assert (result.authors.count, docids(result)[0]) == (61, "r9")
+
+
 def test_no_more_records_than_asked_for_are_ranked_and_the_filter_holds(authors: Engine) -> None:
     assert docids(authors.search("Kavraki motion planning", k=1)) == ["r3"]
     only = authors.search("Kavraki motion planning", record_filter=RecordFilter(author=KAVRAKI))
-    assert (docids(only), only.authors) == (["r3"], None)
+    assert (docids(only), only.authors) == (["r3", "r7"], None)
 
 
 def test_hits_are_counted_of_all_records(authors: Engine) -> None:
     counts = authors.search("Kavraki motion planning", facets=True).facets
     assert counts is not None
-    assert {each.value: each.count for each in counts.author} == {"Moll, Mark": 2, "Kavraki, Lydia E.": 1}
+    assert {each.value: each.count for each in counts.author} == {"Moll, Mark": 2, "Kavraki, Lydia E.": 2}
 
 
 def test_an_author_without_a_record_on_the_topic_is_no_unknown_word(authors: Engine) -> None:
