@@ -59,7 +59,8 @@ class SearchReply:
 
     ``results`` are the same records for clients that go on with fetch; ``cached`` says that they were found for an
     earlier question like this one. ``confidence`` says how likely the best record answers, null where it is not known.
-    ``facets`` are counts over all hits, null unless they were asked for.
+    ``facets`` are counts over all hits, null unless they were asked for. ``read_as`` says how a follow-up question was
+    read and which authors the question names, and is empty where it was read as it stands.
     """
 
     index: str
@@ -74,6 +75,7 @@ class SearchReply:
     facets: FacetCounts | None
     results: tuple[ConnectorResult, ...]
     cached: bool
+    read_as: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -187,6 +189,7 @@ def search_reply(result: SearchResult, named: str = "") -> SearchReply:
         facets=result.facets,
         results=results_of([ranked.record for ranked in result.ranking.records], named),
         cached=result.timings.cached,
+        read_as=_read_as(result, result.question.language),
     )
 
 

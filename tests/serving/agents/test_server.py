@@ -87,11 +87,12 @@ def test_a_follow_up_question_is_read_after_the_turns_before_it(served: ServedIn
 
 
 def test_the_authors_that_a_question_names_are_said(served: ServedIndexes) -> None:
-    async def work(client: Client) -> Any:  # noqa: ANN401
-        return await client.call_tool("ask", {"question": "papers by Ferrand"})
+    async def work(client: Client) -> tuple[Any, Any]:
+        asked = await client.call_tool("ask", {"question": "papers by Ferrand"})
+        return asked, await client.call_tool("search", {"query": "papers by Ferrand"})
 
-    answered = _with_client(served, work)
-    assert answered.structured_content["read_as"] == "Author of this name: Maddox Ferrand."
+    for reply in _with_client(served, work):
+        assert reply.structured_content["read_as"] == "Author of this name: Maddox Ferrand."
 
 
 def test_the_strategies_are_those_the_index_can_be_asked_by(demo_home: Path, demo: Engine) -> None:
