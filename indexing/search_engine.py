@@ -64,15 +64,33 @@ class Statistics:
     title: FieldStatistics
 
 
+class AuthorName(NamedTuple):
+    """The name of an author as it is compared, and its words without accents and hyphens."""
+
+    key: str
+    words: frozenset[str]
+
+
 class AuthorSearch(Protocol):
     """Finds documents by their authors. Safe to share between threads."""
 
-    def newest_of_author(self, name: str, most: int) -> list[str]:
-        """Return the docids of an author's records, ``most`` at most, the newest first and those without a year last.
+    def newest_of_authors(self, names: Sequence[str], most: int) -> list[str]:
+        """Return the docids of the authors' records, ``most`` at most, the newest first and those without a year last.
 
         Args:
-            name: The whole name, as the records have it; letter case and repeated blanks do not matter.
+            names: Whole names, as the records have them; letter case and repeated blanks do not matter.
             most: The number of docids at most.
+        """
+
+    def count_records(self, names: Sequence[str]) -> list[int]:
+        """Return how many records each author has; names as for :meth:`newest_of_authors`."""
+
+    def names_with_word(self, word: str, most: int) -> list[AuthorName]:
+        """Return the authors' names that have a word, ``most`` at most.
+
+        Args:
+            word: The word; letter case, accents and hyphens do not matter.
+            most: The number of names at most.
         """
 
 

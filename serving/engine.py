@@ -35,9 +35,11 @@ from shrag.serving.request import DEFAULT_K, DEFAULT_STRATEGY, Request, Turn, ch
 from shrag.serving.results import AskResult, SearchResult, ask_result, search_result
 from shrag.serving.retrieval.filtered_search import FilteredSearcher
 from shrag.serving.retrieval.follow_up import read_follow_up
+from shrag.serving.retrieval.named_authors import find_named_authors
 from shrag.serving.retrieval.ranking import leave_out_earlier_pages
 from shrag.serving.retrieval.rerankers import AUTO, WordsAlone, check_reranker, open_lexical_reranker, open_reranker
 from shrag.serving.search_settings import PRODUCT, SearchSettings
+from shrag.serving.strategies.authors_first import search_with_authors
 from shrag.serving.strategies.known_items import find_known_items, show_known_items
 from shrag.serving.strategies.registry import STRATEGIES, find_strategy
 from shrag.serving.strategy import Resources, Strategy
@@ -332,16 +334,20 @@ class Engine:
     ) -> Generator[Event, None, None]:
         with self.reading():
             events = strategy.run(request, resources)
-            known = find_known_items(request, resources.index)
+            authors = find_named_authors(request.question.text, request.record_filter, resources.index)
+            known = find_known_items(request, resources.index, authors)
         if known is not None:
             events.close()
             events = show_known_items(request, known, resources)
         elif request.history:
             events.close()
             events = _read_in_context(strategy, request, resources)
+        elif authors is not None and not request.question.choices:
+            events.close()
+            events = search_with_authors(strategy, request, resources, authors)
         if request.offset:
             events = leave_out_earlier_pages(events, request.offset)
-        return self._events(searcher.add_facets(events) if request.facets else events)
+        return self._events(searcher.add_facets(events) if request.facets and known is None else events)
 
     def _events(self, events: Generator[Event, None, None]) -> Generator[Event, None, None]:
         with self.reading():

@@ -36,6 +36,9 @@ complete record was found; no record that passes the filter was found; no record
 search; the question is an author's name, whose records are found; the ranking ends before the page. Empty where there
 is one."""
 
+AuthorsRole = Literal["listed", "first", "unmatched", "possible"]
+"""What became of the authors that a question names: see :class:`Authors`."""
+
 KeywordOrder = Literal["tfidf", "model", "entropy"]
 """What keywords are ranked by: tf-idf, the order of the language model, or log-entropy."""
 
@@ -150,6 +153,24 @@ class FollowUp:
     added: tuple[str, ...] = ()
     model: str = ""
     event: Literal["follow_up"] = "follow_up"
+
+
+@dataclass(frozen=True, slots=True)
+class Authors:
+    """The authors that the question names, or may name.
+
+    Attributes:
+        names: Their names as records have them, those with the most records first, a few at most.
+        count: How many names there are.
+        role: ``listed``: their records are listed, the newest first. ``first``: those of their records that fit the
+            rest of the question come first. ``unmatched``: none fits it, and all records were searched. ``possible``:
+            the question was searched for as it stands, since texts have the name as a word too.
+    """
+
+    names: tuple[str, ...]
+    count: int
+    role: AuthorsRole
+    event: Literal["authors"] = "authors"
 
 
 @dataclass(frozen=True, slots=True)
@@ -393,6 +414,7 @@ class Timings:
 
 Event = (
     FollowUp
+    | Authors
     | Keywords
     | Queries
     | Hits

@@ -17,6 +17,7 @@ from shrag.serving.errors import ClientDisconnected
 from shrag.serving.events import (
     Answer,
     AnswerSentence,
+    Authors,
     Event,
     Facets,
     Fallback,
@@ -46,6 +47,7 @@ class SearchResult:
     ``nodes`` are the questions of a plan in their final states, in the order in which they came up. ``facets`` are the
     counts over all hits, None where the request wanted none. ``follow_up`` says how a follow-up question was read, None
     where it was read as it stands.
+    ``authors`` are those that the question names, None without any.
     """
 
     question: Question
@@ -64,6 +66,7 @@ class SearchResult:
     record_filter: RecordFilter = EVERY_RECORD
     facets: FacetCounts | None = None
     follow_up: FollowUp | None = None
+    authors: Authors | None = None
 
     def __iter__(self) -> Iterator[RankedRecord]:
         return iter(self.ranking.records)
@@ -157,6 +160,7 @@ class EventState:
     """
 
     follow_up: FollowUp | None = None
+    authors: Authors | None = None
     keywords: Keywords | None = None
     queries: Queries | None = None
     hits: Hits | None = None
@@ -172,7 +176,7 @@ class EventState:
     def add(self, event: Event) -> None:
         """Add an event."""
         match event:
-            case FollowUp() | Keywords() | Queries() | Hits() | Ranking() | Facets() | Answer() | Timings():
+            case FollowUp() | Authors() | Keywords() | Queries() | Hits() | Ranking() | Facets() | Answer() | Timings():
                 setattr(self, event.event, event)  # the field has the name of the tag
             case Node():
                 self.nodes[event.number] = event
@@ -244,4 +248,5 @@ def _search(index: str, generation: int, request: Request, state: EventState) ->
         record_filter=request.record_filter,
         facets=state.facets.counts if state.facets is not None else None,
         follow_up=state.follow_up,
+        authors=state.authors,
     )

@@ -6,7 +6,14 @@ from typing import get_args
 
 import click
 
-from shrag.cli.options.filter import counts_hits, facets_option, filter_options, print_facets, print_undated
+from shrag.cli.options.filter import (
+    counts_hits,
+    facets_option,
+    filter_options,
+    print_authors,
+    print_facets,
+    print_undated,
+)
 from shrag.cli.options.names import index_argument
 from shrag.cli.options.search import SearchOptions, min_confidence_option, read_settings, search_options, set_option
 from shrag.cli.output import echo, language, print_json
@@ -94,6 +101,7 @@ def command(
     print_undated(record_filter, result.search.facets)
     if line := unknown_value_line(record_filter, result.search.facets, answer.language):
         echo(line, err=True)
+    print_authors(result.search.authors, answer.language)
     causes = FALLBACKS[answer.language]
     for line in dict.fromkeys(f"{causes[each.cause]} ({each.message})" for each in result.search.fallbacks):
         echo(line, err=True)

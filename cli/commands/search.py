@@ -6,7 +6,14 @@ from typing import get_args
 
 import click
 
-from shrag.cli.options.filter import counts_hits, facets_option, filter_options, print_facets, print_undated
+from shrag.cli.options.filter import (
+    counts_hits,
+    facets_option,
+    filter_options,
+    print_authors,
+    print_facets,
+    print_undated,
+)
 from shrag.cli.options.names import index_argument
 from shrag.cli.options.search import SearchOptions, read_settings, search_options, set_option
 from shrag.cli.output import echo, json_option, language, print_json
@@ -76,8 +83,9 @@ def command(
         record_filter=record_filter, facets=facets or counts_hits(record_filter, options.engine), offset=offset,
     )  # fmt: skip
     print_undated(record_filter, result.facets)
-    known = shows_language(result.question.text)
-    message = result.message_in(result.question.language if known else language.get())
+    reader = result.question.language if shows_language(result.question.text) else language.get()
+    print_authors(result.authors, reader)
+    message = result.message_in(reader)
     if message:
         echo(message, err=True)
     elif result.keywords.unknown:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import re
+import shlex
 from collections.abc import Callable
 from typing import Any, get_args
 
@@ -14,6 +15,9 @@ from shrag.corpora.records import Language
 from shrag.indexing.record_filter import VALUE_FIELDS, FacetCounts, RecordFilter
 from shrag.indexing.search_engine import EngineName
 from shrag.messages.text import Text, message_of
+from shrag.serving.answering.formats import authors_lines
+from shrag.serving.events import Authors
+from shrag.serving.request import AnswerLanguage
 
 _YEARS = re.compile(r"(?P<first>\d{1,4})?(?P<dash>\s*[-–]\s*)?(?P<last>\d{1,4})?", re.ASCII)
 
@@ -63,6 +67,17 @@ def print_undated(record_filter: RecordFilter, counts: FacetCounts | None) -> No
     """Print on stderr how many hits a limit of years leaves out since they have none."""
     if record_filter.years is not None and counts is not None and counts.undated:
         echo(Text("hits without a year, which --year leaves out: {count:,}", count=counts.undated), err=True)
+
+
+def print_authors(authors: Authors | None, reader: AnswerLanguage) -> None:
+    """Print on stderr the authors that a question names, and the option that shows only the records of the first."""
+    if authors is None:
+        return
+    for line in authors_lines(authors, reader):
+        echo(line, err=True)
+    if authors.role != "listed" or authors.count > 1:
+        option = f"--author {shlex.quote(authors.names[0])}"
+        echo(Text("{option} shows only the records of this author.", option=option), err=True)
 
 
 _FIELD_NAMES = {

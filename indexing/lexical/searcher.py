@@ -16,6 +16,7 @@ import threading
 from array import array
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
+from functools import cached_property
 from itertools import accumulate, islice, pairwise
 from pathlib import Path
 
@@ -28,7 +29,9 @@ from shrag.indexing.analyzed_record import AnalyzedRecord, decode_record
 from shrag.indexing.bm25 import Bm25
 from shrag.indexing.errors import IndexDamaged, IndexingError
 from shrag.indexing.filter_fields import YEAR, read_facets, write_filter
+from shrag.indexing.lexical.author_names import AuthorNames, fold_name
 from shrag.indexing.lexical.jvm import (
+    JavaClass,
     java_class,
     java_errors,
     java_exception,
@@ -49,13 +52,14 @@ from shrag.indexing.record_filter import (
     ValueField,
     value_key,
 )
-from shrag.indexing.search_engine import FieldStatistics, Hit, Statistics
+from shrag.indexing.search_engine import AuthorName, FieldStatistics, Hit, Statistics
 from shrag.messages.text import Text
 
 SEPARATOR = "\0"
 """Separates nodes of queries and texts, from and to Java."""
 
 _AUTHOR: ValueField = "author"
+_NAMES_AT_ONCE = 100_000
 _FEWEST_DOCUMENTS = 3  # of a term that another is corrected to: rarer ones are mostly misspelt themselves
 _LETTERS_OF_TWO_EDITS = 8
 _BATCH = 256
@@ -195,16 +199,28 @@ class LuceneSearcher:
         with self._java_errors():
             return self._read([self._number(docid) for docid in docids])
 
-    def newest_of_author(self, name: str, most: int) -> list[str]:
+    def newest_of_authors(self, names: Sequence[str], most: int) -> list[str]:
         """See :class:`~shrag.indexing.search_engine.AuthorSearch`."""
         with self._java_errors():
-            author = self._term(_AUTHOR, value_key(name))
-            if not self._reader.docFreq(author):
+            authors = [author for author in map(self._author, names) if self._reader.docFreq(author)]
+            if not authors:
                 return []
+            any_of = lucene_class("search.BooleanQuery$Builder")()
+            for author in authors:
+                any_of.add(self._term_query(author), lucene_class("search.BooleanClause$Occur").SHOULD)
             oldest = lucene_class("search.SortedNumericSelector$Type").MIN
             newest_first = lucene_class("document.IntField").newSortField(YEAR, True, oldest)
-            found = self._searcher.search(self._term_query(author), most, lucene_class("search.Sort")(newest_first))
+            found = self._searcher.search(any_of.build(), most, lucene_class("search.Sort")(newest_first))
             return self.docids([int(hit.doc) for hit in found.scoreDocs])
+
+    def count_records(self, names: Sequence[str]) -> list[int]:
+        """See :class:`~shrag.indexing.search_engine.AuthorSearch`."""
+        with self._java_errors():
+            return [int(self._reader.docFreq(self._author(name))) for name in names]
+
+    def names_with_word(self, word: str, most: int) -> list[AuthorName]:
+        """See :class:`~shrag.indexing.search_engine.AuthorSearch`."""
+        return self._author_names.with_word(fold_name(word), most)
 
     def similar_terms(self, term: str, most: int) -> list[str]:
         """See :class:`~shrag.indexing.search_engine.SpellingSearch`."""
@@ -289,6 +305,19 @@ class LuceneSearcher:
         with self._java_errors():
             while batch := list(islice(left, _BATCH)):
                 yield from map(decode_record, self._stored(batch))
+
+    @cached_property
+    def _author_names(self) -> AuthorNames:
+        parts: list[str] = []
+        last = ""
+        with self._java_errors():
+            while part := bytes(memoryview(self._java.values(_AUTHOR, last, _NAMES_AT_ONCE))).decode():
+                parts.append(part)
+                last = part[:-1].rpartition("\n")[2]
+        return AuthorNames("".join(parts))
+
+    def _author(self, name: str) -> JavaClass:
+        return self._term(_AUTHOR, value_key(name))
 
     @contextmanager
     def _java_errors(self) -> Iterator[None]:

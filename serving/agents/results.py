@@ -13,7 +13,14 @@ import msgspec
 from shrag.corpora.records import Record
 from shrag.indexing.record_filter import FacetCounts
 from shrag.serving.agents.connector import ConnectorResult, cut_to_json, results_of
-from shrag.serving.answering.formats import ISSUES, answer_label, answer_text, follow_up_line, title_and_page
+from shrag.serving.answering.formats import (
+    ISSUES,
+    answer_label,
+    answer_text,
+    authors_lines,
+    follow_up_line,
+    title_and_page,
+)
 from shrag.serving.events import AnswerPart, Confidence, EmptyReason, NearestRecord, RankedRecord, SentenceIssue
 from shrag.serving.request import AnswerLanguage
 from shrag.serving.results import AskResult, SearchResult
@@ -52,7 +59,8 @@ class SearchReply:
 
     ``results`` are the same records for clients that go on with fetch; ``cached`` says that they were found for an
     earlier question like this one. ``confidence`` says how likely the best record answers, null where it is not known.
-    ``facets`` are counts over all hits, null unless they were asked for.
+    ``facets`` are counts over all hits, null unless they were asked for. ``read_as`` says how a follow-up question was
+    read and which authors the question names, and is empty where it was read as it stands.
     """
 
     index: str
@@ -67,6 +75,7 @@ class SearchReply:
     facets: FacetCounts | None
     results: tuple[ConnectorResult, ...]
     cached: bool
+    read_as: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,8 +110,8 @@ class AskReply:
     nearest records, which answer nothing. ``uncovered`` are the question's words that the closest records do not have;
     ``quoted_language`` is the language of the record quoted where that is not the question's; ``uncertain`` says that
     the confidence is low, so that the record quoted may not answer; ``suggestion`` is the question with misspelt words
-    as the records spell them, mostly empty. ``read_as`` says how a follow-up question was read, and is empty where it
-    was read as it stands.
+    as the records spell them, mostly empty. ``read_as`` says how a follow-up question was read and which authors the
+    question names, and is empty where it was read as it stands.
     """
 
     index: str
@@ -180,6 +189,7 @@ def search_reply(result: SearchResult, named: str = "") -> SearchReply:
         facets=result.facets,
         results=results_of([ranked.record for ranked in result.ranking.records], named),
         cached=result.timings.cached,
+        read_as=_read_as(result, result.question.language),
     )
 
 
@@ -222,9 +232,10 @@ def ask_reply(result: AskResult) -> AskReply:
 
 
 def _read_as(search: SearchResult, language: AnswerLanguage) -> str:
-    if search.follow_up is None:
-        return ""
-    return cut_to_json(follow_up_line(search.follow_up, language), _MOST_LINE_BYTES)
+    lines = [follow_up_line(search.follow_up, language)] if search.follow_up is not None else []
+    if search.authors is not None:
+        lines += authors_lines(search.authors, language)
+    return cut_to_json(" ".join(lines), _MOST_LINE_BYTES)
 
 
 def document_reply(

@@ -19,6 +19,8 @@ from shrag.indexing.record_filter import VALUE_FIELDS, FacetCounts, RecordFilter
 from shrag.serving.events import (
     Answer,
     AnswerPart,
+    Authors,
+    AuthorsRole,
     Confidence,
     ConfidenceLevel,
     EmptyReason,
@@ -33,6 +35,27 @@ _FOLLOW_UPS: Mapping[AnswerLanguage, str] = {
     "ko": "앞의 질문에 이어 다음과 같이 이해했습니다: {question}",
     "en": "Read after the questions before it as: {question}",
 }
+
+_AUTHORS: Mapping[AnswerLanguage, tuple[str, str]] = {
+    "ko": ("이 이름의 저자:", "이 이름의 저자 {count:,}명:"),
+    "en": ("Author of this name:", "{count:,} authors of this name:"),
+}
+
+AUTHORS_ROLES: Mapping[AnswerLanguage, Mapping[AuthorsRole, str]] = {
+    "ko": {
+        "listed": "",
+        "first": "이 저자의 문헌 가운데 질문에 맞는 것을 먼저 보여 드립니다.",
+        "unmatched": "이 저자의 문헌 가운데 질문의 나머지 내용에 맞는 것이 없어 전체 문헌에서 검색했습니다.",
+        "possible": "",
+    },
+    "en": {
+        "listed": "",
+        "first": "Those of their records that fit the question come first.",
+        "unmatched": "None of their records fits the rest of the question; all records were searched.",
+        "possible": "",
+    },
+}
+"""What became of the authors that a question names, by language; empty where the records themselves say it."""
 
 HEADINGS: Mapping[AnswerLanguage, Mapping[AnswerPart, str]] = {
     "ko": {
@@ -261,6 +284,24 @@ def unknown_value_line(record_filter: RecordFilter, facets: FacetCounts | None, 
 def follow_up_line(follow_up: FollowUp, language: AnswerLanguage) -> str:
     """Return the sentence that says how a follow-up question was read."""
     return _FOLLOW_UPS[language].format(question=follow_up.question)
+
+
+def authors_heading(authors: Authors, language: AnswerLanguage) -> str:
+    """Return what stands before the names of the authors that a question names."""
+    one, several = _AUTHORS[language]
+    return one if authors.count == 1 else several.format(count=authors.count)
+
+
+def authors_lines(authors: Authors, language: AnswerLanguage) -> list[str]:
+    """Return the sentences that name the authors of a question, and say what became of them.
+
+    Args:
+        authors: The authors.
+        language: The language of the sentences.
+    """
+    names, role = "; ".join(authors.names), AUTHORS_ROLES[language][authors.role]
+    end = "; …" if authors.count > len(authors.names) else "" if names.endswith(".") else "."
+    return [f"{authors_heading(authors, language)} {names}{end}", *([role] if role else [])]
 
 
 def answer_text(answer: Answer, form: AnswerFormat = "cited") -> str:

@@ -83,6 +83,7 @@ def _search_response(result: SearchResult) -> SearchResponse:
         nodes=result.nodes,
         truncated=result.truncated,
         follow_up=result.follow_up,
+        authors=result.authors,
         model_calls=result.model_calls,
         seconds=result.timings.seconds,
         cached=result.timings.cached,

@@ -11,6 +11,7 @@ from shrag.corpora.records import Language
 from shrag.indexing.record_filter import LATEST_YEAR, LONGEST_VALUE, MOST_VALUES, FacetCounts, RecordFilter
 from shrag.serving.answering.formats import AnswerFormat
 from shrag.serving.events import (
+    Authors,
     Citation,
     Confidence,
     EmptyReason,
@@ -150,6 +151,7 @@ class SearchResponse:
 
     ``nodes`` are the final states of the questions of a plan, ``truncated`` the budgets that it exhausted; both are
     empty without a plan. ``follow_up`` says how a follow-up question was read, null where it was read as it stands.
+    ``authors`` are the authors that the question names, null without any.
     ``cached`` says that the same question was searched for before in this generation of the index. ``seconds`` and
     ``model_calls`` are of this request alone.
     """
@@ -181,6 +183,7 @@ class SearchResponse:
     nodes: tuple[Node, ...]
     truncated: tuple[Truncated, ...]
     follow_up: FollowUp | None
+    authors: Authors | None
     # The fields of this request alone are last: shrag.serving.api.encoding relies on it.
     model_calls: tuple[ModelCall, ...]
     seconds: dict[str, float]

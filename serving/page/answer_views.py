@@ -10,12 +10,14 @@ from typing import Any, NamedTuple
 from shrag.corpora.records import Record
 from shrag.indexing.analysis.analyzer import Analyzer
 from shrag.serving.answering.formats import (
+    AUTHORS_ROLES,
     CONFIDENCE_LEVELS,
     FALLBACKS,
     HEADINGS,
     ISSUES,
     REASONS,
     answer_text,
+    authors_heading,
     for_reader,
     page_text,
 )
@@ -81,6 +83,7 @@ def answer_view(state: PageState, request: PageRequest, analyzer: Analyzer) -> d
         "uncertain": answer.uncertain,
         "unsupported": sum(not sentence.supported for section in answer.sections for sentence in section.sentences),
         "follow_up": state.follow_up.question if state.follow_up is not None else "",
+        "authors": _authors_view(state, request),
         "fallbacks": [
             {"purpose": purpose, "message": FALLBACKS[request.language][cause]}
             for purpose, cause in dict.fromkeys((fallback.stage, fallback.cause) for fallback in state.fallbacks)
@@ -131,6 +134,22 @@ def _confidence_view(state: PageState, request: PageRequest) -> dict[str, str] |
         return None
     level = state.ranking.confidence.level
     return {"level": level, "name": CONFIDENCE_LEVELS[request.language][level]}
+
+
+def _authors_view(state: PageState, request: PageRequest) -> dict[str, Any] | None:
+    """Return the authors that the question names, each with the URL that filters by it, None where there are none."""
+    if state.authors is None:
+        return None
+    authors, chosen = state.authors, request.record_filter
+    return {
+        "heading": authors_heading(authors, request.language),
+        "names": [
+            (shorten(name, LONGEST_NAME), replace(request, record_filter=replace(chosen, author=(name,))).url())
+            for name in authors.names
+        ],
+        "more": authors.count > len(authors.names),
+        "role": AUTHORS_ROLES[request.language][authors.role],
+    }
 
 
 def _quoting(answer: Answer, part: AnswerPart) -> list[Section]:

@@ -13,6 +13,7 @@ from shrag.serving.events import (
     Answer,
     AnswerPart,
     AnswerSentence,
+    Authors,
     Citation,
     Event,
     Facets,
@@ -107,7 +108,7 @@ class PageStream:
                 yield self._fragment("answer", answer=answer_view(self._state, self._request, self._analyzer))
             case Timings():
                 yield from self._end()
-            case FollowUp() | Queries() | ModelCall():
+            case FollowUp() | Authors() | Queries() | ModelCall():
                 pass  # the next fragment of the trace shows it
             case _:
                 assert_never(event)

@@ -43,6 +43,22 @@ def test_from_records_to_a_cited_answer(own_home: Path, capsys: pytest.CaptureFi
     assert "DEMO-MAT-001" in capsys.readouterr().out
 
 
+def test_the_authors_that_a_question_names_are_said_with_the_option_that_filters_by_one(
+    demo_home: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("SHRAG_HOME", str(demo_home))
+    assert run(["search", "demo", "papers by Ferrand"]) == 0
+    printed = capsys.readouterr()
+    assert "DEMO-MAT-001" in printed.out
+    assert printed.err == "Author of this name: Maddox Ferrand.\n"
+    assert run(["search", "demo", "Ferrand graphene", "-k", "1"]) == 0
+    printed = capsys.readouterr()
+    assert "DEMO-MAT-001" in printed.out
+    assert "--author 'Maddox Ferrand' shows only the records of this author." in printed.err.splitlines()
+    assert run(["ask", "demo", "Ferrand tides", "--author", "Maddox Ferrand"]) == 0
+    assert "of this name" not in capsys.readouterr().err
+
+
 @pytest.mark.slow
 def test_a_run_and_its_evaluation(
     demo_home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]

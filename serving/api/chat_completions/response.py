@@ -17,6 +17,7 @@ from shrag.serving.answering.formats import (
     ISSUES,
     answer_label,
     answer_text,
+    authors_lines,
     follow_up_line,
     quotation_lines,
     suggestion_line,
@@ -41,6 +42,7 @@ from shrag.serving.events import (
     Answer,
     AnswerPart,
     AnswerSentence,
+    Authors,
     Citation,
     Confidence,
     Event,
@@ -120,9 +122,9 @@ class ChatCompletion:
             first = self._chunk(Delta(role="assistant", content=""), usage=usage)
             first.shrag = replace(self._fields, hits=self._hits, confidence=self._confidence)
             yield first
-            if self._text.text:  # how a follow-up question was read, which comes before the ranking
+            if self._text.text:  # how a follow-up question was read, or whom it names, which comes before the ranking
                 yield self._chunk(Delta(content=self._text.text), usage=usage)
-        elif added and not isinstance(event, FollowUp):
+        elif added and not isinstance(event, FollowUp | Authors):
             yield self._chunk(Delta(content=added), usage=usage)
 
     def _last(self, *, include_usage: bool) -> Iterable[ChatChunk]:
@@ -209,6 +211,8 @@ class AnswerText:
             self._fallback(event)
         elif isinstance(event, FollowUp):
             self._add(f"> {escape_markdown(follow_up_line(event, self._language))}")
+        elif isinstance(event, Authors):
+            self._add("> " + escape_markdown(" ".join(authors_lines(event, self._language))))
         elif isinstance(event, Answer):
             self._end(event)
         return "".join(self._text[before:])

@@ -1,8 +1,15 @@
 from __future__ import annotations
 
 import threading
+from pathlib import Path
 
-from shrag.indexing.lexical.searcher import RecordCache
+import pytest
+
+from shrag.indexing.lexical.schema import FOLDER
+from shrag.indexing.lexical.searcher import LuceneSearcher, RecordCache
+from shrag.indexing.record_filter import value_key
+from shrag.indexing.storage.generations import current_generation
+from shrag.serving.engine import Engine
 
 
 def test_what_was_asked_for_the_longest_ago_makes_room_for_what_is_new() -> None:
@@ -55,3 +62,26 @@ def test_threads_that_keep_and_ask_at_once_leave_it_within_its_bounds_and_never_
         thread.join()
     assert not wrong
     assert 0 < recent.bytes <= 1_000
+
+
+def test_every_author_is_found_by_the_whole_name_and_by_a_word_of_it(
+    demo: Engine, demo_home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("shrag.indexing.lexical.searcher._NAMES_AT_ONCE", 7)
+    folder, manifest = current_generation(demo_home / "indexes" / "demo")
+    searcher = LuceneSearcher(folder / FOLDER, manifest.bm25)
+    by_author: dict[str, set[str]] = {}
+    for each in demo.open_index.store.sample(500):
+        for author in each.record.authors:
+            by_author.setdefault(value_key(author), set()).add(each.record.docid)
+    assert len(by_author) == 453
+    names = list(by_author)
+    assert searcher.count_records(names) == [len(docids) for docids in by_author.values()]
+    for name, docids in by_author.items():
+        assert set(searcher.newest_of_authors([name], 10)) == docids
+        word = name.replace(",", " ").split()[0]
+        assert name in [found.key for found in searcher.names_with_word(word, 100)]
+    assert len(searcher.newest_of_authors(names, 1_000)) == len(set().union(*by_author.values()))
+    assert searcher.newest_of_authors(["nobody"], 10) == []
+    assert searcher.count_records(["nobody"]) == [0]
+    searcher.close()

@@ -86,6 +86,15 @@ def test_a_follow_up_question_is_read_after_the_turns_before_it(served: ServedIn
     assert found.structured_content["records"][0]["docid"] == "DEMO-AGR-008"
 
 
+def test_the_authors_that_a_question_names_are_said(served: ServedIndexes) -> None:
+    async def work(client: Client) -> tuple[Any, Any]:
+        asked = await client.call_tool("ask", {"question": "papers by Ferrand"})
+        return asked, await client.call_tool("search", {"query": "papers by Ferrand"})
+
+    for reply in _with_client(served, work):
+        assert reply.structured_content["read_as"] == "Author of this name: Maddox Ferrand."
+
+
 def test_the_strategies_are_those_the_index_can_be_asked_by(demo_home: Path, demo: Engine) -> None:
     async def work(client: Client) -> list[Any]:
         return list((await client.list_tools()).tools)

@@ -5,8 +5,14 @@ from dataclasses import replace
 import pytest
 
 from shrag.indexing.record_filter import NO_FACETS, FacetValue, RecordFilter
-from shrag.serving.answering.formats import AnswerFormat, answer_text, confidence_line, unknown_value_line
-from shrag.serving.events import Answer, Citation, Confidence, NearestRecord, Section, Sentence
+from shrag.serving.answering.formats import (
+    AnswerFormat,
+    answer_text,
+    authors_lines,
+    confidence_line,
+    unknown_value_line,
+)
+from shrag.serving.events import Answer, Authors, Citation, Confidence, NearestRecord, Section, Sentence
 
 SECTIONS = (
     Section("title", (Sentence("GPT-4 and *milk*", ()),)),
@@ -160,3 +166,15 @@ def test_a_refusal_names_what_is_not_covered_and_the_nearest_titles() -> None:
 def test_a_confidence_is_said_in_words_and_as_a_number() -> None:
     assert confidence_line(Confidence(0.914, "high"), "en") == "Confidence: high (0.91)"
     assert confidence_line(Confidence(0.1, "low"), "ko") == "답변 확신도: 낮음 (0.10)"
+
+
+def test_the_authors_of_a_question_are_counted_and_named_and_what_became_of_them_is_said() -> None:
+    one = Authors(("Kavraki, Lydia E.",), 1, "first")
+    assert authors_lines(Authors(("장혁진",), 1, "possible"), "ko") == ["이 이름의 저자: 장혁진."]
+    assert authors_lines(one, "en") == [
+        "Author of this name: Kavraki, Lydia E.",
+        "Those of their records that fit the question come first.",
+    ]
+    several = Authors(("Kim, A.", "Kim, B."), 1_000, "possible")
+    assert authors_lines(several, "en") == ["1,000 authors of this name: Kim, A.; Kim, B.; …"]
+    assert authors_lines(several, "ko") == ["이 이름의 저자 1,000명: Kim, A.; Kim, B.; …"]

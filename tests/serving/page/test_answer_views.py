@@ -15,6 +15,7 @@ from shrag.serving.answering.refusal import refuse
 from shrag.serving.engine import Engine
 from shrag.serving.events import (
     Answer,
+    Authors,
     Citation,
     Confidence,
     ConfidenceLevel,
@@ -268,3 +269,16 @@ def test_what_a_model_wrote_keeps_its_language_on_a_page_in_the_other(demo: Engi
     view = answer_view(state, PageRequest("LTE", "ko"), demo.open_index.analyzer)
     assert view is not None
     assert (view["language"], view["sections"][0]["heading"]) == ("en", "Main Body")
+
+
+def test_the_authors_of_the_question_are_links_that_set_the_filter(demo: Engine) -> None:
+    state = PageState(QUESTION.text, QUESTION.language)
+    named = Authors(("Kim, A. & B.", "Kim <i>"), 7, "first")
+    for event in (named, *_events(_ranking(), Answer("extractive", "ko", (), ()))):
+        state.add(event)
+    request = PageRequest("Kim 갈등", "ko", index="demo")
+    html = render("answer.html", request, answer=answer_view(state, request, demo.open_index.analyzer))
+    assert "이 이름의 저자 7명:" in html
+    assert "q=Kim+%EA%B0%88%EB%93%B1&amp;index=demo&amp;author=Kim%2C+A.+%26+B." in html
+    assert "<bdi>Kim &lt;i&gt;</bdi></a>; …" in html
+    assert "이 저자의 문헌 가운데 질문에 맞는 것을 먼저 보여 드립니다." in html

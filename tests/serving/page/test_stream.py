@@ -14,6 +14,7 @@ from shrag.serving.event_run import EventRun
 from shrag.serving.events import (
     Answer,
     AnswerSentence,
+    Authors,
     Event,
     Facets,
     Fallback,
@@ -167,6 +168,7 @@ def test_an_answer_from_memory_is_not_said_to_be_checked(demo: Engine) -> None:
 _RECORD = Record("A#1", "t", "x", "en", complete=True)
 _DRAWN: dict[Event, list[str]] = {
     FollowUp("q film", ("film",)): [],  # drawn with the answer
+    Authors(("Ann",), 1, "first"): [],  # drawn with the answer
     Keywords((), ()): ["trace", "progress"],
     Queries((("a",),)): [],  # drawn with the hits
     Hits(((ScoredDoc("A", 1.0),),), ("A",), ()): ["trace", "progress"],

@@ -1,18 +1,17 @@
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator
 from dataclasses import replace
 
 import pytest
 
-from shrag.corpora.ingest.add import add_corpus
-from shrag.indexing.build.builder import build_index
 from shrag.indexing.record_filter import RecordFilter
 from shrag.serving.answering.formats import answer_text
-from shrag.serving.engine import Engine, open_engine
+from shrag.serving.engine import Engine
+from shrag.serving.events import Authors
 from shrag.serving.request import Turn
-from shrag.serving.strategies.known_items import find_named_record, records_of_author
+from shrag.serving.strategies.known_items import find_named_record
+from tests.support.author_index import AuthoredRecord, open_author_index
 from tests.support.incomplete_store import IncompleteStore
 from tests.support.scripted_models import ScriptedModel
 
@@ -21,22 +20,9 @@ DOCID = "DEMO-MAT-001"
 
 @pytest.fixture(scope="module")
 def authors(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Engine]:
-    """An index of a record by an author called 신경망, two by Minsu Kim, and one of his without a year."""
-    home = tmp_path_factory.mktemp("authors")
-    source = home / "records.jsonl"
-    with source.open("w", encoding="utf-8") as stream:
-        for number, author in enumerate(["신경망", "Minsu Kim", "Minsu Kim", "Minsu Kim"]):
-            record = {
-                "CN": f"r{number}",
-                "title": f"신경망 연구 {number}",
-                "abstract": f"신경망으로 수요를 예측하는 {number}번째 연구이다.",
-                "author": author,
-                "year": f"200{number}" if number < 3 else "",
-            }
-            stream.write(json.dumps(record, ensure_ascii=False) + "\n")
-    add_corpus(home / "corpora", "authors", "scienceon", [source])
-    build_index(home / "corpora", home / "indexes", "authors")
-    with open_engine(home / "indexes", "authors") as engine:
+    """An index of two records by Minsu Kim and one of his without a year."""
+    records = [AuthoredRecord(f"신경망 연구 {year}", "Minsu Kim", year) for year in ("2001", "2002", "")]
+    with open_author_index(tmp_path_factory.mktemp("authors"), records) as engine:
         yield engine
 
 
@@ -118,33 +104,9 @@ def test_a_record_without_an_abstract_is_shown_and_not_quoted(demo: Engine) -> N
     assert (result.answer.reason, result.answer.sections) == ("nothing_found", ())
 
 
-@pytest.mark.parametrize(
-    "question",
-    [
-        "Maddox Ferrand",
-        " maddox  FERRAND ",
-        "Ferrand, Maddox",
-        "author: Maddox Ferrand",
-        "저자: Maddox Ferrand",
-    ],
-)
-def test_an_authors_whole_name_in_either_order_finds_the_authors_records(demo: Engine, question: str) -> None:
-    assert [each.record.docid for each in records_of_author(question, demo.open_index)] == [DOCID]
-
-
-@pytest.mark.parametrize("question", ["", "Ferrand", "Maddox", "author:", "Maddox Ferrand graphene", "x" * 101])
-def test_a_part_of_a_name_or_more_than_a_name_finds_none(demo: Engine, question: str) -> None:
-    assert records_of_author(question, demo.open_index) == []
-
-
-def test_a_name_whose_words_a_record_has_is_a_subject_unless_it_is_called_an_author(authors: Engine) -> None:
-    assert records_of_author("신경망", authors.open_index) == []
-    assert [each.record.docid for each in records_of_author("저자: 신경망", authors.open_index)] == ["r0"]
-
-
 def test_the_newest_records_of_an_author_come_first_and_those_without_a_year_last(authors: Engine) -> None:
-    for name in ("Minsu Kim", "Kim, Minsu"):
-        assert [each.record.docid for each in records_of_author(name, authors.open_index)] == ["r2", "r1", "r3"]
+    for name in ("Minsu Kim", "Kim, Minsu", "papers by Minsu"):
+        assert [each.record.docid for each in authors.search(name).ranking.records] == ["r2", "r1", "r3"]
     assert [each.record.docid for each in authors.search("Minsu Kim", k=1).ranking.records] == ["r2"]
 
 
@@ -154,6 +116,7 @@ def test_the_records_of_an_author_are_listed_by_every_strategy_and_none_is_quote
         assert [each.record.docid for each in result.search.ranking.records] == [DOCID]
         assert (result.search.ranking.reranker, result.search.ranking.confidence) == ("author", None)
         assert (result.answer.reason, result.answer.sections, result.answer.citations) == ("names_author", (), ())
+        assert result.search.authors == Authors(("Maddox Ferrand",), 1, "listed")
         assert [each.docid for each in result.answer.nearest] == [DOCID]
         lines = answer_text(result.answer).splitlines()
         assert lines[0] == "The records of the author of this name, newest first. For an answer ask about a subject."
@@ -164,5 +127,8 @@ def test_the_records_of_an_author_are_listed_by_every_strategy_and_none_is_quote
 def test_of_an_authors_records_those_that_pass_the_filter_are_listed(authors: Engine) -> None:
     early = authors.search("Minsu Kim", record_filter=RecordFilter(year_to=2001))
     assert [each.record.docid for each in early.ranking.records] == ["r1"]
+    counted = authors.search("Minsu Kim", record_filter=RecordFilter(year_to=2001), facets=True).facets
+    assert counted is not None
+    assert (counted.total, [each.value for each in counted.year]) == (1, ["2001", "2002"])
     none = authors.search("Minsu Kim", record_filter=RecordFilter(year_from=2020))
     assert none.ranking.reranker != "author"

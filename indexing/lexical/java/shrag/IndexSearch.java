@@ -1,5 +1,6 @@
 package shrag;
 
+import java.io.ByteArrayOutputStream;
 import java.io.IOException;
 import java.nio.ByteBuffer;
 import java.nio.ByteOrder;
@@ -15,10 +16,13 @@ import java.util.stream.IntStream;
 import org.apache.lucene.document.Document;
 import org.apache.lucene.index.BinaryDocValues;
 import org.apache.lucene.index.LeafReaderContext;
+import org.apache.lucene.index.MultiTerms;
 import org.apache.lucene.index.ReaderUtil;
 import org.apache.lucene.index.StoredFields;
 import org.apache.lucene.index.Term;
 import org.apache.lucene.index.TermStates;
+import org.apache.lucene.index.Terms;
+import org.apache.lucene.index.TermsEnum;
 import org.apache.lucene.search.BooleanClause.Occur;
 import org.apache.lucene.search.BooleanQuery;
 import org.apache.lucene.search.BoostQuery;
@@ -32,6 +36,7 @@ import org.apache.lucene.search.SortField;
 import org.apache.lucene.search.TermQuery;
 import org.apache.lucene.search.TopFieldCollector;
 import org.apache.lucene.search.TopScoreDocCollector;
+import org.apache.lucene.util.BytesRef;
 
 /**
  * What Python asks of one open index, each in one call: a question has dozens of small steps, and a call from Python
@@ -145,6 +150,26 @@ public final class IndexSearch {
       out.putInt(found.inContents).putInt(found.inTitle);
     }
     return out.array();
+  }
+
+  /** Returns the values of a field in UTF-8, a line each, in their order: at most so many of those behind a value. */
+  public byte[] values(String field, String after, int most) throws IOException {
+    Terms terms = MultiTerms.getTerms(searcher.getIndexReader(), field);
+    ByteArrayOutputStream out = new ByteArrayOutputStream();
+    if (terms == null) {
+      return out.toByteArray();
+    }
+    TermsEnum values = terms.iterator();
+    BytesRef last = new BytesRef(after);
+    if (values.seekCeil(last) == TermsEnum.SeekStatus.END) {
+      return out.toByteArray();
+    }
+    BytesRef value = values.term().equals(last) ? values.next() : values.term();
+    for (int left = most; left > 0 && value != null; left--, value = values.next()) {
+      out.write(value.bytes, value.offset, value.length);
+      out.write('\n');
+    }
+    return out.toByteArray();
   }
 
   /** Returns the docids of the documents at these places, which rise. */

@@ -147,6 +147,15 @@ def test_a_follow_up_question_is_read_after_the_turns_before_it_and_the_text_say
     assert "".join(chunk.choices[0].delta.content or "" for chunk in stream) == text
 
 
+def test_the_text_names_the_authors_that_a_question_names(client: openai.OpenAI) -> None:
+    messages = [{"role": "user", "content": "papers by Ferrand"}]
+    answer = _create(client, model="demo/shrag", messages=messages)
+    text = answer.choices[0].message.content
+    assert text.startswith("> Author of this name: Maddox Ferrand.\n\n")
+    stream = _create(client, model="demo/shrag", messages=messages, stream=True)
+    assert "".join(chunk.choices[0].delta.content or "" for chunk in stream) == text
+
+
 TASK = """### Task:
 Generate a concise title summarizing the chat history.
 ### Output:

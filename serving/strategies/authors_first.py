@@ -1,0 +1,158 @@
+"""A search for a question that names authors and a topic: their records that fit it come first, all others behind."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Generator, Iterable, Sequence
+from dataclasses import replace
+from itertools import chain
+
+from shrag.indexing.open_index import OpenIndex
+from shrag.indexing.query import Or, Term
+from shrag.indexing.record_filter import MOST_VALUES, value_key
+from shrag.serving.events import Answer, Event, Fallback, Keywords, ModelCall, RankedRecord, Ranking, Timings
+from shrag.serving.request import Request
+from shrag.serving.retrieval.asking_words import asks_for_records
+from shrag.serving.retrieval.filtered_search import FilteredSearcher
+from shrag.serving.retrieval.named_authors import NamedAuthors, authors_event
+from shrag.serving.retrieval.query_terms import matched_share, text_terms
+from shrag.serving.strategy import Resources, Strategy
+
+_FITTING = 0.5  # share of the topic's idf that the words of a fitting record have
+_READ_HITS = 500  # of a topic, for the names of their authors
+_SHORT = 6  # words: a name among more of them is often a person's who is no author
+
+
+def search_with_authors(
+    strategy: Strategy, request: Request, resources: Resources, named: NamedAuthors
+) -> Generator[Event, None, None]:
+    """Yield which authors the question names, and the events of the strategy.
+
+    Where they are certain, the topic is searched for in their records and answered from these, and those that have half
+    of its words, weighted by idf, come first. Else, or if none has, the question is searched for as it stands, in all
+    records, and of the authors nothing is said in a long question that does not call them so.
+
+    Args:
+        strategy: The strategy.
+        request: The request.
+        resources: The resources, whose index is filtered as the request asks.
+        named: The authors.
+    """
+    # Who has chosen an author in the filter needs no hint.
+    hint = not request.record_filter.author
+    if named.certain and named.topic:
+        topic = request._replace(question=replace(request.question, text=named.topic))
+        theirs = strategy.run(*_of_authors(topic, resources, named))
+        begun = list(_until_ranking(theirs))
+        ranking = next((event for event in begun if isinstance(event, Ranking)), None)
+        fitting = _fitting(ranking.records[: topic.k], named.topic, resources.index) if ranking else frozenset()
+        if fitting:
+            if hint:
+                yield authors_event(named, "first", resources.index)
+            others = strategy.run(topic._replace(answered=False), resources)
+            yield from _with_others(chain(begun, theirs), fitting, others, topic)
+            return
+        theirs.close()
+        yield from (event for event in begun if isinstance(event, ModelCall | Fallback))
+    events = strategy.run(request, resources)
+    if hint and (named.marked or len(request.question.text.split()) <= _SHORT):
+        yield authors_event(named, "unmatched" if named.certain else "possible", resources.index)
+        events = _without_names(events, " ".join(named.written))
+    yield from events
+
+
+def _without_names(events: Generator[Event, None, None], names: str) -> Generator[Event, None, None]:
+    """Yield the events without the words of names among those that no record has."""
+    for event in events:
+        match event:
+            case Keywords():
+                yield replace(event, unknown=_others(event.unknown, names))
+            case Ranking() if event.confidence is not None:
+                confidence = replace(event.confidence, uncovered=_others(event.confidence.uncovered, names))
+                yield replace(event, confidence=confidence)
+            case Answer():
+                yield replace(event, uncovered=_others(event.uncovered, names))
+            case _:
+                yield event
+
+
+def _others(words: tuple[str, ...], names: str) -> tuple[str, ...]:
+    return tuple(word for word in words if word not in names)
+
+
+def _of_authors(request: Request, resources: Resources, named: NamedAuthors) -> tuple[Request, Resources]:
+    """Return a request for records of the authors, and the resources that find no others."""
+    index = resources.index
+    record_filter = replace(request.record_filter, author=_filtered_names(named, index))
+    index = index.filtered(FilteredSearcher(index.searcher, record_filter), record_filter)
+    return request._replace(record_filter=record_filter), replace(resources, index=index)
+
+
+def _filtered_names(named: NamedAuthors, index: OpenIndex) -> tuple[str, ...]:
+    """Return as many names as a filter may have, those first whose records have words of the topic."""
+    if len(named.names) <= MOST_VALUES:
+        return named.names
+    words = Or(tuple(Term(term) for word in text_terms(named.topic, index) if word.keyword for term in word.terms))
+    (hits,) = index.searcher.search([words], _READ_HITS)
+    records = index.store.fetch([hit.docid for hit in hits])
+    there = {value_key(author) for each in records if each is not None for author in each.record.authors}
+    return tuple(sorted(named.names, key=lambda name: name not in there)[:MOST_VALUES])
+
+
+def _until_ranking(events: Generator[Event, None, None]) -> Generator[Event, None, None]:
+    for event in events:
+        yield event
+        if isinstance(event, Ranking):
+            return
+
+
+def _fitting(ranked: Sequence[RankedRecord], topic: str, index: OpenIndex) -> frozenset[str]:
+    """Return the docids of the ranked records that fit a topic."""
+    words = [word for word in text_terms(topic, index) if word.keyword and not asks_for_records(word.text)]
+    records = index.store.fetch([each.record.docid for each in ranked])
+    return frozenset(
+        each.record.docid
+        for each in records
+        if each is not None and matched_share(words, frozenset(each.contents_terms)) >= _FITTING
+    )
+
+
+def _with_others(
+    theirs: Iterable[Event], fitting: frozenset[str], others: Generator[Event, None, None], request: Request
+) -> Generator[Event, None, None]:
+    """Yield the events of a search in the authors' records, with those that fit before the records of all authors."""
+    seconds = 0.0
+    for event in theirs:
+        if isinstance(event, Ranking):
+            started = time.perf_counter()
+            for other in others:
+                if isinstance(other, ModelCall | Fallback):
+                    yield other
+                elif isinstance(other, Ranking):
+                    event = _merge(event, fitting, other, request)  # noqa: PLW2901
+            seconds = time.perf_counter() - started
+            yield event
+        elif isinstance(event, Timings):
+            yield replace(event, seconds={**event.seconds, "search": event.seconds.get("search", 0.0) + seconds})
+        else:
+            yield event
+
+
+def _merge(theirs: Ranking, fitting: frozenset[str], others: Ranking, request: Request) -> Ranking:
+    """Return the ranking of the first records, which an answer may cite, and of the others.
+
+    The first page has those that fit before all others by score; further pages have the rest of the first records, then
+    that of the others.
+    """
+    first = theirs.records[: request.k]
+    papers = {each.record.paper for each in first}
+    added = [each for each in others.records if each.record.paper not in papers][: request.k - len(first)]
+    page = sorted([*first, *added], key=lambda each: (each.record.docid not in fitting, -each.score))
+    papers = {each.record.paper for each in page}
+    further: dict[str, RankedRecord] = {}
+    for each in (*theirs.records[request.k :], *others.records):
+        if each.record.paper not in papers:
+            further.setdefault(each.record.paper, each)
+    records = [*page, *further.values()]
+    shown = tuple(replace(each, rank=rank) for rank, each in enumerate(records[: request.last_rank], 1))
+    return replace(theirs, records=shown, more=theirs.more or others.more or len(records) > len(shown))

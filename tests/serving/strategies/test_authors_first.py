@@ -1,0 +1,106 @@
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+
+from shrag.indexing.record_filter import RecordFilter
+from shrag.serving.engine import Engine
+from shrag.serving.events import Authors
+from shrag.serving.request import Turn
+from shrag.serving.results import AskResult, SearchResult
+from tests.support.author_index import AuthoredRecord, open_author_index
+
+KAVRAKI = ("Kavraki, Lydia E.",)
+
+
+@pytest.fixture(scope="module")
+def authors(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Engine]:
+    """An index of which r3, r4 and r7 are by Kavraki, and r1 and r2 have more words of motion planning."""
+    records = [
+        AuthoredRecord("Motion planning motion planning", "Moll, Mark"),
+        AuthoredRecord("Planning the motion of motion planning arms", "Moll, Mark"),
+        AuthoredRecord("Sampling for motion planning of robots", "Kavraki, Lydia E."),
+        AuthoredRecord("Docking of ligands", "Kavraki, Lydia E."),
+        AuthoredRecord("What Hassabis said of chess", "Moll, Mark"),
+        AuthoredRecord("Intuition in mathematics", "Hassabis, Demis"),
+        AuthoredRecord("Motion in general", "Kavraki, Lydia E."),
+        AuthoredRecord("Rockets", "; ".join(f"Quist, {chr(65 + n % 26)}{n}" for n in range(60))),
+        AuthoredRecord("Rocket engines and their cooling", "Quist, Zz"),
+    ]
+    with open_author_index(tmp_path_factory.mktemp("authors"), records) as engine:
+        yield engine
+
+
+def docids(result: SearchResult | AskResult) -> list[str]:
+    search = result if isinstance(result, SearchResult) else result.search
+    return [each.record.docid for each in search.ranking.records]
+
+
+@pytest.mark.parametrize("strategy", ["shrag", "bm25", "tree", "pipeline-1"])
+def test_the_authors_records_on_the_topic_come_first_and_others_behind(authors: Engine, strategy: str) -> None:
+    result = authors.search("Kavraki motion planning", strategy=strategy)
+    assert docids(result)[0] == "r3"
+    assert set(docids(result)[1:]) == {"r1", "r2", "r7"}
+    assert [each.rank for each in result] == [1, 2, 3, 4]
+    assert result.authors == Authors(KAVRAKI, 1, "first")
+    assert result.keywords.unknown == ()
+
+
+def test_the_answer_quotes_the_authors_record(authors: Engine) -> None:
+    result = authors.ask("Kavraki motion planning")
+    assert [each.docid for each in result.answer.citations][:1] == ["r3"]
+    assert docids(result)[:1] == ["r3"]
+
+
+def test_a_record_with_less_than_half_of_the_topic_stands_where_its_score_puts_it(
+    authors: Engine,
+) -> None:
+    assert docids(authors.search("Kavraki motion planning"))[-1] == "r7"
+    assert docids(authors.search("Kavraki motion")) == ["r7", "r3", "r1", "r2"]
+
+
+def test_of_more_authors_than_a_filter_may_have_those_with_words_of_the_topic_are_taken(
+    authors: Engine,
+) -> None:
+    result = authors.search("papers by Quist on the cooling of engines")
+    assert result.authors is not None
+    assert (result.authors.count, docids(result)[0]) == (61, "r9")
+
+
+def test_no_more_records_than_asked_for_are_ranked_and_the_filter_holds(authors: Engine) -> None:
+    assert docids(authors.search("Kavraki motion planning", k=1)) == ["r3"]
+    only = authors.search("Kavraki motion planning", record_filter=RecordFilter(author=KAVRAKI))
+    assert (docids(only), only.authors) == (["r3", "r7"], None)
+
+
+def test_hits_are_counted_of_all_records(authors: Engine) -> None:
+    counts = authors.search("Kavraki motion planning", facets=True).facets
+    assert counts is not None
+    assert {each.value: each.count for each in counts.author} == {"Moll, Mark": 2, "Kavraki, Lydia E.": 2}
+
+
+def test_an_author_without_a_record_on_the_topic_is_no_unknown_word(authors: Engine) -> None:
+    result = authors.ask("Kavraki chess")
+    assert docids(result) == ["r5"]
+    assert result.search.authors == Authors(KAVRAKI, 1, "unmatched")
+    assert (result.search.keywords.unknown, result.answer.uncovered) == ((), ())
+
+
+def test_a_word_of_texts_changes_no_ranking_and_the_authors_are_named(authors: Engine) -> None:
+    result = authors.search("Hassabis intuition mathematics")
+    assert result.authors == Authors(("Hassabis, Demis",), 1, "possible")
+    assert docids(authors.search("Hassabis chess")) == ["r5"]
+
+
+def test_of_a_name_in_a_long_question_nothing_is_said_unless_its_records_fit(authors: Engine) -> None:
+    result = authors.search("Is it true that in 1997 Kavraki was the first to lose at chess?")
+    assert result.authors is None
+    assert "Kavraki" in result.keywords.unknown
+    fitting = authors.search("How do the robots of Kavraki use sampling for the planning of their motion?")
+    assert fitting.authors == Authors(KAVRAKI, 1, "first")
+
+
+def test_a_follow_up_question_and_choices_are_read_without_authors(authors: Engine) -> None:
+    assert authors.search("Kavraki motion planning", history=[Turn("chess")]).authors is None
+    assert authors.search("Kavraki motion planning", choices=["yes", "no"]).authors is None
