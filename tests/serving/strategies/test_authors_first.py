@@ -74,6 +74,21 @@ def test_no_more_records_than_asked_for_are_ranked_and_the_filter_holds(authors:
     assert (docids(only), only.authors) == (["r3", "r7"], None)
 
 
+@pytest.mark.parametrize(
+    "question", ["Kavraki motion planning", "papers by Quist on the cooling of engines", "Kavraki"]
+)
+@pytest.mark.parametrize("k", [1, 2, 3])
+def test_further_pages_continue_the_first_and_have_every_record_once(authors: Engine, question: str, k: int) -> None:
+    whole = {each.record.docid for each in authors.search(question)}
+    found = [authors.search(question, k=k, offset=offset) for offset in range(0, len(whole), k)]
+    pages = [docids(page) for page in found]
+    assert pages[0] == docids(authors.search(question, k=k))
+    assert [each.rank for page in found for each in page] == list(range(1, len(whole) + 1))
+    assert sorted(docid for page in pages for docid in page) == sorted(whole)
+    assert [page.ranking.more for page in found] == [True] * (len(found) - 1) + [False]
+    assert {page.authors for page in found} == {found[0].authors}
+
+
 def test_hits_are_counted_of_all_records(authors: Engine) -> None:
     counts = authors.search("Kavraki motion planning", facets=True).facets
     assert counts is not None
