@@ -29,7 +29,8 @@ QUESTION = "재택근무를 많이 할수록 일과 가정 사이의 갈등이 �
 JSON = "application/json"
 K = "body.k: expected an integer from 1 to 1000, got "
 ORDER = 'body.keyword_order: expected one of "entropy", "model", "tfidf", got '
-SEARCH_FIELDS = "question, k, strategy, keyword_order, choices, settings, filter, facets, index, history"
+ASK_FIELDS = "question, k, strategy, keyword_order, choices, settings, filter, facets, index, history"
+SEARCH_FIELDS = f"{ASK_FIELDS}, offset"
 
 
 @pytest.fixture(scope="module")
@@ -84,8 +85,7 @@ def test_an_unknown_field_is_refused_with_those_there_are(client: TestClient) ->
         assert told["detail"] == f"body.{extra}: there is no such field, use {SEARCH_FIELDS}."
     told = _post(client, "/v1/ask", json.dumps(ASKED | {"x" * 500: 1}).encode()).json()
     assert (
-        told["detail"]
-        == f"body.{'x' * 60}…: there is no such field, use {SEARCH_FIELDS}, format, stream, min_confidence."
+        told["detail"] == f"body.{'x' * 60}…: there is no such field, use {ASK_FIELDS}, format, stream, min_confidence."
     )
     told = _post(client, "/v1/ask", json.dumps(ASKED | {"a` - at `$.k": 1}).encode()).json()
     assert told["code"] == "invalid_request"
@@ -173,7 +173,7 @@ def test_a_query_string_is_read_by_the_same_rules(client: TestClient) -> None:
         (
             "q=a&jurnal=x",
             "query.jurnal: there is no such parameter, use year_from, year_to, language, journal, type, author, q, k, "
-            "strategy, keyword_order, facets, index.",
+            "strategy, keyword_order, facets, index, offset.",
         ),
         ("q=a&language=kr", 'query.language.0: expected one of "en", "ko", "und", got "kr".'),
         ("q=a&year_from=2020&year_to=x", 'query.year_to: expected an integer from 0 to 9999 or null, got "x".'),
