@@ -60,6 +60,7 @@ SEPARATOR = "\0"
 
 _AUTHOR: ValueField = "author"
 _NAMES_AT_ONCE = 100_000
+_MOST_PARTS = 20  # of names: of more, which would take over 90 MB, none is found by a word
 _FEWEST_DOCUMENTS = 3  # of a term that another is corrected to: rarer ones are mostly misspelt themselves
 _LETTERS_OF_TWO_EDITS = 8
 _BATCH = 256
@@ -312,6 +313,8 @@ class LuceneSearcher:
         last = ""
         with self._java_errors():
             while part := bytes(memoryview(self._java.values(_AUTHOR, last, _NAMES_AT_ONCE))).decode():
+                if len(parts) == _MOST_PARTS:
+                    return AuthorNames("")
                 parts.append(part)
                 last = part[:-1].rpartition("\n")[2]
         return AuthorNames("".join(parts))

@@ -68,6 +68,7 @@ def test_every_author_is_found_by_the_whole_name_and_by_a_word_of_it(
     demo: Engine, demo_home: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("shrag.indexing.lexical.searcher._NAMES_AT_ONCE", 7)
+    monkeypatch.setattr("shrag.indexing.lexical.searcher._MOST_PARTS", 65)
     folder, manifest = current_generation(demo_home / "indexes" / "demo")
     searcher = LuceneSearcher(folder / FOLDER, manifest.bm25)
     by_author: dict[str, set[str]] = {}
@@ -85,3 +86,16 @@ def test_every_author_is_found_by_the_whole_name_and_by_a_word_of_it(
     assert searcher.newest_of_authors(["nobody"], 10) == []
     assert searcher.count_records(["nobody"]) == [0]
     searcher.close()
+
+
+def test_of_more_names_than_there_is_memory_for_none_is_found_by_a_word(
+    demo_home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("shrag.indexing.lexical.searcher._NAMES_AT_ONCE", 7)
+    folder, manifest = current_generation(demo_home / "indexes" / "demo")
+    for most, found in ((65, True), (64, False)):  # parts of 453 names
+        monkeypatch.setattr("shrag.indexing.lexical.searcher._MOST_PARTS", most)
+        searcher = LuceneSearcher(folder / FOLDER, manifest.bm25)
+        assert bool(searcher.names_with_word("Abara", 10)) is found
+        assert searcher.count_records(["Abara, Chioma"]) == [1]
+        searcher.close()
