@@ -21,7 +21,8 @@ _LAST_WORD = re.compile(r"[A-Za-z\uac00-\ud7a3]{1,20}$")
 # Words before a number that stands for the work, or that is none of a reference.
 _BEFORE_NUMBER = frozenset(
     "in by from of with see to and or the a an on at as than like per along between within over cf is are was were "
-    "interval intervals range ranges domain set scale eq equation fig figure table section step case type level class "
+    "about approximately around nearly roughly interval intervals range ranges domain set scale eq equation fig figure "
+    "table section step case type level class "
     "문헌 참고문헌 논문 및 와 과 구간 범위 척도 식 그림 표 제 단계 방향 유형 수준".split()
 )
 _BEFORE = 24  # characters in which the word before is looked for

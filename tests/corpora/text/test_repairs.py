@@ -295,7 +295,7 @@ def test_the_number_of_a_reference_is_dropped(marked: str, plain: str) -> None:
     "text",
     [
         "as in [3], by [1] and [2]; 문헌 [4]에서, 식 [2]는, Figure [1]",
-        "F [1,306] = 0.37, x [1, 2], the interval [1, 5] and [0, 1] of [0.5]",
+        "a velocity of roughly [5, 11] km/s, F [1,306] = 0.37, x [1, 2], the interval [1, 5] and [0, 1] of [0.5]",
         "the [100] direction, silicon [110] surfaces, 실리콘 [111] 방향",
         "[1] 목적을 본다. [2] 방법을 쓴다.",
         "dibenzo[1,4]dioxin, calix[4]arene, bicyclo[2.2.1], [18]F-FDG, since [1947] or data[i]",
