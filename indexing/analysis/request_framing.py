@@ -150,7 +150,7 @@ _GREETING = re.compile(
     r"\W*(?:(?:안녕(?:하세요|하십니까|히\s*계세요)?|반갑습니다|(?:(?:대단히|정말|너무)\s+)?(?:(?:감사|고맙)(?:합니다|습니다|해요|드립니다|드려요)|고마워요?)"
     r"|수고하(?:셨습니다|세요)|(?:네|예|응|아)|(?:잘\s+)?알겠(?:습니다|어요?)|알았(?:습니다|어요?)|좋(?:습니다|아요?|네요?)|됐(?:습니다|어요?)"
     r"|hi|hello|good\s+(?:morning|afternoon|evening)|(?:many\s+)?thanks(?:\s+a\s+lot)?|thx|bye"
-    r"|thank\s+you(?:\s+(?:very|so)\s+much)?|ok(?:ay)?|(?:i\s+see|got\s+it|great|perfect|very\s+good|good|nice|cool))\b\W*)+",
+    r"|thank\s+you(?:\s+(?:very|so)\s+much)?|ok(?:ay)?|(?:i\s+see|got\s+it|great|perfect|very\s+good))\b\W*)+",
     re.IGNORECASE,
 )
 
