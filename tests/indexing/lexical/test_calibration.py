@@ -53,6 +53,13 @@ def test_a_confidence_is_the_share_of_answerable_questions_with_no_more_evidence
     assert all(0 <= value <= 1 for value in values)
 
 
+def test_between_two_quantiles_a_confidence_is_interpolated() -> None:
+    quantiles = (0.0, 1.0, 3.0)  # the middle one is half-way
+    calibration = ConfidenceCalibration((1.0, 0.0, 0.0, 0.0), (-1.0,), quantiles, (0.0, 0.5, 1.0))
+    shares = [calibration.confidence(Evidence(1.0, words, 0.0, 0.0, 0.0)) for words in (0, 1, 2, 3, 4)]
+    assert shares == [0.0, 0.5, 0.75, 1.0, 1.0]
+
+
 def test_questions_that_nothing_answers_have_less_confidence(calibration: ConfidenceCalibration) -> None:
     chance = random.Random(3)
     assert sum(calibration.confidence(_evidence(1.2, chance)) < 0.05 for _ in range(200)) > 150

@@ -136,6 +136,12 @@ def test_two_authors_may_be_named(authors: Engine) -> None:
     assert (found.names, found.topic, found.written) == ((KAVRAKI, "moll, mark"), "", ("Kavraki", "Moll"))
 
 
+def test_words_of_one_name_are_no_other_names_and_the_next_author_is_found_too(authors: Engine) -> None:
+    found = find("Lydia E. Kavraki with Mark Moll", authors)
+    assert found is not None
+    assert (set(found.names), found.written) == ({KAVRAKI, "moll, mark"}, ("Lydia E. Kavraki", "Mark Moll"))
+
+
 def test_a_name_of_the_filter_is_certain_and_others_are_not_named(authors: Engine) -> None:
     found = find("Hassabis intuition", authors, RecordFilter(author=("Hassabis, Demis",)))
     assert found is not None

@@ -112,3 +112,14 @@ def test_an_index_without_vectors_is_searched_by_words_unless_vectors_are_asked_
     for candidates in ("dense", "hybrid"):
         with pytest.raises(StrategyUnavailable, match=r"Index demo has no vectors, which the strategy shrag needs"):
             bare.search(QUESTION, settings=SearchSettings.from_mapping({"candidates": candidates}))
+
+
+def test_a_further_page_begins_where_the_first_ends_and_the_first_says_whether_there_is_one(demo: Engine) -> None:
+    first, second = (demo.search("effects on growth", k=5, offset=offset) for offset in (0, 5))
+    assert [each.rank for each in second] == [6, 7, 8, 9, 10]
+    assert not {each.record.docid for each in first} & {each.record.docid for each in second}
+    assert first.ranking.confidence == second.ranking.confidence
+    assert (first.ranking.more, second.ranking.more) == (True, True)
+    rare = demo.search("niacin", k=50)
+    assert 0 < len(list(rare)) < 50
+    assert not rare.ranking.more
