@@ -138,7 +138,8 @@ def test_what_was_found_is_quoted_where_the_words_of_the_question_are_in_many_se
 def test_a_study_that_is_named_with_its_result_is_what_was_found() -> None:
     study = "본 연구의 결과 그래핀 필름은 전파를 구리판보다 십이 퍼센트 더 약하게 하는 것으로 나타났다."
     how = [
-        f"또한 시료를 네모나게 잘라 두 안테나 사이에 놓고 {day} 재었다." for day in ("월요일에", "화요일에", "수요일에")
+        f"또한 시료를 네모나게 잘라 두 안테나 사이에 놓고 {day} 재었다."
+        for day in ("월요일에", "화요일에", "수요일에", "목요일에")
     ]
     how = ["시료는 이웃 기관에서 만들었다.", *how, "또한 그 값을 표로 만들어 사흘 뒤에 다시 견주었다."]
     rest = ["필름의 값은 표로 실었다.", "방은 오래된 건물에 있었다.", "안테나는 이웃 기관에서 빌렸다."] * 3
