@@ -1,4 +1,4 @@
-"""How many questions are refused, by calibrations that differ only in the questions that were drawn for them.
+"""Measure how much refusals depend on the random seed by which the confidence of an index is calibrated.
 
     python -m bench.quality.confidence_seeds INDEX [--seeds 6] [--threshold 0.05]
 
@@ -13,6 +13,8 @@ from contextlib import closing
 from dataclasses import replace
 
 from bench.data import DATA, home
+from shrag.corpora.formats.topics import read_topics
+from shrag.evaluation.questions.question_table import read_question_table
 from shrag.indexing.lexical.calibration import SEED, calibrate
 from shrag.indexing.lexical.searcher import LuceneSearcher
 from shrag.indexing.open_index import open_index
@@ -29,9 +31,9 @@ def main() -> None:
     parser.add_argument("--seeds", type=int, default=6, help="calibrations (%(default)s)")
     parser.add_argument("--threshold", type=float, default=THRESHOLD, help="least confidence answered (%(default)s)")
     chosen = parser.parse_args()
-    kinds = {docid: kind for docid, _, kind, *_ in _rows("unanswerable-kinds.tsv")}
-    questions = [("answerable", text) for _, text in _rows("topics.tsv")]
-    questions += [(kinds[number], text) for number, text in _rows("unanswerable.tsv")]
+    kinds = read_question_table(QUESTIONS / "unanswerable-kinds.tsv", "kind")
+    questions = [("answerable", topic.text) for topic in read_topics(QUESTIONS / "topics.tsv")]
+    questions += [(kinds[topic.qid]["kind"], topic.text) for topic in read_topics(QUESTIONS / "unanswerable.tsv")]
     with closing(open_index(home() / "indexes", chosen.index)) as index:
         if not isinstance(index.searcher, LuceneSearcher):
             raise SystemExit(f"{chosen.index}: an index of Lucene is calibrated, not of another engine.")
@@ -44,10 +46,6 @@ def main() -> None:
                 refused.setdefault(kind, []).append(confidence is not None and confidence.value < chosen.threshold)
             shown = ", ".join(f"{sum(found)} of {len(found)} {kind}" for kind, found in refused.items())
             print(f"seed {seed}: {shown} refused", flush=True)
-
-
-def _rows(name: str) -> list[list[str]]:
-    return [line.split("\t") for line in (QUESTIONS / name).read_text(encoding="utf-8").splitlines()]
 
 
 if __name__ == "__main__":

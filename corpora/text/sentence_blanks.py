@@ -39,7 +39,7 @@ _ENGLISH_STOP = re.compile(_BEFORE_STOP + r"(?=([A-Z][a-z]*)[ ,])")
 # Not "A", which may be part of a number: "Task 4.A".
 _AFTER_SIGN = re.compile(rf"(?<=[\w%][)\]\"”’])\.(?=(?!A )(?:{STARTERS})[ ,])")
 _AFTER_NUMBER = re.compile(rf"(?<![\w./@\\:#-])(\d{{1,20}}(?:\.\d{{1,20}})?%?)\.(?=(?!A )(?:{STARTERS})[ ,])")
-# After an acronym: "by ICA.Suggestions were". Before a word that is one letter and capitals, it may be a name.
+# After an acronym: "by ICA.Suggestions were". Before other capitals it may be a part of a name: "ASP.NET".
 _AFTER_ACRONYM = re.compile(r"(?<![\w./@\\:#&=?+_-])([A-Z]{2,6}s?)\.(?=[A-Z][a-z]{3,20} [a-z])")
 _MIXED_STOP = re.compile(
     r"(?<=[a-z] )([a-z]{4,40})\.(?=[\uac00-\ud7a3])"

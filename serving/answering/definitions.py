@@ -29,12 +29,11 @@ _QUESTIONS = (
 # A name may end like a particle (강의, 놀이): both readings are tried.
 _PARTICLE = re.compile("(?<=[\uac00-\ud7a3A-Za-z0-9])(?:이란|란|이라는|라는|은|는|이|가|의)$")
 _EXPLAINED = r"(?:\s?\([^()]{1,60}\))?"
-_ENGLISH = (
+# Of a name in the place of {name}.
+_DEFINITION = (
     rf"(?<!\w){{name}}(?:e?s)?{_EXPLAINED},?\s+(?:(?:is|are)\s+(?:an?|the|one\s+of|any|defined|known\s+as|understood)\b"
     r"|refers?\s+to\b|means?\b|denotes?\b|can\s+be\s+defined\b)"
-)
-_KOREAN = (
-    rf"(?<![가-힣]){{name}}{_EXPLAINED}\s?(?:이?란|이?라\s?함은)(?![가-힣])"
+    rf"|(?<![가-힣]){{name}}{_EXPLAINED}\s?(?:이?란|이?라\s?함은)(?![가-힣])"
     rf"|(?<![가-힣]){{name}}{_EXPLAINED}(?:은|는)\s.{{5,300}}"
     r"(?:이다|말한다|의미한다|뜻한다|가리킨다|일컫는다|지칭한다|정의된다)\.?$"
     rf"|[을를]\s?['\"‘“]?{{name}}['\"’”]?{_EXPLAINED}\s?(?:이?라고?|으?로)\s?(?:하|한|부르|부른|불리|불린|칭하|칭한|정의)"
@@ -69,7 +68,6 @@ def defines(sentence: str, names: Iterable[str]) -> bool:
     """
     for name in names:
         spaced = r"[\s-]?".join(map(re.escape, name.split()))
-        for form in (_ENGLISH, _KOREAN):
-            if re.search(form.replace("{name}", spaced), sentence, re.IGNORECASE):
-                return True
+        if re.search(_DEFINITION.replace("{name}", spaced), sentence, re.IGNORECASE):
+            return True
     return False

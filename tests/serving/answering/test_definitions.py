@@ -1,4 +1,4 @@
-"""What a definition is asked of, and which sentences define it."""
+"""Tests of recognising questions that ask for a definition, and sentences that are one."""
 
 from __future__ import annotations
 
