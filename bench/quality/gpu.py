@@ -13,7 +13,7 @@ import platform
 import random
 import tempfile
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import NamedTuple
@@ -24,13 +24,14 @@ from tokenizers import Tokenizer, models, pre_tokenizers, processors
 from transformers import GteConfig, GteModel
 from transformers.utils import logging
 
-from shrag.indexing.vectors.ann_search import choose_search
-from shrag.indexing.vectors.exact_search import cosines
-from shrag.indexing.vectors.faiss_index import build_index, write_index
+from shrag.indexing.vectors.ann_search import FlatSearch, IvfSearch
+from shrag.indexing.vectors.exact_search import BlockSearch, cosines
+from shrag.indexing.vectors.faiss_index import FLAT_MAX_ROWS, build_index, count_gpus
 from shrag.indexing.vectors.store import Float16Vectors
 from shrag.models.encoder import Vectors
 from shrag.models.encoders.choice import choose_encoder
 from shrag.models.encoders.transformer import TransformerEncoder, load_encoder
+from shrag.models.memory_plan.byte_sizes import gib
 from shrag.models.reranker import Passage
 
 NEEDS = (
@@ -39,6 +40,9 @@ NEEDS = (
 )
 SPECIAL = ["<s>", "<pad>", "</s>", "<unk>"]
 POOL_TOKENS = 256
+SUBJECTS = 4_096
+HITS = 100
+LARGEST_BATCH = 64
 
 
 class Size(NamedTuple):
@@ -49,10 +53,11 @@ class Size(NamedTuple):
     tokens: int
     pool: int
     vectors: int
+    dimension: int
     matrix: int
 
 
-WHOLE = Size({}, (32, 128, 256, 512, 2048), 8_000_000, 100, 1_486_752, 8_192)
+WHOLE = Size({}, (32, 128, 256, 512, 2048), 8_000_000, 100, 1_486_752, 768, 8_192)
 SMALL = Size(
     {
         "vocab_size": 300,
@@ -65,6 +70,7 @@ SMALL = Size(
     4_000,
     8,
     20_000,
+    64,
     512,
 )
 
@@ -193,27 +199,52 @@ def measure_reranking(encoder: TransformerEncoder, size: Size, folder: Path) -> 
 
 
 def measure_search(size: Size) -> None:
-    """Time the search among unit vectors by the FAISS index that a build writes, on the GPU where there is one."""
-    dimension = 64 if size is SMALL else 768
-    vectors: Float16Vectors = np.empty((size.vectors, dimension), dtype=np.float16)
-    rng = np.random.default_rng(0)
-    for start in range(0, size.vectors, 100_000):
-        block = rng.standard_normal((min(100_000, size.vectors - start), dimension), dtype=np.float32)
-        vectors[start : start + len(block)] = block / np.linalg.norm(block, axis=1, keepdims=True)
-    started = time.perf_counter()
-    with tempfile.TemporaryDirectory() as folder:
-        path = Path(folder) / "passages.faiss"
-        index, card = build_index(vectors)
-        write_index(index, path)
-        made = time.perf_counter() - started
-        search = choose_search(vectors, lambda numbers: [str(number) for number in numbers], path, card)
-    how = f"{type(search).__name__} of {card.factory}, built in {made:.1f} s"
-    print(f"\nsearch among {size.vectors:,} vectors of {dimension}: {how}")
-    for batch in (1, 8, 64):
-        questions = vectors[:batch].astype(np.float32)
+    """Time flat and inverted lists on the processor and on the GPU, and compare what they find with all vectors."""
+    devices = [False] + [True] * (count_gpus() > 0)
+    for count in sorted({min(size.vectors, FLAT_MAX_ROWS), size.vectors}):
+        vectors = unit_vectors(count, size.dimension, 0)
+        questions = unit_vectors(LARGEST_BATCH, size.dimension, 1).astype(np.float32)
         questions /= np.linalg.norm(questions, axis=1, keepdims=True)
-        seconds = best_of(5, lambda questions=questions: search.search(questions, 100))  # type: ignore[misc]
-        print(f"  {batch:3} questions, 100 hits each: {seconds * 1e3:9.2f} ms, {batch / seconds:9,.0f} questions/s")
+        started = time.perf_counter()
+        index, card = build_index(vectors)
+        made = time.perf_counter() - started
+        print(f"\nsearch among {count:,} vectors of {size.dimension}: {card.factory}, built in {made:.1f} s")
+        exact = BlockSearch(vectors, as_docids).search(questions, HITS)
+        for on_gpu in devices:
+            before = memory_in_use()
+            search = (IvfSearch if card.lists else FlatSearch)(vectors, as_docids, index, on_gpu=on_gpu)
+            found = search.search(questions, HITS)
+            recall = np.mean([len(set(a) & set(b)) / len(b) for a, b in zip(found, exact, strict=True)])
+            taken = f", {gib(memory_in_use() - before)} of the card" if on_gpu else ""
+            print(f"  {'GPU' if on_gpu else 'processor'}: {recall:.4f} of the {HITS} nearest{taken}")
+            for batch in (1, 8, LARGEST_BATCH):
+                seconds = best_of(5, lambda asked=questions[:batch], by=search: by.search(asked, HITS))  # type: ignore[misc]
+                print(f"    {batch:3} questions: {seconds * 1e3:9.2f} ms, {batch / seconds:9,.0f} a second")
+
+
+def unit_vectors(count: int, dimension: int, seed: int) -> Float16Vectors:
+    """Return unit vectors around the same directions for every seed, as texts gather around subjects."""
+    centres = np.random.default_rng(0).standard_normal((SUBJECTS, dimension), dtype=np.float32)
+    rng = np.random.default_rng(1 + seed)
+    vectors: Float16Vectors = np.empty((count, dimension), dtype=np.float16)
+    for start in range(0, count, 100_000):
+        size = min(100_000, count - start)
+        block = centres[rng.integers(SUBJECTS, size=size)] + rng.standard_normal((size, dimension), dtype=np.float32)
+        vectors[start : start + size] = block / np.linalg.norm(block, axis=1, keepdims=True)
+    return vectors
+
+
+def as_docids(numbers: Sequence[int]) -> list[str]:
+    """Return a docid for each row."""
+    return [str(number) for number in numbers]
+
+
+def memory_in_use() -> int:
+    """Return the bytes in use on the card, 0 without one."""
+    if not torch.cuda.is_available():
+        return 0
+    free, whole = torch.cuda.mem_get_info()
+    return int(whole - free)
 
 
 def write_random_mgte(folder: Path, changes: dict[str, int]) -> Path:

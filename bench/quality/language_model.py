@@ -89,6 +89,7 @@ def main() -> None:
             weights=str(folder),
             flags=[*memory_flags(plan), *chosen.flags.split(), *([] if chosen.weights else ["--load-format", "dummy"])],
             log=str(chosen.log.absolute()),
+            keyword_timeout=300.0,  # a whole answer is waited for
         )
         settled = threading.Event()
 

@@ -155,12 +155,16 @@ class GpuIndex:
 
 
 def move_to_gpu(index: FaissIndex, library: Faiss | None = None) -> GpuIndex:
-    """Copy an index to the first GPU, a flat one in half precision. ``library`` replaces FAISS in tests."""
+    """Copy an index to the first GPU, a flat one in half precision. ``library`` replaces FAISS in tests.
+
+    A graph of centroids stays in memory, since FAISS has none for a GPU, and would refuse the index.
+    """
     faiss = library or load_faiss()
     resources = faiss.StandardGpuResources()
     resources.setTempMemory(SCRATCH_BYTES)
     options = faiss.GpuClonerOptions()
     options.useFloat16 = True
+    options.allowCpuCoarseQuantizer = True
     return GpuIndex(faiss.index_cpu_to_gpu(resources, 0, index, options), resources)
 
 

@@ -1,6 +1,6 @@
 """Choice of a vector search; FAISS searches, on a GPU with a substitute that rounds to half precision.
 
-The substitute does not show that FAISS itself behaves alike on a GPU.
+That FAISS itself does, `test_faiss_on_gpu.py` shows where there is one.
 """
 
 from __future__ import annotations

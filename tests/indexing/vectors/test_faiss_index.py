@@ -1,6 +1,6 @@
 """FAISS indexes of vectors: flat and IVF, written and read, and on a GPU by a substitute for FAISS.
 
-The substitute does not show that FAISS itself behaves alike on a GPU.
+That FAISS itself does, `test_faiss_on_gpu.py` shows where there is one.
 """
 
 from __future__ import annotations
@@ -102,6 +102,7 @@ class Resources:
 
 class Options:
     useFloat16 = False  # noqa: N815
+    allowCpuCoarseQuantizer = False  # noqa: N815
 
 
 class Library:
@@ -111,6 +112,7 @@ class Library:
     def index_cpu_to_gpu(resources: Resources, device: int, index: object, options: Options) -> object:
         assert isinstance(resources, Resources)
         assert options.useFloat16
+        assert options.allowCpuCoarseQuantizer
         assert device == 0
         return index
 

@@ -73,6 +73,9 @@ def test_differences_above_five_percent_are_warnings(plan: MemoryPlan) -> None:
         assert difference.exceeds_tolerance == exceeds_tolerance
     assert UseDifference(100 * MIB, 104 * MIB).text == "planned 0.10 GiB, in use 0.10 GiB, +4.0%"
     assert "correct the plan with --slack" in UseDifference(100 * MIB, 106 * MIB).text
+    assert UseDifference(100 * MIB, 94 * MIB).text.endswith(
+        "-6.0%: the most is in use after full batches; compare again after some long prompts"
+    )
 
 
 def test_only_the_given_processes_are_counted(plan: MemoryPlan) -> None:
