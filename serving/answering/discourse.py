@@ -23,6 +23,7 @@ _BACKWARD_KO = (
     "따라서|그러므로|그래서|결국|결과적으로|그러나|하지만|그런데|그렇|그럼에도|반면|반대로|한편|다만|"
     "이러한|이런 |이와 |이와같|이처럼|이렇|그러한|이는 |이를 |이에 |이것|이들|이때|이로|이중|이후|여기서|전자는|후자는|"
     "이 ?(?:중|외에|두|세|과정|때문|점|경우|방법|기법|모델|모형|시스템|결과|같은)|그 ?(?:중|외|이유|결과|때문|과정|러)|"
+    "이 (?!연구|논문|글|고|보고서|조사|실험|책|장|총설)(?=[가-힣])|그 (?=[가-힣])|"
     ".{1,12}(?:이러한|이와 같은|위와 같은) |"  # 본 연구에서는 이러한 문제를
     "해당 (?!연구|논문)|상기|위의? |두 |양자|각각"
 )
@@ -60,6 +61,13 @@ _NEXT_ITEM = re.compile(
     r"(?:second|third|fourth|fifth|sixth|seventh|eighth|last)(?:ly)?\b|finally\b",
     re.IGNORECASE,
 )
+_LAST_ITEM = re.compile(r"마지막으로|끝으로|last(?:ly)?\b|finally\b", re.IGNORECASE)
+_GENERAL = re.compile(
+    "(?:최근|근래|현재|오늘날|현대)(?:에는?|의|에 ?들어)?[ ,][^.]*(?:있다|있으며|왔다|되었다|하였다)|"
+    "(?:recently|nowadays|currently|today|in (?:recent|the (?:past|last)) |over the (?:past|last) |in today's )|"
+    r"[^.]{0,80}\b(?:has|have) (?:recently |long |rapidly )?(?:become|emerged|attracted|received|been (?:rapidly |widely ))",
+    re.IGNORECASE,
+)
 _INTRODUCES = re.compile(
     r"다음과 같(?:다|이|습니다|았다)[^.]*\.$|(?:as follows|the following)\W*$|[:：]$", re.IGNORECASE
 )
@@ -79,7 +87,9 @@ _AIM = re.compile(
     r"\b(?:paper|article|study|work|review|chapter|thesis|we|authors?|survey|report)\b.{0,30}?"
     r"\b(?:describ|discuss|present|review|introduc|investigat|examin|explor|propos|outlin|summari[sz]|address|"
     r"provid|report|deal|consider|study|studied|focus|look)\w*|"
-    r"\b(?:is|are|was|were|be) (?:also )?(?:presented|discussed|described|reviewed|introduced|outlined|considered)\b",
+    r"\b(?:is|are|was|were|be) (?:also )?(?:presented|discussed|described|reviewed|introduced|outlined|considered)\b|"
+    r"\bwe (?:also )?(?:suggest|propose|recommend|present|provide|offer)(?:ed)? (?:(?!that\b)\w+ ){0,3}"
+    r"(?:directions?|strateg(?:y|ies)|suggestions?|recommendations?|implications?)\b",
     re.IGNORECASE,
 )
 _INTENDED = re.compile(r"(?:고자|려고|려) ?(?:한다|하였다|했다|합니다)\W*$")
@@ -119,7 +129,7 @@ _PRAISE = re.compile(
     re.IGNORECASE,
 )
 _FOUND = re.compile(
-    r"나타났|확인(?:되었|하였|했|할 수 있었)|밝혀졌|\b(?:we (?:found|find|conclude)|it was found|significantly)\b",
+    r"나타났|확인(?:되었|하였|했|할 수 있었)|밝혀졌|\b(?:we (?:found|find|conclude|show|prove|demonstrate)|it was found|significantly)\b",
     re.IGNORECASE,
 )
 # A conjunction, and behind it the study, which needs nothing of the sentences before.
@@ -204,6 +214,20 @@ def begins_list(sentence: str) -> bool:
 def continues_list(sentence: str) -> bool:
     """Return whether a sentence opens with the word or number of a later item of an enumeration."""
     return not begins_list(sentence) and bool(_NEXT_ITEM.match(sentence))
+
+
+def ends_list(sentence: str) -> bool:
+    """Return whether a sentence opens with a word of the last item of an enumeration, which may also end any text."""
+    return bool(_LAST_ITEM.match(sentence))
+
+
+def is_general(sentence: str) -> bool:
+    """Return whether a sentence tells of the times rather than of a study: 최근 … 있다, recently, has become.
+
+    >>> [is_general(each) for each in ("최근 인공지능이 쓰이고 있다.", "Films have become common.", "Films shield.")]
+    [True, True, False]
+    """
+    return bool(_GENERAL.match(sentence)) and not _FOUND.search(sentence)
 
 
 def names_study(sentence: str) -> bool:

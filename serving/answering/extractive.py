@@ -37,7 +37,10 @@ MOST_RELATED = 3
 """Related records of an answer."""
 
 MOST_TITLES = 2
-"""Related records that are named by their title alone, where the confidence is not high."""
+"""Related records that are named by their title alone, where the confidence is not high.
+
+Where it is low, so many are: the next of the ranking, if no other may answer instead.
+"""
 
 MOST_QUOTED = 3
 """Records that an answer from several searches quotes."""
@@ -102,7 +105,7 @@ def extract_answer(
     reasons = asks_for_reasons(question.text)
     sections = [
         *[_section("record", each, select_sentences(each.text, reasons=reasons, names=names)) for each in shown],
-        *_related_sections(others, lead, question, words, titles=0 if confidence == "high" else MOST_TITLES),
+        *_related_sections(others, lead, question, words, confidence),
     ]
     return Answer(
         "extractive",
@@ -183,19 +186,27 @@ def _gaps(sentences: Sequence[str], text: str) -> list[bool]:
 
 
 def _related_sections(
-    others: Sequence[_Quoted], lead: _Quoted, question: Question, words: Sequence[QueryTerm], *, titles: int
+    others: Sequence[_Quoted],
+    lead: _Quoted,
+    question: Question,
+    words: Sequence[QueryTerm],
+    confidence: ConfidenceLevel | None,
 ) -> list[Section]:
     """Return the sections of the related records: those with a result in their order, then those named by title."""
     results: list[Section] = []
     near: list[_Quoted] = []
+    next_best: list[_Quoted] = []
     for other in others:
         finding = best_finding(other.text.sentences)
         if finding and _is_similar(other, lead, question.language):
             results.append(_section("related", other, [finding]))
         elif _is_also_near(other, lead, words):
             near.append(other)
+        elif confidence == "low" and other.analyzed.record.title:
+            next_best.append(other)
     near.sort(key=lambda other: _LESS_BY_RANK * other.number - other.coverage)
-    named = [_section("related", other, []) for other in near[:titles]]
+    titles = 0 if confidence == "high" else MOST_TITLES
+    named = [_section("related", other, []) for other in [*near, *next_best][:titles]]
     return [*results, *named][:MOST_RELATED]
 
 

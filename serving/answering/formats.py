@@ -133,7 +133,7 @@ REASONS: Mapping[AnswerLanguage, Mapping[EmptyReason, str]] = {
         "unknown_words": "질문의 단어가 이 색인의 제목과 초록에 하나도 없습니다. 다른 단어로 질문해 주세요.",
         "nothing_found": "답변의 근거로 쓸 수 있는 문헌(제목과 초록이 모두 있는 문헌)을 찾지 못했습니다.",
         "filtered_out": "조건에 맞는 문헌 가운데 질문의 단어가 있는 것이 없습니다. 조건을 줄이거나 바꿔 보세요.",
-        "nothing_fits": "이 질문에 답하는 문헌이 없습니다.",
+        "nothing_fits": "이 질문에 답하는 문헌을 찾지 못했습니다.",
         "names_author": "저자 이름으로 찾은 문헌입니다(최신순). 답변이 필요하면 주제를 질문해 주세요.",
         "not_searched": "이 방식은 문헌을 검색하지 않습니다. 언어 모델이 검색 없이 답변합니다.",
         "past_end": "검색 결과가 더 없습니다. 순위에 오른 문헌은 모두 앞 페이지에 있습니다.",
@@ -143,7 +143,7 @@ REASONS: Mapping[AnswerLanguage, Mapping[EmptyReason, str]] = {
         "unknown_words": "None of the question's words is in a title or abstract of this index. Ask in other words.",
         "nothing_found": "No record was found that can support an answer (one with a title and an abstract).",
         "filtered_out": "No record that passes the filter has words of the question. Widen the filter or remove it.",
-        "nothing_fits": "No record answers this question.",
+        "nothing_fits": "No record was found that answers this question.",
         "names_author": "The records of the author of this name, newest first. For an answer ask about a subject.",
         "not_searched": "This strategy does not search: the language model answers from what it knows.",
         "past_end": "There are no more records. The pages before have all that are ranked.",
@@ -170,8 +170,8 @@ _LANGUAGE_NOTES: Mapping[AnswerLanguage, Mapping[str, str]] = {
     "en": {"en": " (abstract in English)", "ko": " (abstract in Korean)"},
 }
 _UNCOVERED: Mapping[AnswerLanguage, str] = {
-    "ko": "가장 가까운 문헌에 없는 단어: {words}",
-    "en": "Not in the closest records: {words}",
+    "ko": "가장 가까운 문헌에 없는 질문의 단어: {words}",
+    "en": "Words of the question that the closest records do not have: {words}",
 }
 _SUGGESTION: Mapping[AnswerLanguage, str] = {
     "ko": "혹시 다음을 찾으셨나요? {question}",
@@ -321,7 +321,6 @@ def _refusal_text(answer: Answer) -> str:
 def _cited(answer: Answer) -> str:
     paragraphs: list[str] = []
     part = ""
-    lead = answer.sections[0].language if answer.sections else "und"
     for section in answer.sections:
         heading = f"##{HEADINGS[answer.language][section.part]}##\n" if section.part != part else ""
         part = section.part
@@ -330,7 +329,7 @@ def _cited(answer: Answer) -> str:
             continue
         mark = f" [{section.source.number}]"
         title = (section.source.title or section.source.docid) + mark
-        if section.language != lead:
+        if paragraphs and section.language != answer.language:  # of the first one quotation_lines() says it
             title += _LANGUAGE_NOTES[answer.language].get(section.language, "")
         title = f"##{title}##" if section.part == "record" else heading + title
         text = f"{_sentences(section)}{mark}" if section.sentences else ""

@@ -25,8 +25,10 @@ from shrag.serving.answering.discourse import (
     begins_study,
     continues_list,
     contrasts,
+    ends_list,
     gives_cause,
     introduces,
+    is_general,
     is_noise,
     is_question,
     looks_ahead,
@@ -140,12 +142,11 @@ def _without_frame(
 ) -> set[int]:
     """Return the sentences of a usual abstract from ``start`` on, without the outlook behind the study.
 
-    What alone has some of the question's distinctive words or is referred to stays; of a short text and of one that
-    names no study, everything.
+    What alone has some of the question's distinctive words or is referred to stays; of a short text, everything.
     """
     study = _study(sentences)
     if study is None:
-        return set(range(len(sentences)))
+        return _without_times(sentences, together)
     last_result = max(_results(sentences), default=len(sentences))
     kept = {
         index
@@ -156,6 +157,21 @@ def _without_frame(
     held = frozenset[QueryTerm]().union(*(sentences[index].words for index in kept))
     kept |= {index for index, sentence in enumerate(sentences) if len(sentence.words - held) >= _LEAST_NEW}
     kept = kept.union(*(together[index] for index in kept))
+    return kept if _length(sentences[index] for index in kept) >= _SHORT else set(range(len(sentences)))
+
+
+def _without_times(sentences: Sequence[QuotableSentence], together: Sequence[frozenset[int]]) -> set[int]:
+    """Return the sentences of an abstract that names no study, without those at its edges that tell of the times.
+
+    They are what is general at its beginning and the outlook at its end, where they have no distinctive word of the
+    question. Of a short text everything is returned.
+    """
+    first, last = 0, len(sentences)
+    while first < last and is_general(sentences[first].text) and not sentences[first].words:
+        first += 1
+    while first < last and looks_ahead(sentences[last - 1].text) and not sentences[last - 1].words:
+        last -= 1
+    kept = {index for each in range(first, last) for index in together[each]}
     return kept if _length(sentences[index] for index in kept) >= _SHORT else set(range(len(sentences)))
 
 
@@ -276,6 +292,8 @@ def _enumerations(sentences: Sequence[QuotableSentence]) -> list[list[int]]:
         if not first and not continues_list(sentence.text):
             continue
         if first or not items or index - items[-1] > _FARTHEST_ITEMS:
+            if ends_list(sentence.text):  # "Finally" without a first item ends no enumeration
+                continue
             found.append(items)
             # "1)" may be within the sentence before "2)".
             items = [index] if first or not index else [index - 1, index]

@@ -66,7 +66,7 @@ def test_a_confidence_below_the_threshold_refuses_with_the_nearest_titles(demo: 
     assert [(each.docid, each.title) for each in refused.nearest] == [(r.record.docid, r.record.title) for r in records]
     text = answer_text(refused)
     assert text.startswith(
-        "이 질문에 답하는 문헌이 없습니다.\n가장 가까운 문헌에 없는 단어: 갈등, 가정\n가장 가까운 문헌:\n- "
+        "이 질문에 답하는 문헌을 찾지 못했습니다.\n가장 가까운 문헌에 없는 질문의 단어: 갈등, 가정\n가장 가까운 문헌:\n- "
     )
     assert text.count("\n- ") == 3
 
@@ -80,7 +80,7 @@ def test_a_confidence_above_the_threshold_answers_and_names_what_is_not_covered_
         assert _answer(demo, replace(HIGH, level=level, uncovered=("위성",))).uncovered == ()
     low = _answer(demo, replace(LOW, uncovered=("위성",)), least=0.0)
     assert low.uncovered == ("위성",)
-    assert "가장 가까운 문헌에 없는 단어: 위성" in answer_text(low)
+    assert "가장 가까운 문헌에 없는 질문의 단어: 위성" in answer_text(low)
 
 
 def test_an_answer_is_uncertain_where_the_confidence_is_low(demo: Engine) -> None:

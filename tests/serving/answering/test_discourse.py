@@ -8,8 +8,10 @@ from shrag.serving.answering.discourse import (
     begins_study,
     continues_list,
     contrasts,
+    ends_list,
     gives_cause,
     introduces,
+    is_general,
     is_noise,
     looks_ahead,
     names_study,
@@ -31,6 +33,8 @@ from shrag.serving.answering.discourse import (
         "반면 알루미늄은 무겁다.",
         "그 결과 차폐 효율이 올랐다.",
         "두 집단은 달랐다.",
+        "이 전략에서는 필름을 나눈다.",
+        "그 대표적인 방법으로 필름을 쓴다.",
         "These films shield.",
         "Such films shield.",
         "However, it fell.",
@@ -58,6 +62,7 @@ def test_a_sentence_refers_back_by_its_first_words(sentence: str) -> None:
         "본 연구는 필름을 재었다.",
         "이 연구는 필름을 재었다.",
         "이 논문에서는 재었다.",
+        "이 고찰은 필름을 다룬다.",
         "그래핀은 얇다.",
         "이온은 작다.",
         "해당 연구는 필름을 재었다.",
@@ -88,6 +93,7 @@ def test_items_of_an_enumeration_are_seen_by_their_first_words() -> None:
     ]
     assert all(begins_list(each) and not continues_list(each) for each in first)
     assert all(continues_list(each) and not begins_list(each) for each in later)
+    assert [each for each in later if ends_list(each)] == ["마지막으로 재었다.", "Finally, it is cheap."]
     assert not any(begins_list(each) or continues_list(each) for each in ("1.5 mm thick.", "3.2배 올랐다.", "Film."))
 
 
@@ -265,6 +271,7 @@ def test_a_conjunction_before_the_study_is_known(sentence: str, study: str) -> N
         ("Experiments were conducted with films of 30 mm.", False),
         ("필름이 얇을수록 낮은 것으로 나타났으며 향후 더 재어야 한다.", False),
         ("We found thin films, and further work will heat them.", False),
+        ("We show that films shield, and where their limitations are.", False),
         ("The results provide a basis for shields of 35.2 dB.", False),
         ("필름을 재었다.", False),
     ],
@@ -273,6 +280,38 @@ def test_a_sentence_that_says_what_a_study_is_good_for_and_nothing_that_was_foun
     sentence: str, ahead: bool
 ) -> None:
     assert looks_ahead(sentence) is ahead
+
+
+@pytest.mark.parametrize(
+    ("sentence", "general"),
+    [
+        ("최근 인공지능 기술은 산업 전반에 걸쳐서 활용되고 있다.", True),
+        ("현재 예술 창작도구는 NFT 산업에서 사용되고 있으며, 작품이 판매되기도 하였다.", True),
+        ("오늘날의 필름은 널리 쓰이고 있다.", True),
+        ("Recently, films are being applied to various fields.", True),
+        ("In recent years films have been studied.", True),
+        ("Graphene has attracted much attention.", True),
+        ("최근 3년의 필름을 재었다.", False),
+        ("최근 필름이 늘고 있는 것으로 나타났다.", False),
+        ("Films have a weight.", False),
+        ("Recently we found thin films.", False),
+    ],
+)
+def test_a_sentence_that_tells_of_the_times_and_of_no_finding_is_general(sentence: str, general: bool) -> None:
+    assert is_general(sentence) is general
+
+
+@pytest.mark.parametrize(
+    "sentence",
+    [
+        "Furthermore, we suggest improvement directions of future projects.",
+        "We also propose several strategies.",
+        "We present implications.",
+    ],
+)
+def test_a_sentence_that_says_that_something_is_suggested_announces(sentence: str) -> None:
+    assert role_worth(sentence) < 0
+    assert role_worth("We suggest that these strategies improve films.") > 0
 
 
 def test_a_response_to_what_was_said_before_refers_back() -> None:

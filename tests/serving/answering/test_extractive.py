@@ -162,11 +162,7 @@ def test_a_record_in_the_other_language_leads_by_its_rank_and_says_so() -> None:
     assert answer.sections[0].source.title == "Graphene films"
     note = "질문에 가장 가까운 문헌의 초록이 영어로 되어 있어 원문 그대로 인용합니다."
     assert answer_text(answer).startswith(f"{note}\n\n##Graphene films [1]##\nWe measured")
-    assert answer_text(answer).endswith("\n\n##관련 문헌##\n그래핀 필름의 차폐 [2] (한국어 초록)")
-    korean = _answer("How well do films of graphene shield?", ["graphene", "shield"], GRAPHENE)
-    assert answer_text(korean).startswith(
-        "The abstract of the closest record is in Korean; it is quoted in its own language."
-    )
+    assert answer_text(answer).endswith("\n\n##관련 문헌##\n그래핀 필름의 차폐 [2]")
 
 
 def test_a_record_that_has_nearly_as_much_and_other_words_of_the_question_is_named_without_a_sentence() -> None:
@@ -192,6 +188,20 @@ def test_a_record_is_named_by_its_title_only_where_the_confidence_is_not_high_an
 
     assert related(None) == related("low") == related("medium") == ["압착한 그래핀 필름", "Pressed films"]
     assert related("high") == ["압착한 그래핀 필름"]
+
+
+def test_where_the_confidence_is_low_the_next_titles_are_named_though_they_have_less_of_the_question() -> None:
+    far = [(f"{name} sheets", f"The {name} sheets have 그래핀 and were stored.") for name in ("Red", "Blue", "Green")]
+    evidence, words = _evidence(GRAPHENE, *far), _words(WORDS)
+
+    def related(confidence: ConfidenceLevel) -> list[str]:
+        answer = extract_answer(parse_question(QUESTION), words, evidence, confidence=confidence)
+        return [section.source.title for section in answer.sections[1:] if section.source is not None]
+
+    assert related("low") == ["Red sheets", "Blue sheets"]
+    assert related("medium") == related("high") == []
+    text = answer_text(extract_answer(parse_question(QUESTION), words, evidence, confidence="low"))
+    assert text.endswith("##관련 문헌##\nRed sheets [2] (영어 초록)\n\nBlue sheets [3] (영어 초록)")
 
 
 def test_of_records_named_without_a_sentence_two_are_those_that_cover_most_of_the_question() -> None:

@@ -77,6 +77,24 @@ def test_of_a_usual_abstract_all_is_quoted_but_the_background_before_the_study_a
     assert _selected([STUDY, *METHODS, REST[0]], "graphene") == [STUDY, *METHODS, REST[0]]
 
 
+def test_of_an_abstract_that_names_no_study_the_times_at_its_beginning_and_the_outlook_at_its_end_are_left_out() -> (
+    None
+):
+    times = "In recent years films have become common in devices of all kinds, and so have the waves between them."
+    assert _selected([times, *METHODS, *RESULTS[1:], REST[5]], "pressing") == [*METHODS, *RESULTS[1:]]
+    # What has a word of the question stays, as does a text that would be too short without it.
+    assert _selected([times, *METHODS, REST[5]], "devices", "air") == [times, *METHODS, REST[5]]
+    assert _selected([times, "Films shield.", REST[5]], "pressing") == [times, "Films shield.", REST[5]]
+    assert _selected([times, "These films shield.", *METHODS], "pressing") == [times, "These films shield.", *METHODS]
+
+
+def test_finally_without_items_before_it_belongs_to_no_enumeration() -> None:
+    verified = "Finally, extensive experiments are conducted to verify the effectiveness of the films as shields."
+    assert _selected([STUDY, *METHODS, verified], "graphene") == [STUDY, *METHODS]
+    items = ["First, the films were heated in an oven.", "Second, they were cut.", verified]
+    assert _selected([STUDY, *METHODS, *items], "oven") == [STUDY, *METHODS, *items]
+
+
 def test_where_reasons_are_asked_for_the_background_is_quoted_and_the_outlook_is_not() -> None:
     sentences = [*BACKGROUND, STUDY, *RESULTS, REST[5]]
     quoted = select_sentences(quotable_text(_record(" ".join(sentences)), _words("graphene"), "en"), reasons=True)

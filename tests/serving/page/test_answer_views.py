@@ -189,7 +189,7 @@ def test_a_refusal_names_the_words_not_covered_and_the_nearest_titles_which_it_d
     html = _html(demo, refuse(QUESTION, ranking, "nothing_fits"), ranking)
     text = _text(html)
     assert "답변 없음" in text
-    assert "이 질문에 답하는 문헌이 없습니다." in text
+    assert "이 질문에 답하는 문헌을 찾지 못했습니다." in text
     assert "가장 가까운 문헌에 없는 질문의 단어: &lt;피자&gt;, 도우" in text
     assert "가장 가까운 문헌" in text
     assert re.findall(r'class="record-title" href="/record\?ui=ko&amp;docid=([\w-]+)', html) == ["L-1", "O-2"]
