@@ -10,13 +10,12 @@ from __future__ import annotations
 import json
 
 from shrag.indexing.analysis.korean_english import KoreanEnglishAnalyzer
-from shrag.indexing.glossary.spelling_variants import korean_spellings
 from shrag.indexing.glossary.vocabulary import HEADWORDS, headword_forms, read_vocabulary
 
 
 def headwords() -> list[str]:
-    """Return the vocabulary's Korean headwords in all spellings, sorted."""
-    return sorted({spelling for term in read_vocabulary() for spelling in korean_spellings(term.korean)})
+    """Return the vocabulary's Korean headwords, sorted."""
+    return sorted({term.korean for term in read_vocabulary()})
 
 
 def headwords_file() -> str:

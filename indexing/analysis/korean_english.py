@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING, Any
 from shrag.indexing.analysis.analyzer import VARIANTS, Token, fold
 from shrag.indexing.analysis.irregular_forms import IRREGULAR_FORMS
 from shrag.indexing.analysis.latin import STEMMER, find_words, is_all_capitals, plain_word_terms
+from shrag.indexing.analysis.loanword_spellings import STANDARD_SPELLINGS
 from shrag.indexing.analysis.misread_nouns import MISREAD_NOUNS, parts_of
 from shrag.indexing.analysis.morphological_analysis import (
     ASCII_LOWER,
@@ -60,12 +61,13 @@ def analyzer_fingerprint(dictionary: UserDictionary = EMPTY_DICTIONARY) -> str:
     """Return the fingerprint of an analyzer with a user dictionary, without creating one."""
     stop = _short_hash(ENGLISH_STOPWORDS | KOREAN_STOPWORDS | ACRONYMS)
     misread = _short_hash(f"{noun} {parts_of(noun)}" for noun in MISREAD_NOUNS)
+    loanwords = _short_hash(map(":".join, STANDARD_SPELLINGS.items()))
     irregular = _short_hash(map(":".join, IRREGULAR_FORMS.items()))
     return (
         f"rules {_RULES}; kiwipiepy {version('kiwipiepy')}, model {version('kiwipiepy_model')}, "
         f"no name dictionaries; tags {' '.join(INDEXED_TAGS)}; "
         f"snowball {STEMMER} (PyStemmer {version('PyStemmer')}); stop words {stop}; "
-        f"misread nouns {misread}; irregular forms {irregular}; "
+        f"misread nouns {misread}; loanwords {loanwords}; irregular forms {irregular}; "
         f"dictionary {dictionary.fingerprint}"
     )
 

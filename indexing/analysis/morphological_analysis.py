@@ -13,6 +13,7 @@ from weakref import WeakValueDictionary
 
 from shrag.indexing.analysis.analyzer import Token, TokenKind
 from shrag.indexing.analysis.latin import MAX_TERM_LENGTH
+from shrag.indexing.analysis.loanword_spellings import STANDARD_SPELLINGS, with_standard_spellings
 from shrag.indexing.analysis.misread_nouns import misread_noun, parts_of
 from shrag.indexing.analysis.stopwords import KOREAN_STOPWORDS
 from shrag.indexing.analysis.user_dictionary import EMPTY_DICTIONARY, DictionaryMatcher, UserDictionary
@@ -83,7 +84,7 @@ def korean_tokens(
         readable = piece.translate(ASCII_LOWER) if mixed else prepare_for_kiwi(piece)
         morphemes = [
             Morpheme(found.form, found.tag.partition("-")[0], begin + found.start, begin + found.start + found.len)
-            for found in kiwi.tokenize(SURROGATE.sub(" ", readable))
+            for found in kiwi.tokenize(with_standard_spellings(SURROGATE.sub(" ", readable)))
         ]
         for hangul in _HANGUL.finditer(folded, begin, begin + len(piece)):
             if noun := misread_noun(hangul.group()):
@@ -91,6 +92,7 @@ def korean_tokens(
                 morphemes, has_part = _with_noun(morphemes, Morpheme(noun, "NNG", start, end), hangul.end())
                 if has_part:
                     yield Token(noun, start, end, "compound")
+        morphemes = [each._replace(form=STANDARD_SPELLINGS.get(each.form, each.form)) for each in morphemes]
         for morpheme in morphemes:
             kind = INDEXED_TAGS.get(morpheme.tag)
             if kind is not None and morpheme.form not in KOREAN_STOPWORDS:
@@ -220,6 +222,6 @@ def load_kiwi(dictionary: UserDictionary = EMPTY_DICTIONARY) -> Kiwi:
     # instead of 2.1 s.
     kiwi = Kiwi(num_workers=1, load_default_dict=False, load_multi_dict=False)
     for word in DictionaryMatcher(dictionary).korean:
-        kiwi.add_user_word(word.word.translate(ASCII_LOWER), word.tag, word.score)
+        kiwi.add_user_word(with_standard_spellings(word.word.translate(ASCII_LOWER)), word.tag, word.score)
     kiwi.tokenize("준비")
     return kiwi

@@ -1,4 +1,4 @@
-"""Spelling variants of terms: British forms of American spellings, and common misspellings of Korean loanwords.
+"""British forms of American spellings.
 
 A variant that no record of the corpus has is not used, so a rule may form a word that does not exist.
 """
@@ -60,22 +60,6 @@ _MAY_DIFFER = re.compile(
     "|esoph|edem|estro|rrhea|em[ia]|sulf|uminum|[ef]ense|icense|ctice|rogram|log|mold|gray|fetal|paleo|archeo|llment"
     "|judgm|tire|plow|maneu|skept"
 )
-_KOREAN = {
-    "콘텐츠": "컨텐츠", "메시지": "메세지", "데이터": "데이타", "알고리즘": "알고리듬",
-    "애플리케이션": "어플리케이션", "센터": "센타", "디지털": "디지탈", "로봇": "로보트", "리더십": "리더쉽",
-    "멤버십": "멤버쉽", "인턴십": "인턴쉽", "파트너십": "파트너쉽", "멘토십": "멘토쉽",
-    "프레젠테이션": "프리젠테이션", "심포지엄": "심포지움", "비전": "비젼", "텔레비전": "텔레비젼",
-    "워크숍": "워크샵", "라이선스": "라이센스", "매뉴얼": "메뉴얼", "초콜릿": "초콜렛", "콘셉트": "컨셉",
-    "컨소시엄": "콘소시엄", "콘퍼런스": "컨퍼런스", "컬렉션": "콜렉션", "파라미터": "파라메터", "액세스": "억세스",
-    "블록": "블럭", "슈퍼": "수퍼", "타깃": "타겟", "로켓": "로케트", "스케줄": "스케쥴", "소시지": "소세지",
-    "케이크": "케익", "재킷": "자켓", "나이트로": "니트로", "메테인": "메탄", "글루코스": "글루코오스",
-    "셀룰로스": "셀룰로오스", "다이어그램": "다이아그램", "모니터링": "모니터닝", "네트워크": "네트웍",
-    "버전": "버젼", "커뮤니케이션": "커뮤니케이숀", "밸런스": "발란스", "캐릭터": "케릭터",
-    "휴머노이드": "휴매노이드", "섀도": "섀도우", "윈도": "윈도우", "스노": "스노우", "옐로": "옐로우",
-    "렌터카": "렌트카", "카탈로그": "카달로그", "카페": "까페", "앙케트": "앙케이트", "난센스": "넌센스",
-    "시뮬레이터": "시뮬레이타", "레이다": "레이더", "모터": "모타", "컨트롤": "콘트롤", "릴레이션십": "릴레이션쉽",
-    "스킨십": "스킨쉽", "오너십": "오너쉽", "팔로어십": "팔로워십",
-}  # fmt: skip
 
 
 def english_spellings(term: str) -> tuple[str, ...]:
@@ -90,18 +74,3 @@ def english_spellings(term: str) -> tuple[str, ...]:
     for american, replacement in _BRITISH:
         british = american.sub(replacement, british)
     return (term,) if british == term else (term, british)
-
-
-def korean_spellings(term: str) -> tuple[str, ...]:
-    """Return the term and its variants with another common spelling of a loanword, in either direction.
-
-    >>> korean_spellings("디지털 콘텐츠"), korean_spellings("워크샵")
-    (('디지털 콘텐츠', '디지털 컨텐츠', '디지탈 콘텐츠'), ('워크샵', '워크숍'))
-    """
-    found = [term]
-    for standard, other in _KOREAN.items():
-        if standard in term and other not in term:
-            found.append(term.replace(standard, other))
-        elif other in term and standard not in term:
-            found.append(term.replace(other, standard))
-    return tuple(found)

@@ -25,7 +25,7 @@ from typing import Literal, NamedTuple
 
 from shrag.indexing.analysis.analyzer import Analyzer
 from shrag.indexing.glossary.alignment import Bitext, log_likelihood_ratio
-from shrag.indexing.glossary.spelling_variants import english_spellings, korean_spellings
+from shrag.indexing.glossary.spelling_variants import english_spellings
 from shrag.indexing.glossary.store import MAX_TERMS, Entry, Language, phrase_terms
 from shrag.indexing.glossary.vocabulary import (
     HeadwordForm,
@@ -87,9 +87,8 @@ def _analyze_vocabulary(analyzer: Analyzer) -> _AnalyzedVocabulary:
     if known is not None and known.vocabulary == vocabulary:
         return known
     pairs = [
-        VocabularyTerm(korean, english, pair.confidence)
+        VocabularyTerm(pair.korean, english, pair.confidence)
         for pair in vocabulary
-        for korean in korean_spellings(pair.korean)
         for english in english_spellings(pair.english)
     ]
     english = {term: phrase_terms(analyzer, term) for term in dict.fromkeys(pair.english for pair in pairs)}
