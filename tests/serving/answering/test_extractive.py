@@ -128,7 +128,7 @@ def test_a_related_record_has_one_finding_under_its_own_title() -> None:
 @pytest.mark.parametrize(("score", "related"), [(0.75, 1), (0.74, 0)])
 def test_a_related_record_has_three_quarters_of_the_leading_score(score: float, related: int) -> None:
     evidence = _evidence(GRAPHENE, SOUP, PRESSED)
-    answer = extract_answer(parse_question(QUESTION), _words(WORDS), evidence, scores=(2.0, 1.9, 2.0 * score))
+    answer = extract_answer(parse_question(QUESTION), _words(WORDS), evidence, scores=(2.0, 1.5, 2.0 * score))
     assert [each.part for each in answer.sections] == ["record", *["related"] * related]
     assert [each.number for each in answer.citations] == [1, 3][: 1 + related]
 
@@ -202,6 +202,15 @@ def test_where_the_confidence_is_low_the_next_titles_are_named_though_they_have_
     assert related("medium") == related("high") == []
     text = answer_text(extract_answer(parse_question(QUESTION), words, evidence, confidence="low"))
     assert text.endswith("##관련 문헌##\nRed sheets [2] (영어 초록)\n\nBlue sheets [3] (영어 초록)")
+
+
+@pytest.mark.parametrize(("score", "named"), [(1.6, ["Red sheets"]), (1.59, [])])
+def test_a_record_that_scores_nearly_as_high_as_the_leading_one_is_named_though_the_confidence_is_high(
+    score: float, named: list[str]
+) -> None:
+    evidence = _evidence(GRAPHENE, ("Red sheets", "The red sheets have 그래핀 and were stored."))
+    answer = extract_answer(parse_question(QUESTION), _words(WORDS), evidence, confidence="high", scores=(2.0, score))
+    assert [section.source.title for section in answer.sections[1:] if section.source is not None] == named
 
 
 def test_of_records_named_without_a_sentence_two_are_those_that_cover_most_of_the_question() -> None:
