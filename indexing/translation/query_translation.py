@@ -27,6 +27,7 @@ from shrag.indexing.translation.phrase_translation import (
     translate_phrases,
     transliterate_words,
 )
+from shrag.indexing.translation.synonyms import add_synonyms
 
 _KOREAN_SHARE = 0.2
 # Matches once for each term that has Hangul: a passage is tested as one string, which takes a sixth of the time.
@@ -192,7 +193,7 @@ def translate_query(
     translatable = [() if number in framed else group for number, group in enumerate(groups)]
     translations: dict[int, tuple[PhraseTranslation, ...]] = {}
     if lexicon is not None:
-        translations = translate_phrases(text, translatable, lexicon, prefixes)
+        translations = add_synonyms(translatable, translate_phrases(text, translatable, lexicon, prefixes), lexicon)
         translations |= transliterate_words(text, translatable, translations, lexicon)
     light = _light(text, groups, framed, translations)
     if framed:
