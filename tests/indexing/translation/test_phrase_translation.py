@@ -174,5 +174,6 @@ def test_a_pair_seen_once_beside_one_seen_often_is_not_used(analyzer: KoreanEngl
     assert _carried(analyzer, "하천") == [(("하천",), [("river", 1.0), ("stream", 1.0)])]  # 4 of 50 are enough
 
 
-def test_a_word_has_four_translations_at_most(analyzer: KoreanEnglishAnalyzer) -> None:
-    assert _carried(analyzer, "배") == [(("배",), [("ship", 1.0), ("boat", 1.0), ("pear", 1.0), ("belly", 1.0)])]
+def test_a_word_has_four_translations_at_most_and_a_synonym(analyzer: KoreanEnglishAnalyzer) -> None:
+    ways = [("ship", 1.0), ("boat", 1.0), ("pear", 1.0), ("belly", 1.0), ("함선", 1.0)]
+    assert _carried(analyzer, "배") == [(("배",), ways)]
