@@ -65,7 +65,8 @@ _LAST_ITEM = re.compile(r"마지막으로|끝으로|last(?:ly)?\b|finally\b", re
 _GENERAL = re.compile(
     "(?:최근|근래|현재|오늘날|현대)(?:에는?|의|에 ?들어)?[ ,][^.]*(?:있다|있으며|왔다|되었다|하였다)|"
     "(?:recently|nowadays|currently|today|in (?:recent|the (?:past|last)) |over the (?:past|last) |in today's )|"
-    r"[^.]{0,80}\b(?:has|have) (?:recently |long |rapidly )?(?:become|emerged|attracted|received|been (?:rapidly |widely ))",
+    r"[^.]{0,80}\b(?:has|have) (?:recently |long |rapidly )?"
+    r"(?:become|emerged|attracted|received|been (?:rapidly |widely ))",
     re.IGNORECASE,
 )
 _INTRODUCES = re.compile(
@@ -129,7 +130,8 @@ _PRAISE = re.compile(
     re.IGNORECASE,
 )
 _FOUND = re.compile(
-    r"나타났|확인(?:되었|하였|했|할 수 있었)|밝혀졌|\b(?:we (?:found|find|conclude|show|prove|demonstrate)|it was found|significantly)\b",
+    r"나타났|확인(?:되었|하였|했|할 수 있었)|밝혀졌|"
+    r"\b(?:we (?:found|find|conclude|show|prove|demonstrate)|it was found|significantly)\b",
     re.IGNORECASE,
 )
 # A conjunction, and behind it the study, which needs nothing of the sentences before.

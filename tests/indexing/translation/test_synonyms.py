@@ -48,10 +48,10 @@ def test_a_word_has_its_surest_synonym_in_its_own_language_behind_its_translatio
 def test_a_synonym_counts_less_than_a_translation(analyzer: KoreanEnglishAnalyzer) -> None:
     (tokens,) = analyzer.tokens(["날씨"])
     (segment,) = translate_query(tokens, LEXICON)
-    assert segment.translations == (
-        PhraseTranslation("weather", ("weather",), 1.0, 0.9),
-        PhraseTranslation("기상", ("기상",), 1.0, pytest.approx(0.9 * 0.9 * 0.3)),
-    )
+    translation, synonym = segment.translations
+    assert translation == PhraseTranslation("weather", ("weather",), 1.0, 0.9)
+    assert synonym[:3] == ("기상", ("기상",), 1.0)
+    assert synonym.confidence == pytest.approx(0.9 * 0.9 * 0.3)
 
 
 @pytest.mark.parametrize(

@@ -148,7 +148,8 @@ def test_a_refusal_names_what_is_not_covered_and_the_nearest_titles() -> None:
     nearest = (NearestRecord("a", "GPT-4"), NearestRecord("b", ""))
     refused = Answer("extractive", "en", (), (), "nothing_fits", nearest=nearest, uncovered=("milk",))
     assert answer_text(refused) == (
-        "No record was found that answers this question.\nWords of the question that the closest records do not have: milk\nNearest titles:\n- GPT-4 (a)\n- b (b)"
+        "No record was found that answers this question.\n"
+        "Words of the question that the closest records do not have: milk\nNearest titles:\n- GPT-4 (a)\n- b (b)"
     )
     assert answer_text(replace(refused, nearest=(), uncovered=())) == "No record was found that answers this question."
     assert answer_text(replace(refused, suggestion="silk")).splitlines()[1:4] == [
