@@ -9,6 +9,7 @@ in scikit-learn. The only module that imports scikit-learn, and only to fit.
 from __future__ import annotations
 
 import hashlib
+import io
 import math
 from array import array
 from collections import Counter
@@ -82,7 +83,10 @@ class LsaEncoder:
     def save(self, folder: Path) -> None:
         """Write the arrays into ``folder``; :func:`load_lsa` reads them."""
         (folder / VOCABULARY_FILE).write_bytes(_encode_vocabulary(self._rows_by_term))
-        np.save(folder / TERMS_FILE, self._rows, allow_pickle=False)
+        # Into a file np.save would write by itself, and its errors do not say which one the disk gave.
+        written = io.BytesIO()
+        np.save(written, self._rows, allow_pickle=False)
+        (folder / TERMS_FILE).write_bytes(written.getbuffer())
 
     def _encode(self, documents: Sequence[Sequence[str]], rows: NDArray[np.floating[Any]]) -> Vectors:
         vectors = np.zeros((len(documents), self.dimension), dtype=np.float32)

@@ -1,6 +1,8 @@
 from __future__ import annotations
 
+import errno
 import math
+import resource
 import subprocess
 import sys
 from collections import Counter
@@ -89,6 +91,19 @@ def test_fitting_again_gives_the_same_bits_in_another_process() -> None:
     other = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout.strip()
     digests = {fit_lsa(documents, split, LsaOptions(dimension=16)).digest for _ in range(2)}
     assert digests == {other}
+
+
+def test_an_error_of_the_disk_has_its_number(tmp_path: Path) -> None:
+    documents = [[f"t{(n * m) % 997}" for m in range(1, 20)] for n in range(300)]
+    encoder = fit_lsa(documents, split, LsaOptions(dimension=16))
+    soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (20_000, hard))  # the vocabulary and the beginning of the rows fit
+    try:
+        with pytest.raises(OSError, match="File too large") as raised:
+            encoder.save(tmp_path)
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
+    assert raised.value.errno == errno.EFBIG
 
 
 def test_saved_and_opened_it_is_the_same(tmp_path: Path) -> None:
