@@ -1,4 +1,4 @@
-"""Synonyms in the question's own language: words with the same translation (타일 품질 판정, *crowd workers*)."""
+"""Synonyms in the question's own language: words with the same translation (AI: 인공지능: artificial intelligence)."""
 
 from __future__ import annotations
 
