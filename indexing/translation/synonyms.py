@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 from shrag.indexing.analysis.analyzer import Token
 from shrag.indexing.translation.phrase_translation import BilingualLexicon, PhraseTranslation
@@ -33,26 +33,30 @@ def add_synonyms(
         translations: Their translations by position, the surest first; those of phrases get no synonym.
         lexicon: Has the words that have the same translation.
     """
-    return {
-        number: (*known, *_synonym({token.term for token in groups[number]}, known, lexicon))
-        for number, known in translations.items()
-    }
+    found: dict[int, tuple[PhraseTranslation, ...]] = {}
+    for number, known in translations.items():
+        synonyms = _synonyms({token.term for token in groups[number]}, known, lexicon)
+        surest = max(synonyms, key=lambda synonym: synonym.confidence, default=None)
+        found[number] = known if surest is None else (*known, surest)
+    return found
 
 
-def _synonym(
+def _synonyms(
     own: set[str], translations: Sequence[PhraseTranslation], lexicon: BilingualLexicon
-) -> list[PhraseTranslation]:
+) -> Iterator[PhraseTranslation]:
+    """Yield the synonyms of a word of these terms that are sure enough."""
     pivots = [each for each in translations[:_MOST_PIVOTS] if each.share == 1]
     taken = {each.terms for each in translations}
-    best: list[PhraseTranslation] = []
     for pivot, entries in zip(pivots, lexicon.look_up([each.terms for each in pivots]), strict=True):
         for entry in entries:
             sides = (entry.korean, entry.korean_terms), (entry.english, entry.english_terms)
             (text, terms), (through, _) = sides if pivot.terms == entry.english_terms else sides[::-1]
             confidence = pivot.confidence * entry.score
-            # Of 비지도 and 지도 the lexicon has the same terms.
-            if through != pivot.text or confidence < LEAST_CONFIDENCE or terms in taken or not own.isdisjoint(terms):
-                continue
-            found = pivot._replace(text=text, terms=terms, confidence=confidence * _SYNONYM_CONFIDENCE)
-            best = max([found], best, key=lambda each: each[0].confidence if each else 0.0)
-    return best
+            # Of 비지도 and 지도 the lexicon has the same terms, so what was translated is compared as it is written.
+            if (
+                through == pivot.text
+                and confidence >= LEAST_CONFIDENCE
+                and terms not in taken
+                and own.isdisjoint(terms)
+            ):
+                yield pivot._replace(text=text, terms=terms, confidence=confidence * _SYNONYM_CONFIDENCE)
