@@ -7,8 +7,10 @@ import re
 ANNOUNCEMENT, OUTLOOK = -0.25, -0.5
 """What :func:`role_worth` gives an announcement of the study; an outlook, praise or a question."""
 
+# The second line is a journal's reference: (Am J Obstet Gynecol 2001;185:1052-8.)
 _NOISE = re.compile(
     r"(?:key ?words?|index terms|키 ?워드|주제어|핵심어|색인어|중심어)\s*[:：;]|"
+    r"[(\[]?[A-Z][A-Za-z.& ]{2,60}(?:19|20)\d\d; ?\d+(?: ?\(\w+\))? ?: ?\w+(?:[-–]\w+)?[.)\] ]*$|"
     r".{0,80}(?:©|\(c\) ?(?:19|20)\d\d|all rights reserved|\bdoi ?[:.]|(?:published|copyright)(?: ©| \d{4})? by\b)",
     re.IGNORECASE,
 )

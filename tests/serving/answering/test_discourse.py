@@ -118,10 +118,17 @@ def test_what_introduces_names_and_states_is_told_apart() -> None:
         "© 2020 A Publisher B.V. All rights reserved.",
         "Published by A Press.",
         "J. Films 2012, 4:168. doi: 10.1/x",
+        "(Am J Obstet Gynecol 2001;185:1052-8.)",
+        "J. Appl. Phys. 1998; 12 (3): 45–50.",
     ],
 )
 def test_keywords_copyright_and_addresses_are_noise(sentence: str) -> None:
     assert is_noise(sentence)
+
+
+def test_a_sentence_with_a_year_and_numbers_is_none() -> None:
+    assert not is_noise("Films of 2001; 12: 3 of them were heated.")
+    assert not is_noise("Films were heated in 2001; 185 were cut.")
 
 
 @pytest.mark.parametrize(
