@@ -32,6 +32,7 @@ from shrag.models.encoder import Vectors
 from shrag.models.encoders.choice import choose_encoder
 from shrag.models.encoders.transformer import TransformerEncoder, load_encoder
 from shrag.models.memory_plan.byte_sizes import gib
+from shrag.models.memory_plan.gpu_use import read_gpu
 from shrag.models.reranker import Passage
 
 NEEDS = (
@@ -211,11 +212,11 @@ def measure_search(size: Size) -> None:
         print(f"\nsearch among {count:,} vectors of {size.dimension}: {card.factory}, built in {made:.1f} s")
         exact = BlockSearch(vectors, as_docids).search(questions, HITS)
         for on_gpu in devices:
-            before = memory_in_use()
+            before = read_gpu().used if on_gpu else 0
             search = (IvfSearch if card.lists else FlatSearch)(vectors, as_docids, index, on_gpu=on_gpu)
             found = search.search(questions, HITS)
             recall = np.mean([len(set(a) & set(b)) / len(b) for a, b in zip(found, exact, strict=True)])
-            taken = f", {gib(memory_in_use() - before)} of the card" if on_gpu else ""
+            taken = f", {gib(read_gpu().used - before)} of the card" if on_gpu else ""
             print(f"  {'GPU' if on_gpu else 'processor'}: {recall:.4f} of the {HITS} nearest{taken}")
             for batch in (1, 8, LARGEST_BATCH):
                 seconds = best_of(5, lambda asked=questions[:batch], by=search: by.search(asked, HITS))  # type: ignore[misc]
@@ -237,14 +238,6 @@ def unit_vectors(count: int, dimension: int, seed: int) -> Float16Vectors:
 def as_docids(numbers: Sequence[int]) -> list[str]:
     """Return a docid for each row."""
     return [str(number) for number in numbers]
-
-
-def memory_in_use() -> int:
-    """Return the bytes in use on the card, 0 without one."""
-    if not torch.cuda.is_available():
-        return 0
-    free, whole = torch.cuda.mem_get_info()
-    return int(whole - free)
 
 
 def write_random_mgte(folder: Path, changes: dict[str, int]) -> Path:

@@ -95,7 +95,7 @@ def transliterate_words(
     for covered, entries in find_transliterations(text, groups, translated, lexicon.transliterations):
         korean = _HANGUL.search(groups[covered[0]][0].term) is not None
         for number in covered:
-            found[number] = tuple(_phrase_translation(entry, 1 / len(covered), korean=korean) for entry in entries)
+            found[number] = tuple(to_translation(entry, 1 / len(covered), korean=korean) for entry in entries)
     return found
 
 
@@ -203,13 +203,14 @@ def _phrase_translations(phrase: tuple[str, ...], entries: Sequence[Entry], shar
     korean = phrase == entries[0].korean_terms
     most = max((entry.records for entry in entries if entry.source == "parenthetical"), default=0)
     return [
-        _phrase_translation(entry, share, korean=korean)
+        to_translation(entry, share, korean=korean)
         for entry in entries
         if entry.source != "parenthetical" or entry.records >= _RARE * most
     ]
 
 
-def _phrase_translation(entry: Entry, share: float, *, korean: bool) -> PhraseTranslation:
+def to_translation(entry: Entry, share: float, *, korean: bool) -> PhraseTranslation:
+    """Return what an entry gives for its phrase in one language, which is ``korean`` or English: the other one."""
     if korean:
         return PhraseTranslation(entry.english, entry.english_terms, share, entry.score)
     return PhraseTranslation(entry.korean, entry.korean_terms, share, entry.score)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 
 from shrag.indexing.analysis.analyzer import Token
-from shrag.indexing.translation.phrase_translation import BilingualLexicon, PhraseTranslation
+from shrag.indexing.translation.phrase_translation import BilingualLexicon, PhraseTranslation, to_translation
 
 LEAST_CONFIDENCE = 0.8
 """Least product of the confidences of both translations, which mostly are the first ones of their words then.
@@ -49,14 +49,15 @@ def _synonyms(
     taken = {each.terms for each in translations}
     for pivot, entries in zip(pivots, lexicon.look_up([each.terms for each in pivots]), strict=True):
         for entry in entries:
-            sides = (entry.korean, entry.korean_terms), (entry.english, entry.english_terms)
-            (text, terms), (through, _) = sides if pivot.terms == entry.english_terms else sides[::-1]
-            confidence = pivot.confidence * entry.score
+            through_english = pivot.terms == entry.english_terms
+            through = entry.english if through_english else entry.korean
+            synonym = to_translation(entry, pivot.share, korean=not through_english)
+            confidence = pivot.confidence * synonym.confidence
             # Of 비지도 and 지도 the lexicon has the same terms, so what was translated is compared as it is written.
             if (
                 through == pivot.text
                 and confidence >= LEAST_CONFIDENCE
-                and terms not in taken
-                and own.isdisjoint(terms)
+                and synonym.terms not in taken
+                and own.isdisjoint(synonym.terms)
             ):
-                yield pivot._replace(text=text, terms=terms, confidence=confidence * _SYNONYM_CONFIDENCE)
+                yield synonym._replace(confidence=confidence * _SYNONYM_CONFIDENCE, rest=pivot.rest)

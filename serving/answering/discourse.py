@@ -24,7 +24,7 @@ _BACKWARD_KO = (
     "즉[ ,]|예를 들|"
     "따라서|그러므로|그래서|결국|결과적으로|그러나|하지만|그런데|그렇|그럼에도|반면|반대로|한편|다만|"
     "이러한|이런 |이와 |이와같|이처럼|이렇|그러한|이는 |이를 |이에 |이것|이들|이때|이로|이중|이후|여기서|전자는|후자는|"
-    "이 ?(?:중|외에|두|세|과정|때문|점|경우|방법|기법|모델|모형|시스템|결과|같은)|그 ?(?:중|외|이유|결과|때문|과정|러)|"
+    "이(?:중|외에|두|세|과정|때문|점|경우|방법|기법|모델|모형|시스템|결과|같은)|그(?:중|외|이유|결과|때문|과정|러)|"
     "이 (?!연구|논문|글|고|보고서|조사|실험|책|장|총설)(?=[가-힣])|그 (?=[가-힣])|"
     ".{1,12}(?:이러한|이와 같은|위와 같은) |"  # 본 연구에서는 이러한 문제를
     "해당 (?!연구|논문)|상기|위의? |두 |양자|각각"
@@ -57,13 +57,14 @@ _FIRST_ITEM = re.compile(
     r"(?:첫째|첫 ?번째|먼저[ ,]|우선[ ,]|\(?1[).](?!\d)|①|\(?i\)|first(?:ly)?\b)",
     re.IGNORECASE,
 )
+_LAST = r"마지막으로|끝으로|last(?:ly)?\b|finally\b"
+_LAST_ITEM = re.compile(_LAST, re.IGNORECASE)
 _NEXT_ITEM = re.compile(
-    r"(?:둘|셋|넷|다섯|여섯|일곱|여덟)째|(?:두|세|네) ?번째|마지막으로|끝으로|\(?\d{1,2}[).](?!\d)|[②-⑳]|"
+    r"(?:둘|셋|넷|다섯|여섯|일곱|여덟)째|(?:두|세|네) ?번째|\(?\d{1,2}[).](?!\d)|[②-⑳]|"
     r"\(?(?:ii|iii|iv|v)\)|"
-    r"(?:second|third|fourth|fifth|sixth|seventh|eighth|last)(?:ly)?\b|finally\b",
+    rf"(?:second|third|fourth|fifth|sixth|seventh|eighth)(?:ly)?\b|{_LAST}",
     re.IGNORECASE,
 )
-_LAST_ITEM = re.compile(r"마지막으로|끝으로|last(?:ly)?\b|finally\b", re.IGNORECASE)
 _GENERAL = re.compile(
     "(?:최근|근래|현재|오늘날|현대)(?:에는?|의|에 ?들어)?[ ,][^.]*(?:있다|있으며|왔다|되었다|하였다)|"
     "(?:recently|nowadays|currently|today|in (?:recent|the (?:past|last)) |over the (?:past|last) |in today's )|"

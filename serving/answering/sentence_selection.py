@@ -146,7 +146,7 @@ def _without_frame(
     """
     study = _study(sentences)
     if study is None:
-        return _without_times(sentences, together)
+        return _without_general_edges(sentences, together)
     last_result = max(_results(sentences), default=len(sentences))
     kept = {
         index
@@ -156,11 +156,10 @@ def _without_frame(
     }
     held = frozenset[QueryTerm]().union(*(sentences[index].words for index in kept))
     kept |= {index for index, sentence in enumerate(sentences) if len(sentence.words - held) >= _LEAST_NEW}
-    kept = kept.union(*(together[index] for index in kept))
-    return kept if _length(sentences[index] for index in kept) >= _SHORT else set(range(len(sentences)))
+    return _unless_short(sentences, together, kept)
 
 
-def _without_times(sentences: Sequence[QuotableSentence], together: Sequence[frozenset[int]]) -> set[int]:
+def _without_general_edges(sentences: Sequence[QuotableSentence], together: Sequence[frozenset[int]]) -> set[int]:
     """Return the sentences of an abstract that names no study, without those at its edges that tell of the times.
 
     They are what is general at its beginning and the outlook at its end, where they have no distinctive word of the
@@ -171,8 +170,15 @@ def _without_times(sentences: Sequence[QuotableSentence], together: Sequence[fro
         first += 1
     while first < last and looks_ahead(sentences[last - 1].text) and not sentences[last - 1].words:
         last -= 1
-    kept = {index for each in range(first, last) for index in together[each]}
-    return kept if _length(sentences[index] for index in kept) >= _SHORT else set(range(len(sentences)))
+    return _unless_short(sentences, together, set(range(first, last)))
+
+
+def _unless_short(
+    sentences: Sequence[QuotableSentence], together: Sequence[frozenset[int]], kept: AbstractSet[int]
+) -> set[int]:
+    """Return what is ``kept`` and what it refers to, everything where that would be a short text."""
+    quoted = set(kept).union(*(together[index] for index in kept))
+    return quoted if _length(sentences[index] for index in quoted) >= _SHORT else set(range(len(sentences)))
 
 
 def _best_of_long(
