@@ -43,7 +43,6 @@ _SAMPLE_QUERIES = 100
 _BLOCK_ROWS = 65_536
 _SAMPLES_PER_LIST = 64
 _LISTS_PER_ROOT = 4
-_HNSW_MIN_LISTS = 16_384
 _SEED = 0
 
 
@@ -84,13 +83,10 @@ def build_index(vectors: Float16Vectors) -> tuple[FaissIndex, FaissCard]:
     faiss = load_faiss()
     rows, dimension = vectors.shape
     lists = _list_count(rows)
-    if rows <= FLAT_MAX_ROWS:
-        factory = "SQfp16"
-    else:
-        factory = f"IVF{lists}_HNSW32,SQ8" if lists >= _HNSW_MIN_LISTS else f"IVF{lists},SQ8"
+    factory = "SQfp16" if rows <= FLAT_MAX_ROWS else f"IVF{lists},SQ8"
     index = faiss.index_factory(dimension, factory, faiss.METRIC_INNER_PRODUCT)
     if not index.is_trained:
-        index.train(_sample(vectors, lists * _SAMPLES_PER_LIST).astype(np.float32))
+        _train(index, _sample(vectors, lists * _SAMPLES_PER_LIST).astype(np.float32))
     for start in range(0, rows, _BLOCK_ROWS):
         index.add(vectors[start : start + _BLOCK_ROWS].astype(np.float32))
     if factory == "SQfp16":
@@ -155,17 +151,24 @@ class GpuIndex:
 
 
 def move_to_gpu(index: FaissIndex, library: Faiss | None = None) -> GpuIndex:
-    """Copy an index to the first GPU, a flat one in half precision. ``library`` replaces FAISS in tests.
-
-    A graph of centroids stays in memory, since FAISS has none for a GPU, and would refuse the index.
-    """
+    """Copy an index to the first GPU, a flat one in half precision. ``library`` replaces FAISS in tests."""
     faiss = library or load_faiss()
     resources = faiss.StandardGpuResources()
     resources.setTempMemory(SCRATCH_BYTES)
     options = faiss.GpuClonerOptions()
     options.useFloat16 = True
-    options.allowCpuCoarseQuantizer = True
     return GpuIndex(faiss.index_cpu_to_gpu(resources, 0, index, options), resources)
+
+
+def _train(index: Any, sample: Vectors) -> None:  # noqa: ANN401
+    """Find the centroids, on a GPU where there is one: of millions of vectors that is most of a build."""
+    if count_gpus() > 0:
+        flat = move_to_gpu(load_faiss().IndexFlat(index.d, index.metric_type))
+        index.clustering_index = flat.index
+        index.train(sample)
+        index.clustering_index = None
+    else:
+        index.train(sample)
 
 
 def _list_count(rows: int) -> int:

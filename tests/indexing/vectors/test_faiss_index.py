@@ -17,6 +17,8 @@ from shrag.indexing.vectors import faiss_index
 from shrag.indexing.vectors.exact_search import BlockSearch
 from shrag.indexing.vectors.faiss_index import (
     SCRATCH_BYTES,
+    FaissIndex,
+    GpuIndex,
     build_index,
     has_faiss,
     load_faiss,
@@ -102,7 +104,6 @@ class Resources:
 
 class Options:
     useFloat16 = False  # noqa: N815
-    allowCpuCoarseQuantizer = False  # noqa: N815
 
 
 class Library:
@@ -112,7 +113,6 @@ class Library:
     def index_cpu_to_gpu(resources: Resources, device: int, index: object, options: Options) -> object:
         assert isinstance(resources, Resources)
         assert options.useFloat16
-        assert options.allowCpuCoarseQuantizer
         assert device == 0
         return index
 
@@ -124,3 +124,23 @@ def test_an_index_is_moved_to_the_first_gpu_with_little_scratch_memory(vectors: 
     assert moved.index is index
     assert isinstance(moved.resources, Resources)
     assert Resources.asked == [SCRATCH_BYTES] == [268_435_456]
+
+
+def test_centroids_found_on_a_gpu_are_those_found_on_the_processor(
+    vectors: Float16Vectors, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(faiss_index, "FLAT_MAX_ROWS", 500)
+    write_index(build_index(vectors[:1_000])[0], tmp_path / "processor")
+    moved: list[int] = []
+
+    def move(flat: FaissIndex) -> GpuIndex:
+        moved.append(flat.ntotal)
+        return GpuIndex(flat, None)
+
+    monkeypatch.setattr(faiss_index, "count_gpus", lambda: 1)
+    monkeypatch.setattr(faiss_index, "move_to_gpu", move)
+    index, card = build_index(vectors[:1_000])
+    assert (card.factory, moved) == ("IVF15,SQ8", [0])
+    assert index.clustering_index is None  # type: ignore[attr-defined]
+    write_index(index, tmp_path / "gpu")
+    assert (tmp_path / "gpu").read_bytes() == (tmp_path / "processor").read_bytes()
