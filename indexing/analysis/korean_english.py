@@ -18,6 +18,7 @@ from operator import itemgetter
 from typing import TYPE_CHECKING, Any
 
 from shrag.indexing.analysis.analyzer import VARIANTS, Token, fold
+from shrag.indexing.analysis.british_spellings import RULES
 from shrag.indexing.analysis.irregular_forms import IRREGULAR_FORMS
 from shrag.indexing.analysis.latin import STEMMER, find_words, is_all_capitals, plain_word_terms
 from shrag.indexing.analysis.loanword_spellings import STANDARD_SPELLINGS
@@ -63,11 +64,12 @@ def analyzer_fingerprint(dictionary: UserDictionary = EMPTY_DICTIONARY) -> str:
     misread = _short_hash(f"{noun} {parts_of(noun)}" for noun in MISREAD_NOUNS)
     loanwords = _short_hash(map(":".join, STANDARD_SPELLINGS.items()))
     irregular = _short_hash(map(":".join, IRREGULAR_FORMS.items()))
+    british = _short_hash(f"{rule.pattern}:{american}" for rule, american in RULES)
     return (
         f"rules {_RULES}; kiwipiepy {version('kiwipiepy')}, model {version('kiwipiepy_model')}, "
         f"no name dictionaries; tags {' '.join(INDEXED_TAGS)}; "
         f"snowball {STEMMER} (PyStemmer {version('PyStemmer')}); stop words {stop}; "
-        f"misread nouns {misread}; loanwords {loanwords}; irregular forms {irregular}; "
+        f"misread nouns {misread}; loanwords {loanwords}; irregular forms {irregular}; British spellings {british}; "
         f"dictionary {dictionary.fingerprint}"
     )
 

@@ -16,6 +16,7 @@ from functools import lru_cache
 import Stemmer
 
 from shrag.indexing.analysis.analyzer import Token
+from shrag.indexing.analysis.british_spellings import american_spelling
 from shrag.indexing.analysis.irregular_forms import IRREGULAR_FORMS
 from shrag.indexing.analysis.stopwords import ACRONYMS, ENGLISH_STOPWORDS
 
@@ -158,5 +159,5 @@ def _stem(part: str) -> str:
     stemmer = getattr(_local, "stemmer", None)
     if stemmer is None:
         stemmer = _local.stemmer = Stemmer.Stemmer(STEMMER)
-    stem: str = stemmer.stemWord(IRREGULAR_FORMS.get(part, part)[:MAX_TERM_LENGTH])
+    stem: str = stemmer.stemWord(american_spelling(IRREGULAR_FORMS.get(part, part)[:MAX_TERM_LENGTH]))
     return stem

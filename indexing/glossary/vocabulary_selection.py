@@ -25,7 +25,6 @@ from typing import Literal, NamedTuple
 
 from shrag.indexing.analysis.analyzer import Analyzer
 from shrag.indexing.glossary.alignment import Bitext, log_likelihood_ratio
-from shrag.indexing.glossary.spelling_variants import english_spellings
 from shrag.indexing.glossary.store import MAX_TERMS, Entry, Language, phrase_terms
 from shrag.indexing.glossary.vocabulary import (
     HeadwordForm,
@@ -49,11 +48,11 @@ def select_vocabulary(frequencies: DocumentFrequencies, analyzer: Analyzer) -> l
         frequencies: Document frequencies of the corpus.
         analyzer: The index's analyzer.
     """
-    _, pairs, english, korean = _analyze_vocabulary(analyzer)
+    vocabulary, english, korean = _analyze_vocabulary(analyzer)
     phrases = {*english.values(), *(form.terms for forms in korean.values() for form in forms)}
     occurring = _occurring(phrases, frequencies)
     found: dict[tuple[tuple[str, ...], tuple[str, ...]], Entry] = {}
-    for pair in pairs:
+    for pair in vocabulary:
         theirs = english[pair.english]
         if not 0 < len(theirs) <= MAX_TERMS:
             continue
@@ -69,10 +68,9 @@ def select_vocabulary(frequencies: DocumentFrequencies, analyzer: Analyzer) -> l
 
 
 class _AnalyzedVocabulary(NamedTuple):
-    """The vocabulary, its pairs in all spellings, and the terms of each English and of each Korean one."""
+    """The vocabulary, and the terms of each English and of each Korean phrase of it."""
 
     vocabulary: Sequence[VocabularyTerm]
-    pairs: list[VocabularyTerm]
     english: dict[str, tuple[str, ...]]
     korean: dict[str, list[HeadwordForm]]
 
@@ -86,19 +84,14 @@ def _analyze_vocabulary(analyzer: Analyzer) -> _AnalyzedVocabulary:
     known = _last_analyzed.get(analyzer.fingerprint)
     if known is not None and known.vocabulary == vocabulary:
         return known
-    pairs = [
-        VocabularyTerm(pair.korean, english, pair.confidence)
-        for pair in vocabulary
-        for english in english_spellings(pair.english)
-    ]
-    english = {term: phrase_terms(analyzer, term) for term in dict.fromkeys(pair.english for pair in pairs)}
+    english = {term: phrase_terms(analyzer, term) for term in dict.fromkeys(pair.english for pair in vocabulary)}
     stored = stored_forms(analyzer)
     korean = {
         term: stored[term] if term in stored else headword_forms(analyzer, term)
-        for term in dict.fromkeys(pair.korean for pair in pairs)
+        for term in dict.fromkeys(pair.korean for pair in vocabulary)
     }
     _last_analyzed.clear()
-    _last_analyzed[analyzer.fingerprint] = analyzed = _AnalyzedVocabulary(vocabulary, pairs, english, korean)
+    _last_analyzed[analyzer.fingerprint] = analyzed = _AnalyzedVocabulary(vocabulary, english, korean)
     return analyzed
 
 

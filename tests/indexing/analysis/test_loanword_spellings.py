@@ -11,7 +11,7 @@ from shrag.indexing.analysis.user_dictionary import parse_dictionary
 
 
 def test_every_spelling_alone_has_the_terms_of_the_standard_one(analyzer: KoreanEnglishAnalyzer) -> None:
-    assert len(STANDARD_SPELLINGS) == 163
+    assert len(STANDARD_SPELLINGS) == 173
     others, standard = analyzer.terms(list(STANDARD_SPELLINGS)), analyzer.terms(list(STANDARD_SPELLINGS.values()))
     assert others == standard
     assert all(each in found for each, found in zip(STANDARD_SPELLINGS.values(), standard, strict=True))
@@ -58,5 +58,5 @@ def test_a_word_of_the_users_dictionary_is_found_in_both_spellings() -> None:
 
 def test_the_fingerprint_names_the_spellings(monkeypatch: pytest.MonkeyPatch) -> None:
     before = analyzer_fingerprint()
-    monkeypatch.setitem(STANDARD_SPELLINGS, "까페", "카페")
+    monkeypatch.setitem(STANDARD_SPELLINGS, "샷시", "새시")
     assert analyzer_fingerprint() != before
