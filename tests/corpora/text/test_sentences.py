@@ -30,6 +30,7 @@ def test_the_language_is_that_of_the_letters(text: str, language: str) -> None:
     [
         ("하나이다. 둘인가? 셋!", ["하나이다.", "둘인가?", "셋!"]),
         ("설계하였다.또한 실험하였다.", ["설계하였다.", "또한 실험하였다."]),
+        ("성능을 분석.평가하였다.국내.외 사례이다.", ["성능을 분석.평가하였다.", "국내.외 사례이다."]),
         ("as follows.First, the mean.", ["as follows.", "First, the mean."]),
         ("정확도는 93.5%이다. p = 0.05.", ["정확도는 93.5%이다.", "p = 0.05."]),
         ("Kim et al. 2020 showed it. See Fig. 2 for more.", ["Kim et al. 2020 showed it.", "See Fig. 2 for more."]),
