@@ -78,19 +78,20 @@ def papers_page() -> str:
 _INTRODUCTION = """\
 # Reproduction
 
-Every table and figure of the papers that SHRAG implements, with the command that repeats it here. This page is written
-by `shrag experiment --papers`, without manual edits.
+This page lists every table and figure of the papers that SHRAG implements, each with the command that repeats it here.
+`shrag experiment --papers` writes the page; it is not edited by hand.
 
-An experiment asks what it can: sets whose files are missing, and conditions whose weights or language model are, are
-left out with one line each. Its report has the paper's values next to those measured, with intervals, and "–" for what
-was left out. `--data` (or `SHRAG_DATA`) names the folder of the data, `SHRAG_LLM_URL` the language model;
-[Experiments](../reference/experiments.md) describes the rest. Every experiment has a set over the demonstration,
-which needs no data. The other folders of data are not part of SHRAG: `wiki-ko`, `multihop-ko` and so on hold questions,
-judgements and records in the layouts of [Corpus formats](../reference/formats.md), and sets of your own can take their
-places.
+An experiment runs with what is there. It leaves out a set whose files are missing, and a condition whose weights or
+language model are missing, and says so in one line each. Its report has the paper's values beside the measured ones,
+with intervals, and "–" for what was left out. `--data` (or `SHRAG_DATA`) names the folder of the data, `SHRAG_LLM_URL`
+the language model; [Experiments](../reference/experiments.md) describes the other options.
 
-With an encoder and a language model of random weights every experiment runs on a processor without a GPU
-(`pytest -m "vllm and soak" tests/vllm/test_papers.py`, after `make test-vllm`); the values then mean nothing."""
+Every experiment has a set over the demonstration, which needs no data. The other data is not a part of SHRAG: folders
+such as `wiki-ko` and `multihop-ko` hold questions, judgements and records in the layouts of
+[Corpus formats](../reference/formats.md). You can put sets of your own in their place.
+
+With an encoder and a language model of random weights, every experiment runs on a processor without a GPU
+(`pytest -m "vllm and soak" tests/vllm/test_papers.py`, after `make test-vllm`). The values mean nothing then."""
 
 
 def _lines() -> Iterator[str]:
