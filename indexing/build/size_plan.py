@@ -1,7 +1,7 @@
 """Plan an index before it is built: disk, memory, time, and from which size a distributed engine serves better.
 
-Sizes are linear in the tokens (words between spaces) of all records, by figures measured over corpora of up to a
-million records (docs/en/explanation/benchmarks.md). The build's speed is that of this machine where a large enough
+Sizes are linear in the tokens (words between spaces) of all records, by figures measured over corpora of up to
+three million records (docs/en/explanation/benchmarks.md). The build's speed is that of this machine where a large enough
 index was built here.
 """
 
@@ -32,8 +32,8 @@ _BUILD_BYTES = 5 * GIB // 2  # Java, Python, and the cached words of all workers
 _WORKER_BYTES = 150 << 20
 _VECTOR_BYTES = 2  # of a dimension, in half precision
 _FAISS_BYTES = 1  # of a dimension
-_SEARCH_MS = 107.5  # p95 with a million records
-_SEARCH_GROWTH = 0.6  # exponent: 0.35 up to a million records, more is assumed beyond
+_SEARCH_MS = 26.2  # p95 with a million records
+_SEARCH_GROWTH = (0.5, 1.12)  # exponents below a million records, and from one to three million
 _LUCENE_RECORDS = 2**31 - 129
 """Most documents of one Lucene index."""
 
@@ -42,7 +42,7 @@ LONGEST_BUILD_HOURS = 24
 LEAST_BUILT = 50_000
 """Records of the smallest index whose build tells of the machine's speed."""
 
-_REFERENCE_RATE = 426.0
+_REFERENCE_RATE = 1_111.0  # a million records of 110 tokens on two cores
 
 _ROWS_PER_SHARD = 100_000_000
 _MOST_SHARDS = 16  # Milvus' limit unless proxy.maxShardNum is raised
@@ -210,7 +210,7 @@ def _embedded(records: int, tokens: int, dimension: int, cores: int, rate: Build
         build_memory=_BUILD_BYTES + cores * _WORKER_BYTES,
         serving_memory=math.ceil(_SERVER_BYTES + postings + vectors),
         build_hours=records / rate.records_per_second / 3600,
-        search_ms=_SEARCH_MS * (records / 1_000_000) ** _SEARCH_GROWTH,
+        search_ms=_SEARCH_MS * (records / 1_000_000) ** _SEARCH_GROWTH[records > 1_000_000],
     )
 
 

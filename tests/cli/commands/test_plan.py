@@ -157,6 +157,6 @@ def test_records_that_do_not_fit_this_machine_end_with_5_as_a_model_that_does_no
     capsys: pytest.CaptureFixture[str], form: list[str]
 ) -> None:
     machine = ["--memory", "128GB", "--disk", "2TB", "--cores", "16"]
-    assert run(["plan", "--records", "36806400", *machine, *form]) == 0
-    assert run(["plan", "--records", "36806401", *machine, *form]) == 5
+    assert run(["plan", "--records", "25836339", *machine, *form]) == 0
+    assert run(["plan", "--records", "25836340", *machine, *form]) == 5
     assert "milvus" in capsys.readouterr().out
