@@ -1,8 +1,8 @@
 """Plan an index before it is built: disk, memory, time, and from which size a distributed engine serves better.
 
 Sizes are linear in the tokens (words between spaces) of all records, by figures measured over corpora of up to
-three million records (docs/en/explanation/benchmarks.md). The build's speed is that of this machine where a large enough
-index was built here.
+three million records (docs/en/explanation/benchmarks.md). The build's speed is that of this machine where a large
+enough index was built here.
 """
 
 from __future__ import annotations

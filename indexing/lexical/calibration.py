@@ -49,9 +49,9 @@ Wikipedias in one index are refused, with 900 records 5 %.
 DRAWS = 4
 """Questions that are made of each title, each of other words.
 
-The least confidence hangs on the twentieth of the answerable questions with the least evidence. When it was chosen, 6 to
-11 of 124 questions with an answer were refused with six seeds by one question of each title, and 5 to 9 by four; of 48
-near the collection's subjects 21 to 28 and 22 to 27 (``python -m bench.quality.confidence_seeds``).
+The least confidence hangs on the twentieth of the answerable questions with the least evidence. When it was chosen, 6
+to 11 of 124 questions with an answer were refused with six seeds by one question of each title, and 5 to 9 by four; of
+48 near the collection's subjects 21 to 28 and 22 to 27 (``python -m bench.quality.confidence_seeds``).
 """
 
 SEED = 16
