@@ -26,8 +26,8 @@ _LONGEST_ITEM_NUMBER = 20
 # A full stop after an ordinal stands for a comma: "그리고 셋째. 변화를 보았다."
 _ORDINAL = re.compile("(?:첫|둘|셋|넷|다섯|여섯|일곱)째$")
 _LONGEST_ORDINAL = 3
-# Scraped abstracts often lack the space between sentences: "하였다.또한", "as follows.First". After a Korean noun the full
-# stop stands for a middle dot: "분석.평가", "국내.외".
+# Scraped abstracts often lack the space between sentences: "하였다.또한", "as follows.First". After a Korean noun the
+# full stop stands for a middle dot: "분석.평가", "국내.외".
 _RUN_ON = re.compile("[다요까음임됨함]\\.[\uac00-\ud7a3A-Z(]|[a-z]{2}\\.[A-Z][a-z ]")
 _STARTS_SENTENCE = re.compile("[A-Z\uac00-\ud7a3(\\[\"'“‘<「『①-⑳]")
 
