@@ -145,6 +145,16 @@ def test_each_line_that_is_not_ok_says_how_to_repair_it_without_a_checkout(
     assert {finding["repair"] for finding in findings if finding["status"] == "ok"} == {""}
 
 
+def test_every_folder_with_a_models_configuration_is_checked(home: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    for name, file in (("own-model", "config.json"), ("notes", "readme.txt")):
+        (home / "weights" / name).mkdir(parents=True)
+        (home / "weights" / name / file).write_text("{}", encoding="utf-8")
+    assert run(["--home", str(home), "doctor", "--json"]) == 6
+    findings = {each["check"]: each["status"] for each in map(json.loads, capsys.readouterr().out.splitlines())}
+    assert findings["own-model"] == "failure"
+    assert "notes" not in findings
+
+
 def test_the_lines_are_in_korean(
     home: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -26,6 +26,7 @@ def authors(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Engine]:
         AuthoredRecord("조명 제어 기술", "장혁진"),
         *[AuthoredRecord(f"Baker's yeast and young people {number}", "Baker, Ann") for number in range(4)],
         AuthoredRecord("Bread", "Baker, Tom;Young, Ann"),
+        *[AuthoredRecord(f"Nests that a weaver builds {number}", "Weaver, Jo") for number in range(3)],
     ]
     with open_author_index(tmp_path_factory.mktemp("authors"), records) as engine:
         yield engine
@@ -95,6 +96,7 @@ def test_the_rest_of_a_question_is_its_topic(authors: Engine, question: str, nam
         ("Hassabis AlphaFold", ("hassabis, demis",)),
         ("신경망", ("신경망",)),
         ("Baker", ("baker, ann", "baker, tom")),
+        ("Weaver nests", ("weaver, jo",)),  # three texts have it; of Baker there are four
     ],
 )
 def test_a_word_of_texts_only_may_be_a_name(authors: Engine, question: str, names: tuple[str, ...]) -> None:

@@ -63,15 +63,34 @@ def test_a_korean_word_finds_its_english_origin(
     assert 0.5 < entry.score <= 1
 
 
-@pytest.mark.parametrize(("english", "korean"), [("concrete", "콘크리트"), ("tractor", "트랙터")])
-def test_an_english_word_finds_its_transliteration(glossary: Glossary, english: str, korean: str) -> None:
+@pytest.mark.parametrize(
+    ("english", "korean", "score"), [("concrete", "콘크리트", 0.9686), ("tractor", "트랙터", 0.9995)]
+)
+def test_an_english_word_finds_its_transliteration(glossary: Glossary, english: str, korean: str, score: float) -> None:
     (entry,) = glossary.transliterations(english)
     assert (entry.korean, entry.korean_terms, entry.english) == (korean, (korean,), english)
+    assert entry.score == pytest.approx(score, abs=5e-5)
 
 
 @pytest.mark.parametrize(
     "word",
-    ["사과", "마음", "감기", "학교", "어머니", "자동차", "컴퓨터", "cold", "mind", "", "a가", "Tractor", "x-ray", "x"],
+    [
+        "사과",
+        "마음",
+        "감기",
+        "학교",
+        "어머니",
+        "자동차",
+        "컴퓨터",
+        "cold",
+        "mind",
+        "",
+        "a가",
+        "Tractor",
+        "x-ray",
+        "x",
+        "멜라토닌코",
+    ],
 )
 def test_everyday_words_words_not_in_the_index_and_other_strings_find_nothing(glossary: Glossary, word: str) -> None:
     assert glossary.transliterations(word) == []
