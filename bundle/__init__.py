@@ -1,1 +1,1 @@
-"""Bundles: one file that carries an installation with its data to a machine without a network."""
+"""Bundles: a bundle is one file that carries an installation and its data to a machine without a network."""

@@ -1,4 +1,4 @@
-"""The archives of the indexes in a bundle, to be compared with what comes back from where it was carried."""
+"""Extract the archives of a bundle's indexes, to compare them with indexes that come back from the other side."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ _FOLDER = "indexes"
 
 
 def extract_indexes(bundle: Path, folder: Path) -> list[Path]:
-    """Check a bundle, and write the archives of its indexes into ``folder``; return their paths.
+    """Check a bundle, write the archives of its indexes into ``folder``, and return their paths.
 
     Raises:
-        BundleError: It carries no index, or is an update that leaves an index out because its base has it.
-        CorpusError: It is damaged.
+        BundleError: The bundle carries no index, or it is an update without an index that its base has.
+        CorpusError: The bundle is damaged.
     """
     archives = []
     with open_archive(bundle, "bundle") as archive:
@@ -26,7 +26,7 @@ def extract_indexes(bundle: Path, folder: Path) -> list[Path]:
         for name, chunks in archive.members:
             path = PurePosixPath(name)
             if str(path.parent) != _FOLDER:
-                deque(chunks, maxlen=0)  # compares them
+                deque(chunks, maxlen=0)  # reading a member compares it with its checksum
                 continue
             archives.append(folder / path.name)
             with archives[-1].open("wb") as stream:

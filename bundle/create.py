@@ -1,4 +1,4 @@
-"""Make a bundle: wheels, weights, corpora, indexes and configuration in one archive, with the installer beside it."""
+"""Make a bundle: wheels, weights, corpora, indexes and configuration in one archive, and the installer beside it."""
 
 from __future__ import annotations
 
@@ -45,10 +45,10 @@ PROFILES: Mapping[str, Sequence[str]] = {
     "cpu": ("evaluation", "llm", "lsa", "mcp", "plots"),
     "gpu": ("evaluation", "gpu", "llm", "lsa", "mcp", "models", "plots"),
 }
-"""Profile → the extras that it has; ``gpu`` also has an environment of vLLM."""
+"""The extras of each profile. ``gpu`` also has an environment with vLLM."""
 
 _Files = dict[str, Path | bytes]
-"""The files of a bundle by their paths in it, each a path or its content."""
+"""The files of a bundle by their paths in it. Each is given by its path on this machine, or by its content."""
 
 _INSTRUCTIONS = ("INSTALL.ko.md", "INSTALL.md")
 _VLLM_REQUIREMENTS = Path("requirements") / "vllm.txt"
@@ -56,19 +56,19 @@ _VLLM_REQUIREMENTS = Path("requirements") / "vllm.txt"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BundleOptions:
-    """What a bundle is to hold.
+    """What a bundle holds.
 
     Attributes:
         profile: A key of :data:`PROFILES`.
-        pythons: Versions of Python on the other side; empty for the one that runs.
+        pythons: Versions of Python on the other side; empty for the running version.
         corpora: Names of corpora.
-        indexes: Names of indexes, of each its current generation.
-        weights: Names of folders under the data folder's ``weights``.
-        questions: Folders with questions and judgements, for evaluation there.
-        config: A ``shrag.toml`` that a new installation begins with.
-        wheel: The project's wheel, for an installation that is not of a checkout.
-        vllm: Requirements with hashes of vLLM's environment; None for those of the profile.
-        volume_bytes: The largest size of a file, 0 for one file.
+        indexes: Names of indexes. The current generation of each is carried.
+        weights: Names of folders in the data folder's ``weights``.
+        questions: Folders with questions and judgments, for evaluation on the other side.
+        config: The ``shrag.toml`` of a new installation.
+        wheel: The project's wheel. It is needed unless this installation is an editable checkout.
+        vllm: The requirements of vLLM's environment, with hashes; None for those of the profile.
+        volume_bytes: The largest size of a file; 0 for one file of any size.
     """
 
     profile: str = "cpu"
@@ -86,15 +86,15 @@ class BundleOptions:
 def create_bundle(
     path: Path, home: Path, options: BundleOptions, report: Callable[[str], None] = lambda line: None
 ) -> BundleManifest:
-    """Write the bundle ``path`` (or its volumes), and beside it the installer and the list of checksums.
+    """Write the bundle ``path`` or its volumes, and beside it the installer and the list of checksums.
 
     The same inputs give the same bytes.
 
     Args:
-        path: The bundle, with the suffix ``.tar``; it must not exist yet.
+        path: The bundle, with the suffix ``.tar``. It must not exist yet.
         home: The data folder.
-        options: What it holds.
-        report: Is told each step.
+        options: What the bundle holds.
+        report: Called with a message for each step.
 
     Raises:
         BundleError: A part is missing, or pip fails.
@@ -145,7 +145,7 @@ def create_bundle(
 
 
 def write_bundle(path: Path, manifest: BundleManifest, content: Mapping[str, Path | bytes], volume_bytes: int) -> None:
-    """Write a bundle of these files with its manifest, and beside it the installer and the list of checksums."""
+    """Write a bundle of these files and its manifest, and beside it the installer and the list of checksums."""
     ordered = {MANIFEST: encode_manifest(manifest), **dict(sorted(content.items()))}
     write_archive(path, "bundle", manifest.identifier, ordered, volume_bytes, manifest.files)
     installer = installer_path(path)
@@ -154,7 +154,7 @@ def write_bundle(path: Path, manifest: BundleManifest, content: Mapping[str, Pat
 
 
 def _add_data(content: _Files, home: Path, options: BundleOptions, work: Path, report: Callable[[str], None]) -> None:
-    """Export corpora and indexes first: what is missing or damaged is said before packages are fetched."""
+    """Add the archives of corpora and indexes. This comes before packages are fetched, so that errors show early."""
     for name in options.corpora:
         report(Text("corpus {name}", name=name))
         archive = work / f"corpus-{name}.tar"
@@ -175,7 +175,7 @@ def _add_packages(
     work: Path,
     report: Callable[[str], None],
 ) -> str:
-    """Add the wheels with their requirements; return the oldest glibc that all of them run with."""
+    """Add the wheels and their requirements, and return the oldest glibc with which all of them run."""
     report(Text("collecting the packages"))
     project = options.wheel or build_project_wheel(work)
     wheels = collect_wheels(project, PROFILES[options.profile], pythons, work)
@@ -205,9 +205,9 @@ def _pinned_vllm() -> Path:
 
 
 def _files(folder: Path) -> dict[str, Path]:
-    """Return the files of a folder by their paths in it; hidden ones, such as a hub's tools leave, are not carried.
+    """Return the files of a folder by their paths in it, without hidden files, such as those of a model hub's tools.
 
-    A file may be a link, as in a hub's cache: its content is carried.
+    A file may be a link, as in a hub's cache; its content is carried.
     """
     if not folder.is_dir():
         raise BundleError(Text("There is no folder {folder}: check its name, or copy it there.", folder=folder))

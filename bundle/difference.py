@@ -1,4 +1,4 @@
-"""A small bundle that updates an installation: of a new bundle only what an old one does not have."""
+"""Make an update: a small bundle with only those files of a new bundle that an old one does not have."""
 
 from __future__ import annotations
 
@@ -21,14 +21,14 @@ def write_difference(old: Path, new: Path, path: Path, volume_bytes: int = 0) ->
     Args:
         old: The bundle that is installed on the other side.
         new: A whole bundle.
-        path: The bundle to write; it must not exist yet.
-        volume_bytes: The largest size of a file, 0 for one file.
+        path: The bundle to write. It must not exist yet.
+        volume_bytes: The largest size of a file; 0 for one file of any size.
 
     Returns:
-        Its manifest, whose identifier is that of ``new``.
+        The manifest of the written bundle. Its identifier is that of ``new``.
 
     Raises:
-        BundleError: ``new`` is an update itself, or the same as ``old``.
+        BundleError: ``new`` is itself an update, or is the same as ``old``.
         CorpusError: A bundle is damaged, or the file exists.
     """
     base = check_bundle(old)

@@ -8,4 +8,4 @@ class BundleError(Exception):
 
 
 class BundleDependencyMissing(BundleError):
-    """A package that making a bundle needs is not installed."""
+    """A package that is needed to make a bundle is not installed."""

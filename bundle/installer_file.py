@@ -1,4 +1,4 @@
-"""Make the installer: one file that Python runs, of a few modules of this project."""
+"""Make the installer: one file that Python runs, made of a few modules of this project."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ MODULES = (
     "shrag.messages.language",
     "shrag.messages.text",
 )
-"""What the installer is made of: these import each other and Python's standard library."""
+"""The modules of the installer. They import only each other and Python's standard library."""
 
 _CATALOGUE = ("shrag.messages", "locale/ko/LC_MESSAGES/shrag.mo")
 
@@ -40,7 +40,7 @@ sys.exit(main())
 
 
 def make_installer() -> bytes:
-    """Return the installer, a zip that Python runs; the same source gives the same bytes."""
+    """Return the installer, a zip file that Python runs. The same source gives the same bytes."""
     data = io.BytesIO(b"#!/usr/bin/env python3\n")
     data.seek(0, io.SEEK_END)
     packages = {module.rpartition(".")[0] for module in MODULES}

@@ -1,4 +1,4 @@
-"""The parts of a bundle with their licences: a CycloneDX SBOM, and the same as a list to read."""
+"""The parts of a bundle and their licenses, as a CycloneDX SBOM and as a list for people."""
 
 from __future__ import annotations
 
@@ -33,10 +33,10 @@ class Part:
 
     Attributes:
         name: Its name.
-        version: Its version, empty for weights.
-        licence: Its licence as its metadata state it.
-        sha256: Its file's, empty for weights, which have several files.
-        needs: Names of the packages that it declares, canonical.
+        version: Its version; empty for weights.
+        licence: Its license, as its metadata state it.
+        sha256: The SHA-256 of its file; empty for weights, which have several files.
+        needs: The canonical names of the packages that it requires.
         kind: A library, or a machine-learning model.
     """
 
@@ -49,11 +49,11 @@ class Part:
 
 
 LUCENE = Part("org.apache.lucene", "9.9.1", "Apache-2.0")
-"""Lucene's classes, which are within the project's wheel."""
+"""Lucene's classes, which are inside the project's wheel."""
 
 
 def describe_wheel(wheel: Path) -> Part:
-    """Return what the metadata of a wheel say of it."""
+    """Return the part that the metadata of a wheel describe."""
     with zipfile.ZipFile(wheel) as archive:
         name = next(each for each in archive.namelist() if each.endswith(".dist-info/METADATA"))
         metadata = BytesHeaderParser().parsebytes(archive.read(name))
@@ -68,7 +68,7 @@ def describe_wheel(wheel: Path) -> Part:
 
 
 def describe_weights(name: str, folder: Path) -> Part:
-    """Return what is known of a model's weights: the licence in the head of its README, as model hubs write it."""
+    """Return the part of a model's weights. Its license is in the head of the README, where model hubs write it."""
     try:
         lines = (folder / "README.md").read_text(encoding="utf-8", errors="replace").splitlines()[:60]
     except OSError:
@@ -78,17 +78,17 @@ def describe_weights(name: str, folder: Path) -> Part:
 
 
 def licence_list(parts: Iterable[Part]) -> bytes:
-    """Return a line for each part: name, version and licence, with tabs between."""
+    """Return a line for each part: name, version and license, separated by tabs."""
     lines = sorted(f"{part.name}\t{part.version}\t{part.licence}\n" for part in parts)
     return "".join(dict.fromkeys(lines)).encode()
 
 
 def write_sbom(parts: Sequence[Part], version: str) -> bytes:
-    """Return a CycloneDX 1.6 document in JSON; the same parts give the same bytes."""
+    """Return a CycloneDX 1.6 document in JSON. The same parts give the same bytes."""
     described = {f"{part.name}@{part.version}#{part.sha256[:12]}": part for part in parts}
     components = {reference: _component(reference, part) for reference, part in described.items()}
     bom = Bom(components=components.values())
-    # A document has a number and a date of its own; those of its content keep a bundle's bytes the same.
+    # By default, each document has a new number and the current date. These values keep a bundle's bytes the same.
     bom.serial_number = uuid.uuid5(uuid.NAMESPACE_URL, "\n".join(sorted(components)))
     bom.metadata.timestamp = datetime(1980, 1, 1, tzinfo=UTC)
     bom.metadata.component = Component(name=_PROJECT, version=version, type=ComponentType.APPLICATION, bom_ref=_PROJECT)
@@ -112,7 +112,7 @@ def _component(reference: str, part: Part) -> Component:
 
 
 def _licence(metadata: Message) -> str:
-    """Return the licence: the expression of PEP 639, else the classifiers, else the old field's first line."""
+    """Return the license: the expression of PEP 639, else the classifiers, else the first line of the old field."""
     if expression := metadata.get("License-Expression"):
         return str(expression)
     prefix = "License :: "
@@ -124,7 +124,7 @@ def _licence(metadata: Message) -> str:
 
 
 def _needed(line: str) -> str:
-    """Return the canonical name of a package that is declared, empty for one of an extra."""
+    """Return the canonical name of a required package; empty if only an extra requires it."""
     try:
         requirement = Requirement(line)
     except InvalidRequirement:

@@ -1,6 +1,7 @@
 """Wheels of this project and of all that it needs, at the versions installed here, for the Pythons of the other side.
 
-pip chooses and fetches them. What is published as source only (Kiwi's model) is built once, with the Python that runs.
+pip chooses and fetches them. A package that is published only as source (Kiwi's model) is built once, with the running
+Python.
 """
 
 from __future__ import annotations
@@ -22,15 +23,15 @@ from shrag.corpora.store.file_checksum import compute_checksum
 from shrag.messages.text import Text
 
 _EPOCH = "315532800"
-"""1980-01-01, the first date that a zip can hold: wheels built at different times have the same bytes."""
+"""1980-01-01, the first date that a zip can hold. With it, wheels built at different times have the same bytes."""
 
 _GLIBC = "manylinux_"
 _OLD_GLIBC = {"manylinux1": "2.5", "manylinux2010": "2.12", "manylinux2014": "2.17"}
 
 
 def project_folder() -> Path | None:
-    """Return the checkout that this installation is of, None where it is one of a wheel."""
-    # A checkout in the working folder has metadata too, without the file that pip wrote.
+    """Return the checkout that this editable installation uses, or None for an installation of a wheel."""
+    # A checkout in the working folder has metadata too, but without the file that pip writes.
     texts = (each.read_text("direct_url.json") for each in distributions(name="shrag"))
     source = json.loads(next(filter(None, texts), "{}"))
     if not source.get("dir_info", {}).get("editable"):
@@ -39,10 +40,10 @@ def project_folder() -> Path | None:
 
 
 def build_project_wheel(folder: Path) -> Path:
-    """Build the wheel of the checkout that is installed; return its path in ``folder``.
+    """Build the wheel of the installed checkout in ``folder``, and return its path.
 
     Raises:
-        BundleError: This is no installation of a checkout, or the build fails.
+        BundleError: This installation is not of a checkout, or the build fails.
     """
     project = project_folder()
     if project is None:
@@ -56,11 +57,11 @@ def build_project_wheel(folder: Path) -> Path:
 def collect_wheels(
     project: Path, extras: Sequence[str], pythons: Sequence[str], folder: Path
 ) -> Mapping[str, Sequence[Path]]:
-    """Fetch the project, pip and all that they need, at the versions that are installed here.
+    """Fetch the wheels of the project, of pip and of all that they need, at the versions installed here.
 
     Args:
         project: The project's wheel.
-        extras: Its extras.
+        extras: The project's extras to include.
         pythons: Versions of Python, such as ``3.11``.
         folder: Where the wheels are written, one folder for each Python.
 
@@ -68,7 +69,7 @@ def collect_wheels(
         The wheels for each Python, sorted by name.
 
     Raises:
-        BundleError: pip fails; its own message is on stderr.
+        BundleError: pip fails. Its own message is on stderr.
     """
     constraints = folder / "constraints.txt"
     installed = {each.metadata["Name"]: each.version for each in distributions()}
@@ -89,10 +90,10 @@ def collect_wheels(
 
 
 def download_pinned(requirements: Path, folder: Path) -> Sequence[Path]:
-    """Fetch the wheels of a file of requirements with hashes, and pip; return their paths, sorted by name.
+    """Fetch pip and the wheels of a requirements file with hashes; return their paths, sorted by name.
 
     Raises:
-        BundleError: pip fails; its own message is on stderr.
+        BundleError: pip fails. Its own message is on stderr.
     """
     _pip("download", "--dest", str(folder), "--no-deps", "--require-hashes", "--requirement", str(requirements))
     _pip("download", "--dest", str(folder), f"pip=={version('pip')}")
@@ -100,7 +101,7 @@ def download_pinned(requirements: Path, folder: Path) -> Sequence[Path]:
 
 
 def requirements_of(wheels: Iterable[Path]) -> bytes:
-    """Return a file of requirements that names exactly these wheels, each with its SHA-256."""
+    """Return a requirements file with exactly these wheels, each with its SHA-256."""
     lines = []
     for wheel in wheels:
         name, number, _, _ = parse_wheel_filename(wheel.name)
@@ -109,7 +110,7 @@ def requirements_of(wheels: Iterable[Path]) -> bytes:
 
 
 def oldest_glibc(wheels: Iterable[Path]) -> str:
-    """Return the oldest glibc that all wheels run with: the highest of what each asks for at least.
+    """Return the oldest glibc with which all wheels run: the highest of the versions that they need at least.
 
     >>> oldest_glibc([Path("a-1-cp311-cp311-manylinux2014_x86_64.whl"), Path("b-1-py3-none-manylinux_2_28_x86_64.whl")])
     '2.28'
@@ -123,7 +124,7 @@ def oldest_glibc(wheels: Iterable[Path]) -> str:
 
 
 def _glibc_of(platform: str) -> tuple[int, int] | None:
-    """Return the glibc that a platform tag (PEP 600) asks for, None for a tag without one."""
+    """Return the glibc that a platform tag (PEP 600) needs, or None for a tag without one."""
     if platform.startswith(_GLIBC):
         major, minor = platform.removeprefix(_GLIBC).split("_")[:2]
         return int(major), int(minor)
@@ -133,7 +134,7 @@ def _glibc_of(platform: str) -> tuple[int, int] | None:
 
 def _pip(*arguments: str) -> None:
     command = [sys.executable, "-m", "pip", "--disable-pip-version-check", "--quiet", *arguments]
-    # pip's programs fail in a locale that is named but not installed.
+    # Programs that pip runs fail if the environment names a locale that is not installed.
     environment = {"SOURCE_DATE_EPOCH": _EPOCH, **os.environ, "LC_ALL": "C.UTF-8"}
     done = subprocess.run(command, env=environment, check=False)  # noqa: S603
     if done.returncode:

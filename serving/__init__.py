@@ -1,1 +1,1 @@
-"""A question in, a cited answer out: strategies and their events, the extractive answer, HTTP and the page."""
+"""From a question to a cited answer: strategies and their events, answers, HTTP and MCP servers, and the web page."""

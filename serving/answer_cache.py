@@ -1,7 +1,7 @@
 """LRU cache of answers, bounded in bytes.
 
-A cached answer is the events of its question, from which answers and streams are made alike. When it is returned, its
-timings are its own and say that it is cached; the model's calls are left out, since they are not made again.
+A cached answer consists of the events of its question. Both whole answers and streams are made from them. A returned
+answer has timings of its own, which say that it is cached. It has no model calls, since none is made again.
 """
 
 from __future__ import annotations
@@ -22,12 +22,12 @@ from shrag.serving.events import Answer, Event, Fallback, ModelCall, Timings, Tr
 from shrag.serving.request import Request
 
 MOST_BYTES = 256 << 20
-"""Default memory for cached answers: some 7,000, or twice as many if each is requested once."""
+"""Default memory for cached answers. It holds some 7,000 answers, or twice as many if each is requested only once."""
 
 
 @dataclass(frozen=True, slots=True)
 class AnswerKey:
-    """Everything that determines an answer; the request has the question as parsed, its settings and the strategy."""
+    """Everything that determines an answer; ``request`` has the parsed question, the settings and the strategy."""
 
     index: str
     generation: int
@@ -41,7 +41,11 @@ class AnswerKey:
 
 @dataclass(frozen=True, slots=True)
 class CacheCounters:
-    """Hits, misses, joined runs in flight and evictions since the cache was made; answers and bytes in it now."""
+    """Counters of a cache.
+
+    ``hits``, ``misses``, ``joined`` (requests that joined a run in flight) and ``evicted`` count since the cache was
+    made. ``answers`` and ``bytes`` say what is in it now.
+    """
 
     hits: int
     misses: int
@@ -52,7 +56,7 @@ class CacheCounters:
 
 
 class CachedAnswer(EventRun[Event]):
-    """A run of the events of a cached answer, ending with the timings of the look-up."""
+    """A run that yields the events of a cached answer, and at its end the timings of the look-up."""
 
     def __init__(self, cache: AnswerCache, key: AnswerKey, entry: _Entry, started: float) -> None:
         super().__init__(SingleFlight(self._give), cached=True)
@@ -63,12 +67,12 @@ class CachedAnswer(EventRun[Event]):
 
     @property
     def events(self) -> tuple[Event, ...]:
-        """All events; unpacked each time."""
+        """All events, unpacked anew at each access."""
         return (*unpack_events(self._entry.packed), self.timings)
 
     @property
     def observed(self) -> tuple[Event, ...]:
-        """The events that metrics are made of: the answer, where there is one, and the timings."""
+        """The events that metrics are made of: the answer, if there is one, and the timings."""
         return (*unpack_events(self._entry.packed, "answer"), self.timings)
 
     def take_all(self) -> tuple[Event, ...]:
@@ -79,11 +83,11 @@ class CachedAnswer(EventRun[Event]):
         return self.events
 
     def encoded(self, form: str) -> bytes | None:
-        """Return the encoding of the answer cached under the name ``form``, None where there is none."""
+        """Return the encoding of the answer that is cached under the name ``form``, or None."""
         return self._entry.encoded.get(form)
 
     def cache_encoding(self, form: str, data: bytes) -> None:
-        """Cache ``data`` as the encoding ``form`` of the answer; it counts in the cache's bytes."""
+        """Cache ``data`` as the encoding ``form`` of the answer. Its size counts as part of the cache's."""
         self._cache.cache_encoding(self.key, self._entry, form, data)
 
     def _give(self) -> Generator[Event, None, None]:
@@ -91,10 +95,10 @@ class CachedAnswer(EventRun[Event]):
 
 
 class AnswerCache:
-    """The answers used last, in at most ``most_bytes``; 0 caches none. Safe to share between threads.
+    """The most recently used answers, in at most ``most_bytes``; 0 caches none. Safe to share between threads.
 
-    ``settings`` names what else determines answers, for their keys: the re-ranker's threshold, and of a language model
-    :attr:`~shrag.models.chat.settings.LlmSettings.fingerprint`.
+    ``settings`` is part of every key. It names what else determines answers: the re-ranker's threshold, and the
+    :attr:`~shrag.models.chat.settings.LlmSettings.fingerprint` of a language model.
     """
 
     def __init__(self, most_bytes: int = MOST_BYTES, settings: str = "") -> None:
@@ -110,7 +114,7 @@ class AnswerCache:
 
     @property
     def counters(self) -> CacheCounters:
-        """The counters at this time."""
+        """The current counters."""
         with self._lock:
             return CacheCounters(self._hits, self._misses, self._joined, self._evicted, len(self._entries), self._bytes)
 
@@ -122,17 +126,18 @@ class AnswerCache:
         cancel: Callable[[], None],
         may_cache: Callable[[], bool],
     ) -> EventRun[Event]:
-        """Return the run for ``key``: a :class:`CachedAnswer`, one more of a run in flight, or a new one.
+        """Return the run for ``key``: a :class:`CachedAnswer`, one more subscriber of a run in flight, or a new run.
 
-        An answer is cached where it ends with its timings, has no fallback, was not cut off by the model's limit of
-        tokens or a plan's time, and ``may_cache`` allows it. A failure is raised to all subscribers, and is not cached.
+        An answer is cached if it ends with its timings, has no fallback, and ``may_cache`` allows it. Neither the
+        model's token limit nor a plan's time limit may have cut it off. All subscribers get the exception of a run that
+        fails; it is not cached.
 
         Args:
             key: What determines the answer.
-            owner: The engine. Runs in flight are shared only within one, since each subscriber leases it.
+            owner: The engine. Only requests to the same engine share a run in flight, since each of them leases it.
             begin: Begins a new run; called when its first event is taken.
             cancel: Stops what a new run waits for.
-            may_cache: Says at the end of a new run whether it may be cached.
+            may_cache: Returns, at the end of a new run, whether it may be cached.
         """
         started = time.perf_counter()
         flight_key = owner, key
@@ -148,7 +153,7 @@ class AnswerCache:
             return EventRun(flight)
 
     def cache_encoding(self, key: AnswerKey, entry: _Entry, form: str, data: bytes) -> None:
-        """Cache ``data`` with the answer of ``key``, unless that was evicted; for :class:`CachedAnswer`."""
+        """Cache ``data`` with the answer of ``key`` unless it was evicted. Only :class:`CachedAnswer` calls this."""
         size = memory_size((form, data))
         with self._lock:
             if self._entries.get(key) is not entry or form in entry.encoded or entry.size + size > self.most_bytes:
@@ -165,7 +170,7 @@ class AnswerCache:
         flight: SingleFlight[Event],
         events: tuple[Event, ...] | None,
     ) -> None:
-        """Remove a run from those in flight, and cache its events where they may be."""
+        """Remove a run from those in flight, and cache its events if they may be cached."""
         key = flight_key[1]
         entry = _make_entry(key, events) if events is not None and _is_complete(events) and may_cache() else None
         with self._lock:
@@ -188,7 +193,7 @@ class AnswerCache:
 
 @dataclass(slots=True, eq=False)
 class _Entry:
-    """The packed events of an answer without model calls and timings, and its encodings by name."""
+    """The packed events of an answer, without model calls and timings; and its encodings by name."""
 
     packed: bytes
     size: int
@@ -206,7 +211,7 @@ def _make_entry(key: AnswerKey, events: tuple[Event, ...]) -> _Entry:
 
 
 def _is_complete(events: tuple[Event, ...]) -> bool:
-    """Say whether the events end as a stream does and nothing in them was cut off or done without the model."""
+    """Return whether the events end as a stream does, and nothing in them was cut off or done without the model."""
     return isinstance(events[-1], Timings) and not any(map(_is_incomplete, events))
 
 
@@ -214,7 +219,7 @@ def _is_incomplete(event: Event) -> bool:
     match event:
         case Fallback() | Answer(complete=False):
             return True
-        case Truncated(exhausted="seconds"):  # with the other budgets a plan ends at the same place each time
+        case Truncated(exhausted="seconds"):  # the other budgets end a plan at the same place each time
             return True
         case _:
             return False
@@ -226,22 +231,22 @@ _decode_pairs = msgspec.msgpack.Decoder(tuple[tuple[str, msgspec.Raw], ...]).dec
 
 
 def pack_events(events: Iterable[Event]) -> bytes:
-    """Return ``events`` as MessagePack: pairs of a kind's name and an event of it.
+    """Return ``events`` as MessagePack: pairs of the name of a kind and an event of that kind.
 
-    This takes some 60 % of the memory of the objects, and its length is known.
+    The result takes some 60 % of the memory of the objects, and its size is known.
     """
     return _encode([(event.event, event) for event in events])
 
 
 def unpack_events(packed: bytes, kind: str = "") -> tuple[Event, ...]:
-    """Return the events that :func:`pack_events` packed, of one ``kind`` alone where one is named."""
+    """Return the events that :func:`pack_events` packed, or only those of one ``kind``."""
     return tuple(_DECODERS[name].decode(event) for name, event in _decode_pairs(packed) if kind in ("", name))
 
 
 def memory_size(value: object) -> int:
-    """Return the bytes of ``value`` and of all objects in it, each once, without the allocator's overhead.
+    """Return the bytes of ``value`` and of all objects in it, each counted once, without the allocator's overhead.
 
-    Looks into dataclasses, structs, tuples, lists and dicts.
+    The objects in dataclasses, structs, tuples, lists and dicts are counted.
     """
     counted: set[int] = set()
     waiting = [value]

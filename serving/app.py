@@ -1,4 +1,4 @@
-"""HTTP application: routes, middleware, lifespan."""
+"""The HTTP application of the JSON API and the web page: its routes, its middleware and its lifespan."""
 
 from __future__ import annotations
 
@@ -33,10 +33,10 @@ _CHECK_SECONDS = 2.0
 """Seconds between two checks of a failing model."""
 
 _TRUST_SECONDS = 30.0
-"""Seconds after its last answer for which a model is not checked."""
+"""Seconds after a model's last answer during which it is not checked."""
 
 _TOKEN_SECONDS = 5.0
-"""Seconds that one token may take."""
+"""Seconds that a checked model may take for one token."""
 
 
 async def watch_model(
@@ -44,14 +44,14 @@ async def watch_model(
 ) -> None:
     """Check the model behind ``circuit`` again and again until cancelled.
 
-    A model that fails between two questions is noticed within ``trust + check + token`` seconds, one that works again
-    within ``check + token``.
+    A model that begins to fail between two questions is noticed within ``trust + check + token`` seconds. A model that
+    works again is noticed within ``check + token`` seconds.
     """
     with ThreadPoolExecutor(max_workers=1, thread_name_prefix="model-watch") as checker:
         loop = asyncio.get_running_loop()
         while True:
             if circuit.state == "open" or circuit.seconds_since_answer >= trust:
-                with BACKGROUND.watch("model check"):  # whatever happens, it is checked again
+                with BACKGROUND.watch("model check"):  # an unexpected error must not end the checks
                     await loop.run_in_executor(checker, circuit.check, token)
             await asyncio.sleep(check)
 
@@ -81,7 +81,7 @@ ROUTES: tuple[BaseRoute, ...] = (
     Route("/docs/api", docs, methods=["GET"]),
     Mount("/docs", Documentation()),
 )
-"""All routes but those for signing in, which exist only where there is a key."""
+"""All routes but those for signing in, which exist only if the server has a key."""
 
 
 def create_app(
@@ -91,11 +91,11 @@ def create_app(
     *,
     log_questions: bool = False,
 ) -> Starlette:
-    """Return the application over ``index``, or several, which it closes when it ends.
+    """Return the application over one index or several, which it closes when it ends.
 
     Args:
-        index: The engine, its source, or the sources of several indexes, the default first.
-        access: Who may send requests; by default this machine only, without a key.
+        index: The engine, its source, or the sources of several indexes. The first is the default index.
+        access: Who may send requests; by default only this machine, without a key.
         limits: How many requests run and wait at once.
         log_questions: Whether the log contains the text of questions.
 

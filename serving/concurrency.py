@@ -1,4 +1,4 @@
-"""Work done in parallel threads, turns on the processors, and a token that cancels work."""
+"""Parallel calls in threads, a limit of the threads that compute at once, and a token that cancels work."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _Item = TypeVar("_Item")
 _Made = TypeVar("_Made")
 
 PARALLEL_CALLS = 4
-"""Calls that :func:`parallel_map` makes at a time."""
+"""The number of calls that :func:`parallel_map` makes at a time."""
 
 
 class ProcessorShare:
@@ -23,7 +23,7 @@ class ProcessorShare:
 
     Args:
         turns: The number of turns.
-        is_limited: Says whether more threads must wait now; asked when a thread wants a turn and when one ends.
+        is_limited: Returns whether the limit applies now. It is called when a thread wants a turn and when a turn ends.
     """
 
     def __init__(self, turns: int, is_limited: Callable[[], bool] = lambda: True) -> None:
@@ -44,7 +44,7 @@ class ProcessorShare:
 
     @contextmanager
     def given_up(self) -> Iterator[None]:
-        """Give up the calling thread's turn for the block, for :func:`waiting`."""
+        """Give up the calling thread's turn for the ``with`` block. Only :func:`waiting` calls this."""
         _THREAD.share = None
         self._end_turn()
         try:
@@ -65,15 +65,15 @@ class ProcessorShare:
 
 
 _THREAD = threading.local()
-"""``share`` is the share of which the thread has a turn."""
+"""Its ``share`` is the :class:`ProcessorShare` in which the current thread has a turn, or None."""
 
 
 @contextmanager
 def waiting() -> Iterator[None]:
-    """Give up the calling thread's turn on the processors, if it has one, for a block that only waits.
+    """Give up the calling thread's turn on the processors, if it has one, for a ``with`` block that only waits.
 
-    Every wait for a language model or for another thread that may need a turn has to be in such a block. The caller
-    must hold no lock behind it that a thread with a turn may wait for.
+    A thread must wait in such a block whenever it waits for a language model, or for another thread that may need a
+    turn. The block ends by waiting for a new turn. So the caller must hold no lock that a thread with a turn may need.
     """
     share: ProcessorShare | None = getattr(_THREAD, "share", None)
     if share is None:
@@ -84,9 +84,10 @@ def waiting() -> Iterator[None]:
 
 
 def parallel_map(make: Callable[[_Item], _Made], items: Sequence[_Item]) -> list[_Made]:
-    """Return what ``make`` makes of each item, in their order; raises what the first of them that fails raises.
+    """Call ``make`` with each item, in parallel threads, and return the results in the order of the items.
 
-    The threads take turns of the share that the calling thread has a turn of.
+    If calls fail, the exception of the first failed item is raised. If the calling thread has a turn on the
+    processors, the threads take their turns from the same :class:`ProcessorShare`.
     """
     if len(items) < 2:
         return [make(item) for item in items]
@@ -97,7 +98,7 @@ def parallel_map(make: Callable[[_Item], _Made], items: Sequence[_Item]) -> list
 
 
 class CancellationToken:
-    """A request to stop that any thread may make, also before there is anything to stop."""
+    """A request to stop. Any thread can make it, even before there is anything to stop."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
@@ -105,7 +106,7 @@ class CancellationToken:
         self._cancelled = False
 
     def on_cancel(self, callback: Callable[[], None]) -> None:
-        """Have ``callback`` called on cancellation; at once where that has been."""
+        """Call ``callback`` on cancellation; at once if the token is cancelled already."""
         with self._lock:
             self._callback = callback
             cancelled = self._cancelled

@@ -1,4 +1,7 @@
-"""Engine: answers questions over one open index with its models and the answer cache."""
+"""Engine: answers questions over one open index, with its models and the answer cache.
+
+The Python API, the HTTP servers and the command line all answer questions through this class.
+"""
 
 from __future__ import annotations
 
@@ -52,7 +55,7 @@ _Result = TypeVar("_Result")
 def _in_thread(
     method: Callable[Concatenate[Engine, _Arguments], _Result],
 ) -> Callable[Concatenate[Engine, _Arguments], Coroutine[Any, Any, _Result]]:
-    """Return a coroutine function that calls ``method`` in a thread, and cancels it where its task is cancelled."""
+    """Return a coroutine function that calls ``method`` in a thread; cancelling its task cancels the call."""
 
     @wraps(method)
     async def call(engine: Engine, /, *args: _Arguments.args, **kwargs: _Arguments.kwargs) -> _Result:
@@ -70,7 +73,7 @@ def _in_thread(
 def _taken_in_threads(
     method: Callable[Concatenate[Engine, _Arguments], EventRun[Event]],
 ) -> Callable[Concatenate[Engine, _Arguments], AsyncGenerator[Event, None]]:
-    """Return an asynchronous generator function of the events of ``method``, each made in a thread."""
+    """Return an asynchronous generator function that yields the events of ``method`` and makes each in a thread."""
 
     @wraps(method)
     async def call(engine: Engine, /, *args: _Arguments.args, **kwargs: _Arguments.kwargs) -> AsyncGenerator[Event]:
@@ -87,14 +90,15 @@ def _taken_in_threads(
 class Engine:
     """Answers questions over one generation of one index. Safe to share between threads.
 
-    Without a ``reranker`` records are ranked by words, without a ``model`` answers are extractive. With a ``cache``,
-    which engines may share, identical questions are answered once. ``min_confidence`` is that of requests without one.
+    Without a ``reranker``, records are ranked by words. Without a ``model``, answers are extractive. With a ``cache``,
+    identical questions are answered once; engines can share a cache. ``min_confidence`` applies to requests that set
+    none.
 
     Attributes:
         open_index: The index, with its ``name`` and its ``manifest``.
         digest: The SHA-256 of the manifest.
-        cache: The cache of answers, None where there is none.
-        resources: What strategies work with.
+        cache: The cache of answers, or None.
+        resources: The index, the re-ranker and the model, as strategies get them.
     """
 
     def __init__(
@@ -117,12 +121,12 @@ class Engine:
 
     @property
     def model(self) -> LanguageModel | None:
-        """The language model, None where answers are extractive."""
+        """The language model; None if answers are extractive."""
         return self.resources.model
 
     @property
     def reranker_problem(self) -> str:
-        """Why records are ranked by words alone and not by the index's vectors too; empty where they are to be."""
+        """Why the vectors of the index cannot help to rank its records; empty if nothing is wrong."""
         reranker = self.resources.reranker
         return reranker.problem if isinstance(reranker, WordsAlone) else ""
 
@@ -155,17 +159,17 @@ class Engine:
             record_filter: The records that may be found.
             facets: Whether to count all hits by year, language, journal, type and author.
             history: The turns before a follow-up question, the oldest first.
-            offset: Ranks before the first record, for a further page: the rank of the last record of the page before.
-                A page ends at rank 1,000 and at ten times ``k`` at most.
+            offset: The ranks to skip, for a further page: the rank of the last record of the page before. No page goes
+                beyond rank 1,000 or beyond ten times ``k``.
             cancellation: Ends the search when it is cancelled.
 
         Raises:
             ClientDisconnected: ``cancellation`` was cancelled.
             QuestionError: The question, ``k``, ``offset`` or the choices are not valid.
-            SettingRejected: The strategy does not use a setting that is changed.
+            SettingRejected: ``settings`` changes a setting that the strategy does not use.
             UnknownStrategy: There is no such strategy.
             StrategyUnavailable: The index or the installation lacks what the strategy needs.
-            IndexDamaged: The check of the index's files, which may go on while it is used, has found damage.
+            IndexDamaged: The check of the index's files, which can run while the index is in use, found damage.
         """
         request = parse_request(
             question, answered=False, k=k, strategy=strategy, every_record=every_record,
@@ -191,11 +195,12 @@ class Engine:
         history: Sequence[Turn] = (),
         cancellation: CancellationToken | None = None,
     ) -> AskResult:
-        """Search as :meth:`search` does and answer from the best records, with one of the ``choices`` if there are any.
+        """Search as :meth:`search` does, and answer from the best records; with ``choices``, the answer is one of them.
 
-        Where the confidence that a record answers is below ``min_confidence`` (None: the engine's), no record does.
+        The answer is a refusal if the confidence that a record answers is below ``min_confidence``. None means the
+        engine's ``min_confidence``.
 
-        Raises as :meth:`search` does.
+        Raises the errors of :meth:`search`.
         """
         request = parse_request(
             question, answered=True, k=k, strategy=strategy, every_record=every_record,
@@ -225,7 +230,7 @@ class Engine:
         facets: bool = False,
         history: Sequence[Turn] = (),
     ) -> EventRun[Event]:
-        """Return the events of :meth:`ask` as a run that has begun; each is made when it is taken."""
+        """Begin a run and return it; it makes each event of :meth:`ask` when the event is taken."""
         request = parse_request(
             question, answered=True, k=k, strategy=strategy, keyword_order=keyword_order, settings=settings,
             choices=choices, min_confidence=min_confidence, record_filter=record_filter, facets=facets,
@@ -239,11 +244,11 @@ class Engine:
     """Yield the events of :meth:`aask` as they are made; closing the generator ends the work."""
 
     def run(self, request: Request) -> EventRun[Event]:
-        """Return the run of a request without waiting: a cached answer, one that is shared with others, or a new one.
+        """Return the run of a request without waiting: a cached answer, one that others share, or a new one.
 
         Raises:
             UnknownStrategy: There is no such strategy.
-            IndexDamaged: As :meth:`search` raises it.
+            IndexDamaged: See :meth:`search`.
         """
         if self.open_index.checksums.state == "damaged":
             self.open_index.checksums.raise_if_damaged()
@@ -271,7 +276,7 @@ class Engine:
 
     @cached_property
     def lacking(self) -> Mapping[str, Requirement | None]:
-        """What each strategy, by name, needs that is missing; None where it can be used."""
+        """What each strategy needs and does not have, by its name; None for a strategy that can be used."""
         request = parse_request("?", answered=False, k=1)
         lacking: dict[str, Requirement | None] = {}
         for name, strategy in STRATEGIES.items():
@@ -289,7 +294,7 @@ class Engine:
         return tuple(name for name, lack in self.lacking.items() if lack is None)
 
     def document(self, docid: str) -> Record | None:
-        """Return the record of ``docid``, None where the index has none."""
+        """Return the record of ``docid``, or None if the index does not have it."""
         self.open_index.checksums.raise_if_damaged()
         with self.reading():
             (found,) = self.open_index.store.fetch([docid])
@@ -297,7 +302,7 @@ class Engine:
 
     @contextmanager
     def reading(self) -> Iterator[None]:
-        """Note damage of the index that the ``with`` block finds; later questions are refused.
+        """Report damage of the index that the ``with`` block finds, so that later questions are refused.
 
         Raises:
             IndexDamaged: The index could not be read.
@@ -366,13 +371,17 @@ class Engine:
             settings=cache.settings,
             request=request,
         )
-        # Answers are cached only from files that were verified.
+        # Damaged files could give wrong answers: an answer is cached only if all files are verified.
         return cache.run(key, self, begin, cancel, lambda: self.open_index.checksums.state == "verified")
 
     def _run_named(
         self, cache: AnswerCache, request: Request, model: LanguageModel, begin: _Begin, cancel: Callable[[], None]
     ) -> EventRun[Event]:
-        """Return the run with a model whose name, part of the key, the thread that takes the first event asks for."""
+        """Return the run with a model whose name is not known yet.
+
+        The cache key contains the name, and the request for it may take time. So the thread that takes the first event
+        makes that request.
+        """
         token = CancellationToken()
 
         def begin_named() -> EventRun[Event]:
@@ -400,8 +409,8 @@ def open_engine(
 ) -> Engine:
     """Open the index ``name`` as an engine.
 
-    ``min_score`` is the threshold of :func:`~shrag.serving.retrieval.rerankers.open_reranker`, ``min_confidence`` that
-    of requests without one; the other arguments and the errors are that function's and those of
+    ``min_score`` is the threshold of :func:`~shrag.serving.retrieval.rerankers.open_reranker`. ``min_confidence``
+    applies to requests that set none. The other arguments and the errors are those of that function and of
     :func:`~shrag.indexing.open_index.open_index`.
     """
     check_reranker(reranker, min_score)
@@ -415,7 +424,7 @@ def open_engine(
 
 
 def _read_in_context(strategy: Strategy, request: Request, resources: Resources) -> Generator[Event, None, None]:
-    """Yield how a follow-up question is read, and the events of the question that is read."""
+    """Yield how a follow-up question is read, then the events of the question as it is read."""
     follow_up, events = read_follow_up(request.question, request.history, resources.index, resources.model)
     yield from events
     if follow_up is not None:

@@ -1,4 +1,4 @@
-"""Errors of serving: ServingError and its subclasses; each message says what to do."""
+"""Errors of serving: ServingError and its subclasses. Each message says what to do."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ class PipelineRejected(UnknownStrategy):
 
 
 class BudgetExceeded(ModelUnavailable):
-    """A plan has used up its budget of ``exhausted``, of which it was ``allowed`` so much."""
+    """A plan has used up one of its budgets: ``exhausted`` names it, and ``allowed`` is how large it was."""
 
     def __init__(self, exhausted: Budget, allowed: float) -> None:
         budget = _BUDGETS[exhausted]
@@ -75,7 +75,7 @@ class BudgetExceeded(ModelUnavailable):
 
 
 class UnusableOutput(InvalidOutput):
-    """A model's output is invalid, also the second time; ``calls`` are the calls that were made for it."""
+    """A model's output was invalid twice; ``calls`` are the calls that were made for it."""
 
     def __init__(self, message: str, calls: Sequence[ModelCall]) -> None:
         super().__init__(message)
@@ -83,15 +83,15 @@ class UnusableOutput(InvalidOutput):
 
 
 class SettingRejected(ServingError):
-    """No search setting has that name, or it cannot have that value."""
+    """A search setting is unknown, has an invalid value, or is not used by the strategy."""
 
 
 class UnknownReranker(ServingError):
-    """No re-ranker has that name, or not with such options."""
+    """No re-ranker has that name, or it does not take such options."""
 
 
 class ServiceUnavailable(ServingError):
-    """A question is not answered now; it may be after ``retry_after`` seconds."""
+    """A question is not answered now, but may be after ``retry_after`` seconds."""
 
     code = "service_unavailable"
 
@@ -128,7 +128,7 @@ class ClientDisconnected(ServingError):
 
 
 class QuestionAbandoned(ServiceUnavailable):
-    """A run that several callers waited for was cancelled by the caller who started it."""
+    """Several callers waited for a run, and the thread that worked on it was stopped."""
 
     code = "cancelled"
 
@@ -138,7 +138,7 @@ class IndexClosed(ShuttingDown):
 
 
 class UnknownIndex(ServingError):
-    """No index called ``name`` is among those served; the message names them."""
+    """No served index is called ``name``; the message lists the ``served`` ones."""
 
     def __init__(self, name: str, served: Sequence[str]) -> None:
         known = ", ".join(served)
@@ -153,4 +153,4 @@ class UnknownIndex(ServingError):
 
 
 class DocumentMissing(ServingError):
-    """The index has no document of that identifier."""
+    """The index has no document with that identifier."""

@@ -1,7 +1,7 @@
-"""EventRun: a cancellable run of events; SingleFlight: identical runs at the same time are one, and share its events.
+"""EventRun: a cancellable run of events. SingleFlight: the work that identical runs at the same time share.
 
-No subscriber leads: whichever needs the next event, and finds no thread working on it, takes the step for all. So a
-slow reader delays nobody, any subscriber may leave, and the work is closed when the last has left.
+No subscriber leads. Whoever needs the next event, and finds no thread that works on it, takes the step for all. So a
+slow reader delays nobody, and any subscriber may leave. The work is closed when the last one has left.
 """
 
 from __future__ import annotations
@@ -21,19 +21,19 @@ _Made = TypeVar("_Made")
 
 
 class ClosableIterator(Protocol[_Event_co]):
-    """An iterator that can be ended before its last item, as a generator can."""
+    """An iterator that can be closed before its last item, as a generator can."""
 
     def __next__(self) -> _Event_co:
         """Return the next item."""
 
     def close(self) -> None:
-        """End it."""
+        """End the iteration."""
 
 
 class SingleFlight(Generic[_Event]):
-    """Work that makes events, for one :class:`EventRun` or, by :meth:`subscribe`, several. Thread-safe.
+    """Work that makes events for one :class:`EventRun` or, with :meth:`subscribe`, for several. Thread-safe.
 
-    Nothing is done before a run is started or takes its first event. ``events`` are those made so far.
+    The work begins when a run is started or takes its first event. ``events`` are the events made so far.
     """
 
     def __init__(
@@ -45,9 +45,9 @@ class SingleFlight(Generic[_Event]):
         """Prepare the work; the caller makes the first run of it.
 
         Args:
-            begin: Returns the events; called once, by a thread that may wait.
-            cancel: Stops what the next event waits for; called when the last run is closed before the end.
-            on_done: Called once, with all events, or None where the work failed or all runs were closed.
+            begin: Returns the iterator of events. It is called once, by a thread that may wait.
+            cancel: Stops what the next event waits for. It is called when the last run is closed before the end.
+            on_done: Called once: with all events, or with None if the work failed or all runs were closed.
         """
         self.events: list[_Event] = []
         self.started = False
@@ -63,7 +63,7 @@ class SingleFlight(Generic[_Event]):
         self._abandoned = False
 
     def subscribe(self) -> EventRun[_Event] | None:
-        """Return one more run of all events; None where the work failed or all runs of it were closed."""
+        """Return one more run of all events, or None if the work failed or all its runs were closed."""
         with self._changed:
             if self._abandoned or self._error is not None:
                 return None
@@ -71,7 +71,7 @@ class SingleFlight(Generic[_Event]):
         return EventRun(self)
 
     def unsubscribe(self) -> None:
-        """Count a closed run, for :class:`EventRun`. The last one ends the work, after a step under way."""
+        """Count a closed run. Only :class:`EventRun` calls this. The last one ends the work, after a step under way."""
         with self._changed:
             self._runs -= 1
             self._changed.notify_all()  # the run may be waiting
@@ -85,13 +85,13 @@ class SingleFlight(Generic[_Event]):
             self._close()
 
     def reach(self, events: int, run: EventRun[_Event]) -> bool:
-        """Take steps, or wait while another thread does, until the work has begun and made so many ``events``.
+        """Take steps, or wait while another thread takes them, until the work has begun and made that many ``events``.
 
         Returns:
-            False where there are fewer events in all, or ``run`` was closed.
+            False if the work ended with fewer events, or ``run`` was closed.
 
         Raises:
-            Exception: What the work has raised.
+            Exception: What the work raised.
         """
 
         def others_work() -> bool:
@@ -149,17 +149,17 @@ class SingleFlight(Generic[_Event]):
                 self._on_done(self, tuple(self.events) if self._ended else None)
 
     def _close(self) -> None:
-        """Close the iterator and release all that makes events."""
+        """Close the iterator, and release what makes the events."""
         iterator, self._iterator, self._begin = self._iterator, None, None
         if iterator is not None:
             iterator.close()
 
 
 class EventRun(Generic[_Event]):
-    """The events of one question as they are made. One thread takes them; any thread may :meth:`close` it."""
+    """The events of one question as they are made. One thread takes them; any thread may :meth:`close` the run."""
 
     def __init__(self, flight: SingleFlight[_Event], *, cached: bool = False) -> None:
-        """Make a run of the events of ``flight``; ``cached`` says that no work is done for them."""
+        """Make a run of the events of ``flight``; ``cached`` says that they need no work."""
         self.cached = cached
         self.closed = False
         self._flight = flight
@@ -170,7 +170,7 @@ class EventRun(Generic[_Event]):
         self._callbacks: list[Callable[[], None]] = []
 
     def start(self) -> None:
-        """Begin the work, unless another run has; raises what beginning raises."""
+        """Begin the work unless another run has begun it; raises what its beginning raises."""
         self._reach(0)
 
     def __iter__(self) -> Iterator[_Event]:
@@ -178,7 +178,7 @@ class EventRun(Generic[_Event]):
         return self
 
     def __next__(self) -> _Event:
-        """Return the next event; raises :class:`StopIteration` behind the last, and once it is closed."""
+        """Return the next event; raises :class:`StopIteration` after the last event, and on a closed run."""
         if not self._reach(self._taken + 1):
             raise StopIteration
         self._taken += 1
@@ -187,7 +187,7 @@ class EventRun(Generic[_Event]):
     def take_all(self) -> Sequence[_Event]:
         """Take the events that are left and return them; raises what the work raises.
 
-        A closed run has no more. One that is closed meanwhile has those made until then.
+        A closed run returns none. A run that is closed meanwhile returns the events made until then.
         """
         if self.closed:
             return ()
@@ -197,7 +197,7 @@ class EventRun(Generic[_Event]):
         return taken
 
     def close(self) -> None:
-        """End the run without waiting; where an event is being taken, the run ends once it has been made."""
+        """Close the run without waiting. If a thread is taking an event, the run ends once that event is made."""
         with self._lock:
             if self.closed:
                 return
@@ -208,7 +208,7 @@ class EventRun(Generic[_Event]):
             self._end()
 
     def on_end(self, callback: Callable[[], None]) -> None:
-        """Have ``callback`` called when the run ends, for whatever reason; at once where it has ended."""
+        """Call ``callback`` when the run ends, for whatever reason; at once if it has ended."""
         with self._lock:
             if not self._ended:
                 self._callbacks.append(callback)
@@ -216,7 +216,7 @@ class EventRun(Generic[_Event]):
         callback()
 
     def map(self, make: Callable[[_Event], Iterable[_Made]]) -> EventRun[_Made]:
-        """Return the run of what ``make`` makes of each event; the two end together."""
+        """Return a run of what ``make`` makes of each event. The two runs end together."""
 
         def begin() -> Generator[_Made, None, None]:
             self.start()
@@ -227,7 +227,7 @@ class EventRun(Generic[_Event]):
         return mapped
 
     def _reach(self, events: int) -> bool:
-        """Return whether there are so many events; otherwise, and where the work fails, end the run."""
+        """Return whether there are that many ``events``. If there are not, or if the work fails, end the run."""
         with self._lock:
             taking = self._taking = not self.closed
         if not taking:

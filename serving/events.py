@@ -1,6 +1,7 @@
 """Events of answering one question: keywords, queries, hits, ranking, answer, timings, and those of a plan.
 
-Each has an ``event`` tag, by which JSON is decoded into the right type.
+Strategies yield them; results, streams and the page are made from them. Each event has an ``event`` tag, which names
+its type in JSON.
 """
 
 from __future__ import annotations
@@ -14,11 +15,11 @@ from shrag.corpora.records import Language, Record
 from shrag.indexing.record_filter import FacetCounts
 
 AnswerPart = Literal["title", "introduction", "body", "conclusion", "record", "related"]
-"""The parts of an answer, in their order. An extractive answer has ``record``, sentences of the record that answers,
-and ``related``, one for each related record; a generated one has the others."""
+"""The parts of an answer, in their order. An extractive answer has ``record``, which quotes the record that answers,
+and a ``related`` part for each related record. A generated answer has the other parts."""
 
 ConfidenceLevel = Literal["high", "medium", "low"]
-"""The three levels of a confidence, as they are shown in words."""
+"""The levels of a confidence, which is shown in words."""
 
 EmptyReason = Literal[
     "",
@@ -31,37 +32,65 @@ EmptyReason = Literal[
     "names_author",
     "past_end",
 ]
-"""Why there is no record or no answer: the question has no word to search for; the index has none of its words; no
-complete record was found; no record that passes the filter was found; no record found answers; the strategy does not
-search; the question is an author's name, whose records are found; the ranking ends before the page. Empty where there
-is one."""
+"""Why there is no record or no answer; empty if there is one.
+
+- ``no_keywords``: the question has no word to search for.
+- ``unknown_words``: the index has none of the question's words.
+- ``nothing_found``: no complete record was found.
+- ``filtered_out``: no record that passes the filter was found.
+- ``nothing_fits``: none of the records found answers the question.
+- ``not_searched``: the strategy does not search.
+- ``names_author``: the question is an author's name, and the author's records are found.
+- ``past_end``: the ranking ends before the requested page.
+"""
 
 AuthorsRole = Literal["listed", "first", "unmatched", "possible"]
-"""What became of the authors that a question names: see :class:`Authors`."""
+"""What was done with the authors that a question names: see :class:`Authors`."""
 
 KeywordOrder = Literal["tfidf", "model", "entropy"]
-"""What keywords are ranked by: tf-idf, the order of the language model, or log-entropy."""
+"""What keywords are ranked by: tf-idf, the order in which the language model wrote them, or log-entropy."""
 
 SentenceIssue = Literal["", "no_citation", "no_such_record", "number", "name", "quote", "unrelated"]
-"""Why a sentence is not supported: it cites nothing; it cites a record that does not exist; the records cited lack a
-number, a name or a quotation of it; it shares too few words with them. Empty where it is supported."""
+"""Why a sentence is not supported; empty if it is supported.
+
+- ``no_citation``: it cites nothing.
+- ``no_such_record``: it cites a record that does not exist.
+- ``number``, ``name``, ``quote``: the cited records lack a number, a name or a quotation of the sentence.
+- ``unrelated``: it shares too few words with the cited records.
+"""
 
 Purpose = Literal["keywords", "decompose", "query", "hypothesis", "step", "evaluate", "answer"]
-"""The purpose of a model call: keywords; sub-questions; a search query; a hypothetical answer to search by; the answer
-to one step; the evaluation of an answer; the final answer."""
+"""The purpose of a model call.
+
+- ``keywords``: to choose the keywords.
+- ``decompose``: to write sub-questions.
+- ``query``: to write a search query.
+- ``hypothesis``: to write a hypothetical answer, which is searched for.
+- ``step``: to answer one step.
+- ``evaluate``: to evaluate an answer.
+- ``answer``: to write the final answer.
+"""
 
 NodeKind = Literal[
     "question", "rewrite", "part", "step", "bridging", "intersection", "comparison", "hybrid", "augmentation",
     "hypothesis", "expansion",
 ]  # fmt: skip
-"""The origin of a question: the user; a rewriting; an independent part; an ordered step; a tree of questions, by how
-its siblings combine (bridging to hybrid); a further query; a hypothetical answer; a translation."""
+"""The origin of a question.
+
+- ``question``: the user.
+- ``rewrite``: a rewriting of another question.
+- ``part``, ``step``: an independent part of a question, or one of its ordered steps.
+- ``bridging``, ``intersection``, ``comparison``, ``hybrid``: a tree of questions. The kind says how siblings combine.
+- ``augmentation``: a further query.
+- ``hypothesis``: a hypothetical answer.
+- ``expansion``: a translation.
+"""
 
 NodeState = Literal["open", "answered", "unanswered", "skipped"]
-"""The state of a question of a plan; ``skipped`` was not searched for because a budget was used up."""
+"""The state of a question of a plan. A ``skipped`` one was not searched for, because a budget was used up."""
 
 Budget = Literal["depth", "nodes", "calls", "seconds"]
-"""Budgets of a plan: levels of a tree, its nodes, model calls, and seconds in which calls may start."""
+"""The budgets of a plan: the levels of a tree, its nodes, the model calls, and the seconds in which calls may start."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,10 +136,10 @@ class Assessment:
 
 
 def overall_assessment(coherence: float, answerability: float) -> float:
-    """Return the mean of a coherence from 1 to 10 and an answerability in percent, put on the same scale.
+    """Return the mean of a coherence from 1 to 10 and an answerability in percent, which is put on the same scale.
 
-    The Tree-of-Question paper (section 3.4) names the two scales and no formula; this one is linear: 0 % is 1, 100 % is
-    10.
+    The Tree-of-Question paper (section 3.4) names the two scales but gives no formula. This one is linear: 0 % becomes
+    1, and 100 % becomes 10.
 
     >>> overall_assessment(1, 0), overall_assessment(9, 50), overall_assessment(10, 100)
     (1.0, 7.25, 10.0)
@@ -198,9 +227,9 @@ class Keyword:
 
 @dataclass(frozen=True, slots=True)
 class Keywords:
-    """The keywords, most important first, and the question's words that are not in the index.
+    """The keywords, most important first, and as ``unknown`` the question's words that are not in the index.
 
-    ``model`` names the language model that chose them, empty where they are words of the question.
+    ``model`` is the name of the language model that chose the keywords; empty if they are words of the question.
     """
 
     keywords: tuple[Keyword, ...]
@@ -212,9 +241,9 @@ class Keywords:
 
 @dataclass(frozen=True, slots=True)
 class Queries:
-    """The queries in the order in which they are run, each as its keywords, joined by OR.
+    """The queries in the order in which they run. Each is a tuple of keywords, which are joined by OR.
 
-    Where settings ask for it, keywords are joined by AND as ``a+b``, and excluded ones follow a minus.
+    If the settings ask for ANDs, keywords that are joined by AND are shown as ``a+b``. An excluded one follows a minus.
     """
 
     queries: tuple[tuple[str, ...], ...]
@@ -230,11 +259,17 @@ class ScoredDoc(msgspec.Struct, frozen=True):
 
 @dataclass(frozen=True, slots=True)
 class Hits:
-    """Hits of each query, best first; docids of the candidates they make together, and of those left out as incomplete.
+    """The hits of all queries, and the candidates that they make together.
 
-    ``depth`` is the number of hits that each query was asked for; of several searches the largest; 0 without a search.
-    ``dense`` are the hits of the vectors, best first, scored by cosine; they are candidates too. ``encoder`` names what
-    made the vectors, empty where they were not searched, and ``encoder_is_model`` says whether that is a model.
+    Attributes:
+        hits: The hits of each query, best first.
+        candidates: The docids of the candidates.
+        incomplete: The docids of the records that were left out because they are incomplete.
+        dense: The hits of the vectors, best first, scored by cosine. They are candidates too.
+        encoder: The name of the encoder that made the vectors; empty if vectors were not searched.
+        encoder_is_model: Whether that encoder is a model.
+        depth: The number of hits that each query asked for; the largest number if there were several searches, and 0
+            if there was none.
     """
 
     hits: tuple[tuple[ScoredDoc, ...], ...]
@@ -285,9 +320,9 @@ class Confidence:
 
 @dataclass(frozen=True, slots=True)
 class Ranking:
-    """The records found, best first; ``reranker`` names what ranked them.
+    """The records found, best first; ``reranker`` is the name of the re-ranker.
 
-    ``confidence`` is None where the strategy or the index has no calibration. ``more`` says that a further page has
+    ``confidence`` is None if the strategy or the index has no calibration. ``more`` says whether a further page has
     records, or may have some.
     """
 
@@ -302,7 +337,7 @@ class Ranking:
 
 @dataclass(frozen=True, slots=True)
 class Facets:
-    """The counts over all hits of the question; sent behind the ranking where the request wants them."""
+    """The counts over all hits of the question. The event follows the ranking if the request asks for facets."""
 
     counts: FacetCounts
     event: Literal["facets"] = "facets"
@@ -337,7 +372,7 @@ class Citation:
 
 @dataclass(frozen=True, slots=True)
 class AnswerSentence:
-    """The next sentence of the answer; ``source`` is that of its section."""
+    """The next sentence of the answer; ``source`` is the source of its section."""
 
     part: AnswerPart
     sentence: Sentence
@@ -369,18 +404,27 @@ class NearestRecord:
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """The whole answer; where ``reason`` is not empty, it has no sections and no citations.
+    """The whole answer. If ``reason`` is not empty, it has no sections and no citations.
 
-    ``kind``: ``extractive`` is made of sentences of the records; ``generated`` was written from them by the language
-    model ``model``; ``closed_book`` was written without records, so it cites nothing and no sentence is supported.
-    ``citation_precision`` is, of a generated answer, the share of citations whose sentences are supported; None of the
-    other kinds and where there is no citation. ``complete`` is false where the model was cut off. ``choice`` is the
-    letter of the choice made, or empty; where there is also a ``reason``, no record supports it.
-    ``nearest`` are the records nearest to a question that was refused, which are no citations. ``uncovered`` are the
-    distinctive words of the question that the best records do not have. ``quoted_language`` is the language of the
-    record quoted, where that is not the question's. ``uncertain`` says that an extractive answer has low confidence: it
-    quotes the nearest record, which may not answer. ``suggestion`` is the question with misspelt words as the records
-    spell them, where it was refused or the answer is uncertain; mostly empty.
+    Attributes:
+        kind: ``extractive``: made of sentences of the records. ``generated``: written from the records by a language
+            model. ``closed_book``: written without records, so it cites nothing and no sentence is supported.
+        language: The language of the answer.
+        sections: The sections, in their order.
+        citations: The records that the answer cites.
+        reason: Why there is no answer; empty if there is one.
+        model: The name of the language model that wrote the answer.
+        citation_precision: The share of a generated answer's citations whose sentences are supported. None for the
+            other kinds, and for an answer without citations.
+        complete: False if the model was cut off.
+        choice: The letter of the choice made, or empty. If there is also a ``reason``, no record supports the choice.
+        nearest: The records nearest to a question that was refused. They are no citations.
+        uncovered: The distinctive words of the question that the best records do not have.
+        quoted_language: The language of the quoted record, if it is not the question's.
+        uncertain: Whether an extractive answer has low confidence, or a record without title or abstract fits better.
+            The answer then quotes the nearest record that can be quoted, which may not answer the question.
+        suggestion: The question with misspelled words as the records spell them. Only a refused question or an
+            uncertain answer can have one, and most have none.
     """
 
     kind: Literal["extractive", "generated", "closed_book"]
@@ -402,9 +446,9 @@ class Answer:
 
 @dataclass(frozen=True, slots=True)
 class Timings:
-    """Seconds of each stage, in order; the last event of every stream.
+    """The seconds of each stage, in order; the last event of every stream.
 
-    ``cached`` says that the answer was made for an earlier question; the only stage is the look-up then.
+    ``cached`` says that the answer was made for an earlier question. Then the look-up is the only stage.
     """
 
     seconds: dict[str, float]

@@ -1,4 +1,4 @@
-"""HTML of results for notebooks; every text of a record or a model is escaped."""
+"""HTML of results, for notebooks. Every text of a record or a model is escaped."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _COLUMNS = ("", "docid", "title", "year", "journal", "score")
 
 
 def ranking_html(ranking: Ranking, language: AnswerLanguage) -> str:
-    """Return the records found as a table, or why there is none."""
+    """Return the records found as a table, or a paragraph that says why there are none."""
     if not ranking.records:
         return _paragraph(REASONS[language][ranking.reason] if ranking.reason else "")
     head = "".join(f"<th>{name}</th>" for name in _COLUMNS)
@@ -22,7 +22,7 @@ def ranking_html(ranking: Ranking, language: AnswerLanguage) -> str:
 
 
 def answer_html(answer: Answer) -> str:
-    """Return the answer with its label and the records that it cites."""
+    """Return the answer with its label, and a list of the records that it cites."""
     cited = _items(f"[{each.number}] {each.docid} {each.title}" for each in answer.citations)
     label = _paragraph(f"[{answer_label(answer)}]") if not answer.reason else ""
     return label + "".join(map(_paragraph, answer_text(answer).split("\n"))) + cited

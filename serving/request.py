@@ -1,4 +1,7 @@
-"""Request: a question with its choices, number of records, strategy and settings, parsed and validated once."""
+"""Request: a question with its choices, number of records, strategy and settings.
+
+:func:`parse_request` parses and validates each request once. The strategies rely on that.
+"""
 
 from __future__ import annotations
 
@@ -20,29 +23,29 @@ DEFAULT_K = 10
 LARGEST_K = 1_000
 
 MOST_PAGES = 10
-"""Pages of a ranking at most; they end at rank :data:`LARGEST_K` too."""
+"""Maximum number of pages of a ranking. No page goes beyond rank :data:`LARGEST_K` either."""
 
 LONGEST_QUESTION = 2_000
-"""Characters a question may have."""
+"""Characters that a question may have."""
 
 LETTERS = "ABCDEFGHIJ"
-"""The letters of choices, in order; there are at most as many choices."""
+"""The letters of choices, in order. A question has at most as many choices."""
 
 LONGEST_CHOICE = 500
-"""Characters a choice may have."""
+"""Characters that a choice may have."""
 
 AnswerLanguage = Literal["ko", "en"]
 
 _SHOWING_LETTERS = 5
-"""Letters from which a small-lettered word alone is no acronym."""
+"""A lower-case word that is the whole question may be an acronym, unless it has at least this many letters."""
 
 
 @dataclass(frozen=True, slots=True)
 class Question:
     """A valid question, the language of its answer, and the ``choices`` of a multiple-choice question.
 
-    ``asked`` is how many characters of ``text``, from its beginning, are a follow-up question's own, where words of
-    earlier questions were added to it; else None.
+    Words of earlier questions may have been added at the end of a follow-up question. Then ``asked`` is the number of
+    characters of ``text`` before them; else it is None.
     """
 
     text: str
@@ -52,21 +55,29 @@ class Question:
 
 
 class Turn(NamedTuple):
-    """A question asked before, and the answer to it, which may be left out."""
+    """A question asked before, and its answer, which may be left out."""
 
     question: str
     answer: str = ""
 
 
 class Request(NamedTuple):
-    """A parsed request for at most ``k`` ranked records, and an answer from the best of them if ``answered``.
+    """A parsed request for ranked records, and for an answer from the best of them.
 
-    Duplicate records of one paper are ranked as one unless ``every_record``. ``strategy`` is the name of a strategy or
-    the stages of a pipeline. Where the confidence that a record answers is below ``min_confidence`` (None: the index's
-    own threshold), the answer is a refusal. Only records that pass ``record_filter`` are found; with ``facets`` all
-    hits are counted by year, language, journal, type and author. ``history`` are the turns before a follow-up question,
-    the oldest first. ``offset`` is the number of ranks before the first record: a further page of the ranking, which
-    is ranked as the first one and has no answer.
+    Attributes:
+        question: The question.
+        k: The maximum number of records.
+        answered: Whether an answer is requested.
+        every_record: Whether duplicate records of one paper are ranked separately.
+        settings: The search settings.
+        strategy: The name of a strategy, or the stages of a pipeline.
+        min_confidence: The answer is a refusal if the confidence that a record answers is lower. None for the index's
+            own threshold.
+        record_filter: Only records that pass it are found.
+        facets: Whether all hits are counted by year, language, journal, type and author.
+        history: The turns before a follow-up question, the oldest first.
+        offset: The number of ranks before the first record, for a further page of the same ranking. Such a page has no
+            answer.
     """
 
     question: Question
@@ -83,17 +94,17 @@ class Request(NamedTuple):
 
     @property
     def last_rank(self) -> int:
-        """The rank of the last record, where there are so many."""
+        """The rank of the last record, if there are enough records."""
         return self.offset + self.k
 
     @property
     def wants_answer(self) -> bool:
-        """Whether an answer is to be made."""
+        """Whether to make an answer: a further page of a ranking has none."""
         return self.answered and not self.offset
 
 
 MOST_TURNS = 50
-"""Turns before a question that are read."""
+"""Maximum number of turns before a question that are read."""
 
 
 def parse_request(
@@ -112,7 +123,7 @@ def parse_request(
     history: Sequence[Turn] = (),
     offset: int = 0,
 ) -> Request:
-    """Parse a request; ``keyword_order`` overrides the settings. Turns without a question are left out.
+    """Parse a request; ``keyword_order`` overrides that of the settings.
 
     Raises:
         QuestionError: The question, its choices, ``k``, ``offset`` or ``min_confidence`` are not valid.
@@ -132,7 +143,7 @@ def parse_request(
 
 
 def deepest_rank(k: int) -> int:
-    """Return the last rank that pages of ``k`` records reach.
+    """Return the last rank that the pages of ``k`` records reach.
 
     >>> deepest_rank(10), deepest_rank(500)
     (100, 1000)
@@ -156,7 +167,7 @@ def _check_offset(offset: int, k: int) -> None:
 
 
 def parse_filter(limits: Mapping[str, Any]) -> RecordFilter:
-    """Parse a filter of records; raises :class:`QuestionError` where it is not valid."""
+    """Parse a filter of records; raises :class:`QuestionError` if it is not valid."""
     try:
         return RecordFilter.from_mapping(limits)
     except ValueError as error:
@@ -164,7 +175,10 @@ def parse_filter(limits: Mapping[str, Any]) -> RecordFilter:
 
 
 def parse_history(turns: Sequence[Turn]) -> tuple[Turn, ...]:
-    """Return the last :data:`MOST_TURNS` turns as single lines, cut at :data:`LONGEST_QUESTION` characters."""
+    """Return the last :data:`MOST_TURNS` turns as single lines of at most :data:`LONGEST_QUESTION` characters.
+
+    Turns without a question are left out.
+    """
     lines = [Turn(_turn_line(turn.question), _turn_line(turn.answer)) for turn in turns[-MOST_TURNS:]]
     return tuple(turn for turn in lines if turn.question)
 
@@ -174,7 +188,7 @@ def _turn_line(text: str) -> str:
 
 
 def check_min_confidence(value: float | None) -> None:
-    """Raise :class:`QuestionError` where a least confidence is given that is not from 0 to 1."""
+    """Raise :class:`QuestionError` unless the least confidence is None or from 0 to 1."""
     if value is not None and not 0 <= value <= 1:
         raise QuestionError(
             "min_confidence_out_of_range", Text("min_confidence must be from 0 to 1, got {value}.", value=value)
@@ -185,8 +199,8 @@ def parse_question(raw: str, choices: Sequence[str] = ()) -> Question:
     """Parse a question and its choices.
 
     Raises:
-        QuestionError: The question is empty or too long; or there is one choice alone, there are too many, or one is
-            empty, too long or repeated.
+        QuestionError: The question is empty or too long. Or there is only one choice, there are too many choices, or a
+            choice is empty, too long or repeated.
     """
     if len(raw) > LONGEST_QUESTION:
         raise QuestionError(
@@ -204,7 +218,7 @@ def parse_question(raw: str, choices: Sequence[str] = ()) -> Question:
 
 
 def _question_language(text: str) -> AnswerLanguage:
-    """Return ``ko`` for a text in Korean, and for a few keywords of which a third or more are Korean."""
+    """Return ``ko`` for a text in Korean, or if at least a third of its words are Korean; else ``en``."""
     words = text.split()
     korean = sum(detect_language(word) == "ko" for word in words)
     return "ko" if detect_language(text) == "ko" or 3 * korean >= len(words) else "en"
@@ -214,9 +228,10 @@ _QUESTION_WORDS = frozenset("are can do does how is what when where which who wh
 
 
 def shows_language(question: str) -> bool:
-    """Return whether a word of the question shows its language, as no acronym, name or number does.
+    """Return whether a word of the question shows its language; acronyms, names and numbers do not.
 
-    In Latin letters a word in small letters or a question word does, but no short word alone (``lte``).
+    In Latin letters, a lower-case word or a question word shows it. A short word that is the whole question (``lte``)
+    does not.
 
     Args:
         question: The question.

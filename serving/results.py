@@ -1,4 +1,4 @@
-"""Search and answer results, built from the events of a question."""
+"""Results of searches and answers, built from the events of a question."""
 
 from __future__ import annotations
 
@@ -42,12 +42,11 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class SearchResult:
-    """The events up to the ranking, and the timings; iterates over the ranked records, best first.
+    """The events up to the ranking, and the timings. Iterating over it gives the ranked records, best first.
 
     ``nodes`` are the questions of a plan in their final states, in the order in which they came up. ``facets`` are the
-    counts over all hits, None where the request wanted none. ``follow_up`` says how a follow-up question was read, None
-    where it was read as it stands.
-    ``authors`` are those that the question names, None without any.
+    counts over all hits, or None if the request did not ask for them. ``follow_up`` says how a follow-up question was
+    read, or is None if it was read as it stands. ``authors`` are the authors that the question names, or None.
     """
 
     question: Question
@@ -73,7 +72,7 @@ class SearchResult:
 
     @property
     def message(self) -> str:
-        """Why there are no records, with the values that a filter could have where hits are counted; else empty."""
+        """Why there are no records; empty if there are some. With facets, it also says which filter values exist."""
         return self.message_in(self.question.language)
 
     def message_in(self, language: AnswerLanguage) -> str:
@@ -83,7 +82,7 @@ class SearchResult:
             language: ``ko`` or ``en``.
 
         Returns:
-            The message, empty where there are records.
+            The message; empty if there are records.
         """
         if not (reason := self.ranking.reason):
             return ""
@@ -119,20 +118,20 @@ class SearchResult:
         return write_references([each.record for each in self], form)
 
     def _repr_html_(self) -> str:
-        """Return the records as a table, for notebooks."""
+        """Return the records as an HTML table, for notebooks."""
         return ranking_html(self.ranking, self.question.language)
 
 
 @dataclass(frozen=True, slots=True)
 class AskResult:
-    """An answer and its search, whose timings are those of both."""
+    """An answer and the search that it was made from. The timings of the search include the answer's."""
 
     answer: Answer
     search: SearchResult
 
     @property
     def text(self) -> str:
-        """The answer as text with the numbers of its citations, or why there is none."""
+        """The answer as text with numbered citations, or the reason why there is no answer."""
         return answer_text(self.answer)
 
     def __str__(self) -> str:
@@ -143,7 +142,7 @@ class AskResult:
         return {"text": self.text, **_to_dict(self)}
 
     def _repr_html_(self) -> str:
-        """Return the answer and the records that it cites, for notebooks."""
+        """Return the answer and the records that it cites as HTML, for notebooks."""
         return answer_html(self.answer)
 
 
@@ -156,7 +155,8 @@ def _to_dict(value: object) -> dict[str, Any]:
 class EventState:
     """The events of a question so far; None for an event that has not come yet.
 
-    ``nodes`` are the questions of a plan by number, in their current states and the order in which they came up.
+    ``nodes`` are the questions of a plan by number, in their current states. They are in the order in which they came
+    up.
     """
 
     follow_up: FollowUp | None = None
@@ -201,16 +201,16 @@ def fold_events(events: Iterable[Event]) -> EventState:
 
 
 def search_result(index: str, generation: int, request: Request, events: Iterable[Event]) -> SearchResult:
-    """Return the search of the ``events`` of a question to one generation of an index.
+    """Return the search result of a question's ``events`` from one generation of an index.
 
     Raises:
-        ClientDisconnected: The run was cancelled: the events end before the timings, which end every stream.
+        ClientDisconnected: The run was cancelled: the events lack the timings, which are the last of every stream.
     """
     return _search(index, generation, request, fold_events(events))
 
 
 def ask_result(index: str, generation: int, request: Request, events: Iterable[Event]) -> AskResult:
-    """Return the answer of the ``events`` of a question, and its search; raises as :func:`search_result` does."""
+    """Return the answer in a question's ``events``, and its search; raises as :func:`search_result` does."""
     state = fold_events(events)
     search = _search(index, generation, request, state)
     if state.answer is None:
@@ -219,7 +219,7 @@ def ask_result(index: str, generation: int, request: Request, events: Iterable[E
 
 
 def cached_search(cached: CachedAnswer) -> SearchResult:
-    """Return the search of a cached answer."""
+    """Return the search result of a cached answer."""
     return search_result(cached.key.index, cached.key.generation, cached.key.request, cached.events)
 
 

@@ -1,4 +1,4 @@
-"""Settings of the search: what an experiment may vary; the defaults are the product."""
+"""Settings of the search, which experiments vary. The defaults are the product's behavior."""
 
 from __future__ import annotations
 
@@ -33,10 +33,10 @@ BOUNDS: Mapping[str, tuple[int, int]] = {
     "tree_nodes": (1, 100),
     "tree_children": (1, 12),
 }
-"""Least and greatest values of the settings that are numbers."""
+"""The least and the greatest value of each numeric setting."""
 
 LONGEST_SETTING = 500
-"""Characters of a setting that is text."""
+"""Characters that a text setting may have."""
 
 _TRUTH = {"true": True, "false": False}
 
@@ -46,32 +46,34 @@ class SearchSettings:
     """How a question becomes keywords, queries, candidates and a ranking.
 
     Attributes:
-        keywords: Keywords at most.
-        ands: ANDs of a query, from its last keyword on.
-        and_reading: Whether ``a|b|c+d`` matches a, b, or c and d together, or d together with any of the others.
-        words: What one keyword is: a phrase that the index knows and otherwise a morpheme; what blanks separate, as in
-            the paper; a morpheme; a compound of two neighbours; or such compounds and the morphemes. By default
-            ``blanks`` where a language model chose the keywords, else ``known``.
-        languages: Languages of the queries.
-        queries: All that query reduction makes, or the longest alone.
-        extra_queries: Queries beside those of query reduction: none, as in the paper; of the keywords' translations; of
-            the question's own words; or both. By default none where a language model chose the keywords, else
-            ``translated``. Without a model the keywords are the question's own words.
+        keywords: The maximum number of keywords.
+        ands: The number of ANDs in a query. They join its last keywords.
+        and_reading: What ``a|b|c+d`` matches. ``grouped``: a, or b, or both c and d. ``required``: d with a, b or c.
+        words: What one keyword is. ``known``: a phrase that the index knows, or else a morpheme. ``blanks``: the text
+            between two blanks, as in the paper. ``morphemes``: a morpheme. ``compound``: a compound of two neighbors.
+            ``both``: compounds and morphemes. ``auto``: ``blanks`` if a language model chose the keywords, else
+            ``known``.
+        languages: The languages of the queries.
+        queries: All queries of query reduction, or the longest alone.
+        extra_queries: The queries beside those of query reduction. ``none``: as in the paper. ``translated``: queries
+            of the keywords' translations. ``question``: a query of the question's own words. ``all``: both. ``auto``:
+            ``none`` if a language model chose the keywords, else ``translated``. Without a model, the keywords are the
+            question's own words.
         glossary: Whether keywords are translated into the other language.
-        candidates: Found by words, by vectors, by both, or as the strategy does by default.
+        candidates: Whether words, vectors or both find the candidates. ``strategy``: the strategy's default.
         rerank: Whether candidates are re-ranked, or stay in the order in which they were found.
         keyword_order: What keywords are ranked by.
-        depth: Hits of each query; 0 for ten where a language model chose the keywords, as in the paper, else for ten or
-            ``k``, whichever is more.
+        depth: The hits of each query. With 0, they are ten, as in the paper, if a language model chose the keywords.
+            Else they are ten or ``k``, whichever is more, and more still if phrases make fewer queries.
         paper: The title of the paper that pipelines search in; empty for the whole index.
         answer: An answer with introduction, body and conclusion, or a brief one. Only a language model writes either.
-        calls: Model calls of a plan beside the answer, at most.
-        seconds: Seconds after its first call in which a plan may make others.
-        steps: Steps that a question is solved in at most, or searches after the first.
-        step_records: Records that a step is solved from at most; 0 for the strategy's own number.
-        tree_depth: Levels of a tree of questions, the user's question being the first.
-        tree_nodes: Questions of a tree, at most.
-        tree_children: Smaller questions that a model may give one question of a tree.
+        calls: The maximum number of model calls of a plan, without those for the answer.
+        seconds: A plan starts no further model call after these seconds, counted from its first call.
+        steps: The maximum number of steps in which a question is solved, or of searches after the first.
+        step_records: The maximum number of records from which a step is solved; 0 for the strategy's own number.
+        tree_depth: The levels of a tree of questions. The user's question is the first level.
+        tree_nodes: The maximum number of questions of a tree.
+        tree_children: The maximum number of smaller questions that a model may give one question of a tree.
     """
 
     keywords: int = 10
@@ -102,7 +104,7 @@ class SearchSettings:
 
     @classmethod
     def from_mapping(cls, mapping: Mapping[str, Any]) -> SearchSettings:
-        """Return the settings that ``mapping`` names, the others by default.
+        """Return the settings in ``mapping``, and the defaults for all others.
 
         Numbers and truth values may be text, as on a command line. Raises :class:`SettingRejected` for unknown keys and
         values.
@@ -121,7 +123,7 @@ class SearchSettings:
         return cls(**{key: _read(kinds[key], value) for key, value in mapping.items()})
 
     def resolve(self, *, model_keywords: bool) -> SearchSettings:
-        """Return the settings with a value for each ``auto``; ``model_keywords`` says whether a model chose those."""
+        """Replace each ``auto`` by a value; ``model_keywords`` says whether a language model chose the keywords."""
         words, extra = self.words, self.extra_queries
         if words == "auto":
             words = "blanks" if model_keywords else "known"
@@ -131,7 +133,7 @@ class SearchSettings:
 
     @property
     def own_query(self) -> bool:
-        """Whether the question's own words are searched for in a query beside those of the model's keywords."""
+        """Whether one query searches for the question's own words, beside the queries of the model's keywords."""
         return self.extra_queries in {"question", "all"}
 
     @property
@@ -141,9 +143,9 @@ class SearchSettings:
 
 
 def refuse_unused(settings: SearchSettings, strategy: str, used: Collection[str] = ()) -> None:
-    """Raise :class:`SettingRejected` for a changed setting that ``strategy`` does not use, as it would have no effect.
+    """Raise :class:`SettingRejected` for a changed setting that ``strategy`` does not use: it would have no effect.
 
-    The order of keywords is accepted, since it can be set for a whole server.
+    ``keyword_order`` is always accepted, since it can be set for a whole server.
     """
     unused = settings.changed.keys() - {"keyword_order", *used}
     if unused:
@@ -226,4 +228,4 @@ PRODUCT = SearchSettings()
 """The default settings."""
 
 WITHOUT_MODEL = PRODUCT.resolve(model_keywords=False)
-"""The default settings where the keywords are words of the question."""
+"""The default settings for keywords that are words of the question."""

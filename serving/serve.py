@@ -25,7 +25,7 @@ from shrag.serving.runtime.admission import ServerLimits
 from shrag.serving.runtime.hot_reload import CurrentIndex
 
 _ARENA_MAX = -8
-"""mallopt(3)."""
+"""M_ARENA_MAX of mallopt(3), which Python has no name for."""
 
 _ARENAS = 2
 
@@ -50,25 +50,25 @@ def serve(
     shared: bool = False,
     send_heartbeat: Callable[[], None] = lambda: None,
 ) -> None:
-    """Serve indexes; switch to newer generations while serving.
+    """Serve indexes, and switch to their newer generations while serving.
 
-    The address is bound first, so that an address in use is reported at once.
+    The address is bound before the indexes are opened, so that an address in use is reported at once.
 
     Args:
         indexes: The folder of all indexes.
-        names: The indexes, the first for requests that name none. All are opened at the start.
+        names: The indexes. The first is that of requests that name none. All are opened at the start.
         host: The address to listen on.
         port: The port; 0 for any free one.
         access: Who may send requests; by default this machine only.
         ready: Called with the engines and the server's address before the first request.
         engine: The engine of lexical search.
-        verify: Whether every byte of an index is read before it answers, or while it does.
-        model: Writes answers and chooses keywords; without one, or while it fails, answers are extractive.
+        verify: How the checksums of an index are verified: see :func:`~shrag.indexing.open_index.open_index`.
+        model: Writes answers and chooses keywords. Without one, or while it fails, answers are extractive.
         reranker: See :func:`~shrag.serving.retrieval.rerankers.open_reranker`.
         min_score: The least score that the re-ranker shows.
-        min_confidence: The least confidence of an answer, for requests that set none; None for the index's threshold.
-        cache: Answers that were given under these settings.
-        limits: How many requests are run and wait at once.
+        min_confidence: The least confidence of an answer, for requests that set none. None for the index's threshold.
+        cache: The cache of answers; it must be for these settings.
+        limits: How many requests run and wait at once.
         log_questions: Whether the log, JSON lines on stderr, contains the text of questions.
         shared: Whether other processes of the same server listen on the address too.
         send_heartbeat: Called about every second by the event loop.
@@ -95,8 +95,8 @@ def serve(
                 sources.append(stack.enter_context(closing(source)))
                 source.watch()
             server = make_server(create_app(sources, access, limits, log_questions=log_questions), send_heartbeat)
-            stop_at_sigterm(server)  # before any client may be told of the address
-            if shared:  # not earlier, or the system would send connections here that other processes could serve
+            stop_at_sigterm(server)  # before `ready` makes the address known to clients
+            if shared:  # earlier, the kernel would send this process connections that others can serve already
                 listener.listen(socket.SOMAXCONN)
             _report_ready(sources, ready, address_of(host, listener) + "/")
             run(server, listener)
@@ -105,16 +105,16 @@ def serve(
 def _report_ready(
     sources: Sequence[CurrentIndex], ready: Callable[[Sequence[Engine], str], None], address: str
 ) -> None:
-    # A function of its own: a local variable of `serve` would keep a closed engine's files mapped.
+    # This is not part of `serve`, whose local variables would keep the files of a closed engine mapped.
     with ExitStack() as stack:
         ready([stack.enter_context(source.use()) for source in sources], address)
 
 
 def limit_malloc_arenas() -> None:
-    """Let all threads allocate from the same few arenas of glibc; called before there are threads.
+    """Let all threads allocate memory from the same few arenas of glibc. Call it before there are threads.
 
-    By default there are up to eight for each processor, and what one thread frees another cannot use: a process of
-    forty threads grows until each of them has met its largest answer.
+    By default, glibc makes up to eight arenas for each processor, and memory that is freed in one arena cannot be used
+    by the threads of another. A process of forty threads then grows until each thread has made its largest answer.
     """
     mallopt = getattr(ctypes.CDLL(None), "mallopt", None)
     if mallopt is not None:

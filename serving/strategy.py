@@ -1,4 +1,4 @@
-"""Strategy protocol and the resources strategies work with."""
+"""The protocol of strategies, and the resources that they work with."""
 
 from __future__ import annotations
 
@@ -21,14 +21,14 @@ from shrag.serving.request import Request
 
 @dataclass(frozen=True, slots=True)
 class Resources:
-    """What a strategy works with; without ``model``, or where it fails, the strategy does without."""
+    """The index, the re-ranker and the model of a strategy. It does without a ``model`` that is None or fails."""
 
     index: OpenIndex
     reranker: Reranker
     model: LanguageModel | None = None
 
     def without_glossary(self) -> Resources:
-        """Return the resources without translations, both for searching and for ranking."""
+        """Return the resources without translations, for the search and for the ranking."""
         return replace(self, index=replace(self.index, glossary=None), reranker=_without_glossary(self.reranker))
 
 
@@ -39,29 +39,32 @@ def _without_glossary(reranker: Reranker) -> Reranker:
 
 
 class Strategy(Protocol):
-    """A way to answer questions. It has no state of a question, so that threads can share it."""
+    """A way to answer questions. It keeps no state of a question, so that threads can share it."""
 
     @property
     def name(self) -> str:
-        """Its name in requests."""
+        """The name of the strategy in requests."""
 
     def run(self, request: Request, resources: Resources) -> Generator[Event, None, None]:
         """Yield the events of answering: keywords, queries, hits, ranking, answer sentences, the answer, timings.
 
-        All come once, in this order, also where nothing is found; those of the answer only where the request wants one.
-        Model calls, fallbacks and the nodes of a plan come between them. Closing the generator stops the model.
+        Except for the sentences, each comes once, in this order, even if nothing is found. The events of the answer
+        come only if the request wants an answer. Model calls, fallbacks and the nodes of a plan come between them.
+        Closing the generator stops the model.
 
         Raises:
-            StrategyUnavailable: The index or the installation lacks what the strategy needs; raised before any event.
+            StrategyUnavailable: The index or the installation lacks what the strategy needs. It is raised by this call,
+                before any event.
             SettingRejected: The request changes a setting that the strategy does not use.
         """
 
 
 def require_vectors(index: OpenIndex, needed_by: str, instead: str, encoder: str = "lsa") -> VectorIndex:
-    """Return the index's vectors with their encoder loaded.
+    """Return the index's vectors, with their encoder loaded.
 
-    Raises :class:`StrategyUnavailable` where there are none, or the encoder cannot be loaded; the message says that
-    ``needed_by`` needs vectors, and to build the index with ``encoder`` or to do ``instead``.
+    Raises :class:`StrategyUnavailable` if the index has no vectors or their encoder cannot be loaded. Without vectors,
+    the message says that ``needed_by`` needs them, and advises to build the index with ``encoder`` or to do
+    ``instead``.
     """
     if index.dense is None:
         raise StrategyUnavailable(

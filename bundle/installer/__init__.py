@@ -1,5 +1,5 @@
-"""The installer that a bundle carries: of Python's standard library only, as one file that Python runs.
+"""The installer that a bundle carries: one file that Python runs, and that needs only the standard library.
 
-What it needs of the other packages (archives, locks, messages) needs no more either; :mod:`shrag.bundle.installer_file`
-lists it.
+It uses some modules of other packages (archives, locks, messages), which need only the standard library too.
+:mod:`shrag.bundle.installer_file` lists them.
 """

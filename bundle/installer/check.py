@@ -1,4 +1,4 @@
-"""Check a bundle before anything of it is used: whole, undamaged, and made for this machine."""
+"""Check a bundle before anything in it is used: it must be whole, undamaged, and made for this machine."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ from shrag.messages.text import Text
 
 _LARGEST_RATIO = 200
 _LARGEST_SMALL_WHEEL = 2**26
-"""Wheels that unpack to at most so many bytes may be as compressible as they like."""
+"""A wheel that unpacks to at most this many bytes may have any compression ratio."""
 
 
 def check_bundle(path: Path) -> BundleManifest:
-    """Read all of a bundle, compare every file with its SHA-256, and return its manifest.
+    """Read all of a bundle, compare every file with its SHA-256, and return the manifest.
 
     Raises:
-        CorpusError: It cannot be read, is damaged or incomplete, or its manifest names other files than it has.
+        CorpusError: The bundle cannot be read, is damaged or incomplete, or has other files than its manifest names.
     """
     with open_archive(path, "bundle") as archive:
         manifest = read_manifest(path, archive)
@@ -31,7 +31,7 @@ def check_bundle(path: Path) -> BundleManifest:
 
 
 def describe_bundle(path: Path, manifest: BundleManifest) -> Text:
-    """Return the sentence that says what a bundle is, which :func:`check_bundle` found whole."""
+    """Return a sentence that describes a bundle. :func:`check_bundle` must have found it whole."""
     size = sum(each.stat().st_size for each in find_volumes(path))
     return Text(
         "{path}: SHRAG {version} ({profile}), {count} files, {size:,.1f} MiB, all as when it was made",
@@ -44,10 +44,10 @@ def describe_bundle(path: Path, manifest: BundleManifest) -> Text:
 
 
 def read_manifest(path: Path, archive: OpenedArchive) -> BundleManifest:
-    """Return the manifest, the first file of an archive that was just opened, compared with the archive's header.
+    """Read the manifest, the first file of an archive that was just opened, and compare it with the archive's header.
 
     Raises:
-        CorpusError: It is no manifest, or names other files than the archive has.
+        CorpusError: The first file is not a manifest, or it names other files than the archive has.
     """
     name, chunks = next(archive.members, ("", iter(())))
     try:
@@ -87,7 +87,7 @@ def read_manifest(path: Path, archive: OpenedArchive) -> BundleManifest:
 
 
 def check_machine(path: Path, manifest: BundleManifest) -> None:
-    """Raise :class:`CorpusError` unless this Python, processor and C library can run what the bundle holds."""
+    """Raise :class:`CorpusError` unless this Python, processor and C library can run the bundle's packages."""
     if running_python() not in manifest.pythons:
         raise CorpusError(
             Text(
@@ -119,7 +119,7 @@ def check_machine(path: Path, manifest: BundleManifest) -> None:
 
 
 def check_wheel(name: str, path: Path, file: FileChecksum) -> None:
-    """Raise :class:`CorpusError` for a wheel that is none, or that unpacks to far more than it has."""
+    """Raise :class:`CorpusError` if a file is not a wheel, or unpacks to far more bytes than it has."""
     try:
         with zipfile.ZipFile(path) as wheel:
             unpacked = sum(member.file_size for member in wheel.infolist())

@@ -1,4 +1,4 @@
-"""The files of installed bundles, each once, under its SHA-256."""
+"""The store of the files of installed bundles. Each file is there once, and its SHA-256 is its name."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ _PART = ".part"
 
 
 class FileStore:
-    """Files under their SHA-256: what an interrupted installation extracted is not extracted again.
+    """Files whose names are their SHA-256. Files that an interrupted installation extracted are not extracted again.
 
-    An update carries only the files that its base did not have; the others are here.
+    An update carries only the files that its base does not have. The others are in this store.
     """
 
     def __init__(self, folder: Path) -> None:
@@ -26,12 +26,12 @@ class FileStore:
         return self.folder / file.sha256
 
     def has(self, file: FileChecksum) -> bool:
-        """Return whether the file is there, undamaged."""
+        """Return whether the file is there and undamaged."""
         path = self.path(file)
         return path.is_file() and path.stat().st_size == file.bytes and compute_checksum(path) == file
 
     def add(self, file: FileChecksum, chunks: Iterator[bytes]) -> None:
-        """Write a file; ``chunks`` raises at its end if the data is not that of its checksum."""
+        """Write a file. ``chunks`` must raise at its end if the data does not match the checksum."""
         part = self.folder / f"{file.sha256}{_PART}"
         with part.open("wb") as stream:
             for chunk in chunks:
@@ -40,7 +40,7 @@ class FileStore:
         part.rename(self.path(file))
 
     def place(self, file: FileChecksum, target: Path) -> None:
-        """Put a file at ``target``, as another name (a hard link) of it; what was there is replaced."""
+        """Put a file at ``target`` as a hard link, and replace what was there."""
         target.parent.mkdir(parents=True, exist_ok=True)
         target.unlink(missing_ok=True)
         os.link(self.path(file), target)

@@ -1,8 +1,8 @@
-"""Install a bundle: verify, extract, make environments, bring in the data, and only then make it the current release.
+"""Install a bundle: verify it, extract it, make environments, import the data, then make it the current release.
 
-What was finished before an interruption is not done again: files are in the store under their SHA-256, an environment
-that is not finished is made anew, and data that is there already is not imported twice. Until the link ``current`` is
-replaced, the installation of before is as it was.
+After an interruption, finished work is not done again: extracted files are in the store, and data that is there already
+is not imported twice. Only an unfinished environment is made anew. Until the link ``current`` is replaced, the earlier
+release stays as it was.
 """
 
 from __future__ import annotations
@@ -29,27 +29,27 @@ Report = Callable[[str], None]
 
 _CONFIG = "shrag.toml"
 _UNPACKED = 4
-"""An environment has at most so many times the bytes of its wheels."""
+"""An environment takes at most this many times the bytes of its wheels."""
 
 _REJECTED = 3
-"""The exit status of `shrag corpus import` for a corpus of other records."""
+"""The exit status of `shrag corpus import` if the existing corpus has other records."""
 
 _IMPORTS = "imports.json"
-"""In the folder of a release that is not finished: the generation of each index that was current before its import."""
+"""A file in the folder of an unfinished release. It has the generation of each index that was current before."""
 
 
 def install_bundle(path: Path, folder: Path, report: Report) -> Release:
-    """Install a bundle into ``folder``, or upgrade what is there; return the release, which is now the current one.
+    """Install a bundle into ``folder``, or upgrade the installation there. Return the release, now the current one.
 
     Args:
         path: The bundle, or the name that its volumes begin with.
-        folder: Where it is installed; a folder of the user, of no other content.
-        report: Is told each step.
+        folder: The folder of the installation. It belongs to the user and has no other content.
+        report: Called with a message for each step.
 
     Raises:
         CorpusError: The bundle is damaged or not for this machine, its base is not installed, another installer works
             in the folder, or a step failed.
-        DiskFull: There is no room for it.
+        DiskFull: There is no room for the installation.
     """
     report(Text("verifying {path}", path=path))
     manifest = check_bundle(path)
@@ -70,10 +70,12 @@ def install_bundle(path: Path, folder: Path, report: Report) -> Release:
 
 
 def undo_installation(folder: Path, report: Report) -> Release:
-    """Make the release before the current one current again, with the generations of its indexes.
+    """Make the release before the current one current again, with its generations of the indexes.
+
+    Return the release that was undone.
 
     Raises:
-        CorpusError: There is no release before, or another installer works in the folder.
+        CorpusError: There is no earlier release, or another installer works in the folder.
     """
     installation = Installation(folder)
     try:
@@ -98,7 +100,7 @@ def _existing(installation: Installation) -> Path:
 
 
 def _check_folder(installation: Installation) -> None:
-    """Refuse a folder of other content, which an installation must not be mixed with."""
+    """Refuse a folder with other content, since an installation must not be mixed with it."""
     folder = installation.folder
     ours = {"bin", "current", "files", "home", "releases"}
     if folder.exists() and not folder.is_dir():
@@ -137,7 +139,7 @@ def _install(path: Path, manifest: BundleManifest, installation: Installation, r
 
 
 def _works(installation: Installation, identifier: str) -> bool:
-    """Return whether a release is complete and undamaged, and its command runs: its Python may be gone."""
+    """Return whether a release is complete and undamaged, and its command runs. Its Python may have been removed."""
     if installation.read(identifier) is None or not installation.program(identifier, "shrag").exists():
         return False
     packages = installation.release_folder(identifier).glob("*/lib/python*/site-packages")
@@ -147,7 +149,7 @@ def _works(installation: Installation, identifier: str) -> bool:
 
 
 def _is_whole(packages: Path) -> bool:
-    """Return whether the files of all packages in a folder have the SHA-256 in their lists."""
+    """Return whether the files of all packages in a folder match the SHA-256 in the packages' lists."""
     return all(
         recorded_digest(packages / name) == digest
         for record in packages.glob("*.dist-info/RECORD")
@@ -156,7 +158,7 @@ def _is_whole(packages: Path) -> bool:
 
 
 def _extract(path: Path, manifest: BundleManifest, installation: Installation, *, unpacked: bool) -> None:
-    """Write the files that the store does not have yet; take back what was written if any of them is refused."""
+    """Write the files that the store does not have yet. If any file is refused, remove those that were written."""
     store = installation.store
     store.folder.mkdir(exist_ok=True)
     names = {file: name for name, file in manifest.files.items() if not store.has(file)}
@@ -176,7 +178,7 @@ def _extract(path: Path, manifest: BundleManifest, installation: Installation, *
                     lacking.remove(file)
         sync_file(store.folder)
         if lacking:
-            raise CorpusError(  # noqa: TRY301  (what was added is taken back)
+            raise CorpusError(  # noqa: TRY301  (added files are removed below)
                 Text(
                     "{path} updates {base} and leaves out {name}, which is not installed here: install that bundle "
                     "first, or use a whole one.",
@@ -197,7 +199,10 @@ def _extract(path: Path, manifest: BundleManifest, installation: Installation, *
 def _make_environment(
     installation: Installation, manifest: BundleManifest, environment: Path, wheels: str, requirements: str
 ) -> None:
-    """Make a virtual environment of the wheels of a bundle; Debian's Python without ``venv``'s pip will do."""
+    """Make a virtual environment of the wheels of a bundle.
+
+    pip runs from its wheel, so that this also works with Debian's Python, which has no pip for ``venv``.
+    """
     shutil.rmtree(environment, ignore_errors=True)
     found = environment / "wheels"
     for name, file in manifest.under(wheels).items():
@@ -218,7 +223,7 @@ def _make_environment(
 
 
 def _place_files(installation: Installation, manifest: BundleManifest) -> None:
-    """Put weights, questions and a first configuration into the home; no configuration is replaced."""
+    """Put the weights, the questions and a first configuration into the home. An existing configuration stays."""
     home = installation.home
     home.mkdir(mode=0o700, exist_ok=True)
     for folder in ("weights", "questions"):
@@ -232,9 +237,9 @@ def _place_files(installation: Installation, manifest: BundleManifest) -> None:
 def _import_data(
     installation: Installation, manifest: BundleManifest, before: Release | None, report: Report
 ) -> Release:
-    """Bring in the corpora and indexes that are new, or that are still as the last bundle brought them.
+    """Import the corpora and indexes that are new here, or that are still as the last bundle brought them.
 
-    What was changed there since is left as it is: the user's records are not replaced unasked.
+    Those that were changed here since stay as they are: only the user decides to replace the user's records.
     """
     known = before.brought if before else {}
     brought: dict[str, str] = {}
@@ -268,7 +273,7 @@ def _import_data(
 def _import(
     installation: Installation, manifest: BundleManifest, what: str, key: str, options: list[str], report: Report
 ) -> bool:
-    """Import a corpus or an index; return False for a corpus of other records, which is left as it is."""
+    """Import a corpus or an index. Return False if the existing corpus has other records; it stays as it is."""
     archive = str(installation.store.path(manifest.files[f"{key}.tar"]))
     done = _run_shrag(installation, manifest.identifier, what, "import", archive, *options)
     if done.returncode == _REJECTED and what == "corpus":
@@ -293,7 +298,7 @@ def _say_left(installation: Installation, manifest: BundleManifest, what: str, k
 
 
 def _corpus_fingerprint(installation: Installation, name: str) -> str:
-    """Return the fingerprint of a corpus's records, empty where there is none."""
+    """Return the fingerprint of a corpus's records; empty if there is no such corpus."""
     try:
         manifest: dict[str, str] = json.loads((installation.home / "corpora" / name / "manifest.json").read_bytes())
         return manifest["fingerprint"]
@@ -302,7 +307,7 @@ def _corpus_fingerprint(installation: Installation, name: str) -> str:
 
 
 def _current_generation(installation: Installation, name: str) -> int:
-    """Return the number of an index's current generation, 0 where there is none; its file is ``gen-000007 SHA-256``."""
+    """Return the number of an index's current generation, or 0. Its file ``CURRENT`` has ``gen-000007 SHA-256``."""
     try:
         line = (installation.home / "indexes" / name / "CURRENT").read_text(encoding="ascii")
     except FileNotFoundError:
@@ -318,7 +323,7 @@ def _run_shrag(installation: Installation, identifier: str, *arguments: str) -> 
 
 
 def _run(command: list[str]) -> None:
-    """Run a program of the installation; raise :class:`CorpusError` with its last line if it fails."""
+    """Run a program of the installation; raise :class:`CorpusError` with its last line of stderr if it fails."""
     done = subprocess.run(command, env=_environment(), capture_output=True, text=True, check=False)  # noqa: S603
     if done.returncode:
         raise CorpusError(
@@ -327,7 +332,7 @@ def _run(command: list[str]) -> None:
 
 
 def _environment() -> Mapping[str, str]:
-    """Return the environment without what changes where Python finds packages."""
+    """Return the environment without the variables that change how Python and pip find packages."""
     return {name: value for name, value in os.environ.items() if not name.startswith(("PIP_", "PYTHON"))}
 
 

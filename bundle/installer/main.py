@@ -1,4 +1,4 @@
-"""The program in ``NAME.install.pyz``: verify a bundle, install it, undo the last installation."""
+"""The program in ``NAME.install.pyz``: it verifies a bundle, installs it, or undoes the last installation."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def installer_path(bundle: Path) -> Path:
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run the installer with a command line; return its exit status, as those of ``shrag``."""
+    """Run the installer with a command line, and return its exit status, which has the same meaning as ``shrag``'s."""
     parser = _parser()
     options = parser.parse_args(arguments)
     try:
@@ -58,20 +58,20 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def verify(bundle: Path, minisign: str, gpg: str, report: Callable[[str], None]) -> None:
-    """Check a bundle's list of checksums as :func:`check_list` does, and all of its files; report what it is.
+    """Check a bundle's list of checksums as :func:`check_list` does, check all of its files, and report what it is.
 
     Raises:
-        CorpusError: Any of them is not as it should be.
+        CorpusError: A check failed.
     """
     check_list(bundle, minisign, gpg, report)
     report(describe_bundle(bundle, check_bundle(bundle)))
 
 
 def check_list(bundle: Path, minisign: str, gpg: str, report: Callable[[str], None]) -> None:
-    """Check the signature of a bundle's list of checksums where a key is given, and the list where there is one.
+    """Check a bundle's files against the list of checksums, if there is one; with a key, check the list's signature.
 
     Raises:
-        CorpusError: Any of them is not as it should be.
+        CorpusError: A check failed, or a key is given and the list or its signature is missing.
     """
     files = [*find_volumes(bundle), *(each for each in [installer_path(bundle)] if each.exists())]
     keys: dict[Tool, str] = {"minisign": minisign, "gpg": gpg}
@@ -106,7 +106,7 @@ def _undo(folder: Path) -> int:
 
 
 def _bundle(given: str, parser: argparse.ArgumentParser) -> Path:
-    """Return the bundle: the one that is given, else the one that this installer stands beside."""
+    """Return the path of the bundle: the given one, else that of the bundle beside this installer."""
     if given:
         return Path(given)
     beside = Path(sys.argv[0]).absolute()

@@ -1,4 +1,4 @@
-"""The manifest of a bundle, ``bundle.json``: all files with their SHA-256, and the machine that they are for."""
+"""The manifest of a bundle, ``bundle.json``: all files with their SHA-256, and the machine they are made for."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from shrag.corpora.store.file_checksum import FileChecksum
 MANIFEST = "bundle.json"
 WHEELS = "wheels"
 VLLM = "vllm"
-"""Folder of the wheels and the requirements of vLLM's own environment."""
+"""The folder of the wheels and the requirements of vLLM's own environment."""
 
 FORMAT = 1
 
@@ -26,14 +26,14 @@ class BundleManifest:
     Attributes:
         version: SHRAG's version.
         profile: ``cpu`` or ``gpu``.
-        pythons: The versions of Python that it has wheels for, such as ``3.11``.
+        pythons: The versions of Python for which it has wheels, such as ``3.11``.
         machine: The processor, as ``uname -m`` names it.
-        glibc: The oldest glibc that all wheels run with, such as ``2.28``.
+        glibc: The oldest glibc with which all wheels run, such as ``2.28``.
         corpora: Names of the corpora in ``corpora/NAME.tar``.
         indexes: Names of the indexes in ``indexes/NAME.tar``.
         weights: Names of the models in ``weights/NAME/``.
-        base: Identifier of the bundle that this one updates, empty for one that is whole.
-        files: All files by their paths, those too that an update leaves out because its base has them.
+        base: The identifier of the bundle that this one updates; empty for a whole bundle.
+        files: All files by their paths, including those that an update leaves out because its base has them.
     """
 
     format: int = FORMAT
@@ -50,7 +50,7 @@ class BundleManifest:
 
     @property
     def identifier(self) -> str:
-        """Version and content: two bundles of the same files have the same one, an update that of what it makes."""
+        """Made from the version and the files. An update has the identifier of the whole bundle that it leads to."""
         lines = sorted(f"{file.sha256}  {name}\n" for name, file in self.files.items())
         return f"{self.version}-{hashlib.sha256(''.join(lines).encode()).hexdigest()[:12]}"
 
@@ -60,18 +60,18 @@ class BundleManifest:
         return any(name.startswith(f"{VLLM}/") for name in self.files)
 
     def under(self, folder: str) -> dict[str, FileChecksum]:
-        """Return the files under ``folder`` by their paths in it."""
+        """Return the files in ``folder``, by their paths in it."""
         prefix = f"{folder}/"
         return {name.removeprefix(prefix): file for name, file in self.files.items() if name.startswith(prefix)}
 
 
 def running_python() -> str:
-    """Return the version of the Python that runs, such as ``3.11``."""
+    """Return the version of the running Python, such as ``3.11``."""
     return f"{sys.version_info.major}.{sys.version_info.minor}"
 
 
 def requirements_file(python: str) -> str:
-    """Return the path in a bundle of what is installed with a version of Python, each with its SHA-256."""
+    """Return the path, in a bundle, of the requirements file for a version of Python."""
     return f"requirements/{python}.txt"
 
 
@@ -81,7 +81,7 @@ def encode_manifest(manifest: BundleManifest) -> bytes:
 
 
 def decode_manifest(data: bytes) -> BundleManifest:
-    """Decode a manifest; raises ``ValueError``, ``TypeError``, ``KeyError`` or ``AttributeError`` for anything else."""
+    """Decode a manifest; raises ``ValueError``, ``TypeError``, ``KeyError`` or ``AttributeError`` for other data."""
     values: dict[str, Any] = json.loads(data)
     files = {name: FileChecksum(**file) for name, file in values.pop("files").items()}
     lists = {name: tuple(values[name]) for name in ("pythons", "corpora", "indexes", "weights")}
@@ -90,7 +90,7 @@ def decode_manifest(data: bytes) -> BundleManifest:
     for text in (*texts, *(each for names in lists.values() for each in names)):
         if not isinstance(text, str) or "/" in text or text.startswith("."):
             raise ValueError(f"{text!r} stands where a name should")
-    for name in files:  # an update's files need not be in the archive, whose own names are checked
+    for name in files:  # the archive checks its own names, but an update does not have all of these files
         if not is_inside(name):
             raise ValueError(f"{name[:100]!r} is outside its folder")
     return manifest

@@ -1,4 +1,4 @@
-"""The lists of installed files with their SHA-256, ``RECORD`` of each package (PEP 376, PEP 427)."""
+"""``RECORD``, the list of a package's installed files with their SHA-256 (PEP 376, PEP 427)."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from pathlib import Path
 
 
 def recorded_files(record: str) -> Iterator[tuple[str, str]]:
-    """Yield the name of each file with a SHA-256 in a ``RECORD``, and that SHA-256 as it is written there."""
+    """Yield the name of each file that has a SHA-256 in a ``RECORD``, and that SHA-256 as written there."""
     for name, checksum, *_ in csv.reader(record.splitlines()):
         algorithm, _, digest = checksum.partition("=")
         if algorithm == "sha256":
@@ -18,7 +18,7 @@ def recorded_files(record: str) -> Iterator[tuple[str, str]]:
 
 
 def recorded_digest(path: Path) -> str:
-    """Return the SHA-256 of a file as ``RECORD`` writes it, empty where it cannot be read."""
+    """Return the SHA-256 of a file as ``RECORD`` writes it; empty if the file cannot be read."""
     try:
         with path.open("rb") as file:
             digest = hashlib.file_digest(file, "sha256").digest()

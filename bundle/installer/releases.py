@@ -1,4 +1,4 @@
-"""The folder of an installation: its releases, which one is current, and the programs in ``bin``.
+"""The folder of an installation: its releases, the link to the current one, and the programs in ``bin``.
 
 INTO/current                 a link to the current release, replaced by one rename
 INTO/releases/ID/            an environment, and installed.json once all of it is there
@@ -39,11 +39,11 @@ class Release:
     """A release that is installed completely, and what it replaced.
 
     Attributes:
-        identifier: Its bundle's, the name of its folder.
-        previous: The release that was current before, empty for none.
-        generations: Of each index that it changed the generation that was current before.
-        brought: Of each corpus and index of its bundle the fingerprint or generation that was current after it: what is
-            another one later was changed there, and is not replaced by the next bundle.
+        identifier: The identifier of its bundle, which is the name of its folder.
+        previous: The release that was current before; empty if there was none.
+        generations: For each index that it changed, the generation that was current before.
+        brought: For each corpus and index of its bundle, the fingerprint or the generation that was current after the
+            installation. If that differs later, the user changed it, and the next bundle does not replace it.
     """
 
     identifier: str
@@ -61,7 +61,7 @@ class Installation:
         self.store = FileStore(self.folder / "files")
 
     def release_folder(self, identifier: str) -> Path:
-        """Return the folder of a release, which need not exist."""
+        """Return the folder of a release. It need not exist."""
         return self.folder / "releases" / identifier
 
     def program(self, identifier: str, name: str) -> Path:
@@ -69,12 +69,12 @@ class Installation:
         return self.release_folder(identifier) / _program(name)
 
     def current(self) -> Release | None:
-        """Return the current release, None if there is none."""
+        """Return the current release, or None."""
         link = self.folder / _CURRENT
         return self.read(link.readlink().name) if link.is_symlink() else None
 
     def read(self, identifier: str) -> Release | None:
-        """Return a release, None if it is not there or not complete."""
+        """Return a release, or None if it is missing or incomplete."""
         try:
             values: dict[str, Any] = json.loads((self.release_folder(identifier) / _RECORD).read_bytes())
             return Release(**values)
@@ -90,7 +90,7 @@ class Installation:
         self._prune(release)
 
     def switch(self, identifier: str) -> None:
-        """Make a complete release the current one by one rename, and write the programs that start it."""
+        """Make a complete release the current one with one rename, and write the programs that start it."""
         link = self.folder / f".{_CURRENT}.new"
         link.unlink(missing_ok=True)
         link.symlink_to(Path("releases") / identifier)
@@ -107,10 +107,10 @@ class Installation:
             (programs / name).chmod(0o755)
 
     def undoable(self) -> Release:
-        """Return the current release, which replaced one that is still there.
+        """Return the current release if the release that it replaced is still there.
 
         Raises:
-            CorpusError: There is no release before.
+            CorpusError: There is no earlier release.
         """
         release = self.current()
         if release is None or self.read(release.previous) is None:
@@ -120,7 +120,7 @@ class Installation:
         return release
 
     def _prune(self, release: Release) -> None:
-        """Delete the releases but this one and the one before it, and the files that only the deleted ones had."""
+        """Delete all releases but this one and its predecessor, and the files that only deleted releases had."""
         kept = {release.identifier, release.previous}
         for folder in (self.folder / "releases").iterdir():
             if folder.name not in kept:
@@ -132,10 +132,10 @@ class Installation:
 
 
 def _program(name: str) -> Path:
-    """Return the path of a program in the folder of a release; vLLM has an environment of its own."""
+    """Return the path of a program in the folder of a release. vLLM has an environment of its own."""
     return Path("vllm" if name == "vllm" else "venv") / "bin" / name
 
 
 def _double_quoted(path: Path) -> str:
-    """Return a path as it stands between double quotes of a shell."""
+    """Return a path as it must be written between double quotes in a shell."""
     return "".join(f"\\{char}" if char in '\\"$`' else char for char in os.fspath(path))

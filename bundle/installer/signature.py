@@ -1,6 +1,6 @@
-"""The SHA-256 of a bundle's own files, ``NAME.sha256``, as sha256sum writes it, and a signature of that list.
+"""The list of the SHA-256 of a bundle's own files, ``NAME.sha256``, as sha256sum writes it, and its signature.
 
-``sha256sum --check`` and ``minisign`` or ``gpg`` verify a bundle without any program of it being run.
+With ``sha256sum --check`` and ``minisign`` or ``gpg``, users can verify a bundle without running any program of it.
 """
 
 from __future__ import annotations
@@ -29,17 +29,17 @@ def checksum_list(bundle: Path) -> Path:
 
 
 def write_checksums(bundle: Path, files: Iterable[Path]) -> Path:
-    """Write the list of a bundle's files, which stand beside it; return its path."""
+    """Write the list of checksums of a bundle's files, which are beside the list, and return its path."""
     path = checksum_list(bundle)
     path.write_text("".join(f"{compute_checksum(each).sha256}  {each.name}\n" for each in files), encoding="utf-8")
     return path
 
 
 def check_checksums(bundle: Path, files: Iterable[Path]) -> None:
-    """Compare a bundle's files, and the others that its list names, with the list.
+    """Compare a bundle's files, and all other files in its list, with the list of checksums.
 
     Raises:
-        CorpusError: There is no list, a file is not in it or missing, or a file is another.
+        CorpusError: There is no list, or a file is missing, is not in the list, or has another checksum.
     """
     path = checksum_list(bundle)
     try:
@@ -59,10 +59,10 @@ def check_checksums(bundle: Path, files: Iterable[Path]) -> None:
 
 
 def sign(path: Path, tool: Tool, key: str) -> None:
-    """Sign a list with the key of a user, by ``minisign`` (a file of a secret key) or ``gpg`` (a key's identifier).
+    """Sign a list with the user's key: for ``minisign``, the file of a secret key; for ``gpg``, a key's identifier.
 
     Raises:
-        CorpusError: The program is missing or refuses.
+        CorpusError: The program is not installed, or it refuses.
     """
     commands: dict[Tool, list[str]] = {
         "minisign": ["minisign", "-S", "-s", key, "-m", str(path)],
@@ -72,10 +72,10 @@ def sign(path: Path, tool: Tool, key: str) -> None:
 
 
 def check_signature(path: Path, tool: Tool, key: str) -> None:
-    """Verify the signature of a list, with a public key of minisign (its text or its file) or a fingerprint of GPG.
+    """Verify the signature of a list, with a public key of minisign (its text or its file) or a GPG fingerprint.
 
     Raises:
-        CorpusError: The program is missing, or the signature is missing or not one of that key.
+        CorpusError: The program is not installed, the signature is missing, or it is not a signature of that key.
     """
     signature = path.with_name(path.name + _SUFFIXES[tool])
     if not signature.exists():

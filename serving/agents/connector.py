@@ -1,4 +1,4 @@
-"""Results of ``search`` and ``fetch`` as OpenAI's connectors read them; URIs of documents; truncation of JSON."""
+"""Results of the tools ``search`` and ``fetch`` in the form that OpenAI's connectors read; URIs of documents."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ from shrag.messages.text import Text
 from shrag.serving.errors import QuestionError
 
 TEMPLATE = "shrag://document/{docid}{?index}"
-"""RFC 6570."""
+"""The URI of a record, as a template of RFC 6570."""
 
 LONGEST_URL = 1_024
 _PREFIX = "shrag://document/"
 
 
 def document_uri(docid: str, index: str = "") -> str:
-    """Return the URI of a record; ``index`` is left out for the first one served.
+    """Return the URI of a record; ``index`` is empty for the first served index.
 
     >>> document_uri("A#1/가", "sci")
     'shrag://document/A%231%2F%EA%B0%80?index=sci'
@@ -30,9 +30,9 @@ def document_uri(docid: str, index: str = "") -> str:
 
 
 def read_document_uri(uri: str) -> tuple[str, str]:
-    """Return the docid and the index that ``uri`` names, the index empty for the first; nothing of it is a path.
+    """Return the docid and the index that ``uri`` names; the index is empty for the first one.
 
-    Raises :class:`QuestionError`.
+    ``..`` has no special meaning in a docid. Raises :class:`QuestionError` for any other URI.
 
     >>> read_document_uri("shrag://document/A%231%2F..?index=sci")
     ('A#1/..', 'sci')
@@ -51,9 +51,9 @@ def read_document_uri(uri: str) -> tuple[str, str]:
 
 
 def citable_url(record: Record, index: str = "") -> str:
-    """Return what a client can cite ``record`` by: its own link, else its URI, empty where neither is short enough.
+    """Return the URL by which a client can cite ``record``: its own link, else its URI; empty if neither can be used.
 
-    A link is given as the record has it, when it is one a browser opens without running anything.
+    Neither may be too long. A link is used only if a browser opens it without running anything, and it stays unchanged.
     """
     for url in (record.link, document_uri(record.docid, index)):
         if url.startswith(("https://", "http://", _PREFIX)) and len(url) <= LONGEST_URL and url.isprintable():
@@ -65,7 +65,7 @@ _ELLIPSIS = "…"
 
 
 def cut_to_json(text: str, most: int) -> str:
-    """Return ``text``, truncated so that its JSON with the ellipsis is at most ``most`` bytes."""
+    """Return ``text``, truncated so that its JSON has at most ``most`` bytes, the ellipsis included."""
     if len(text) * 6 <= most or _json_bytes(text) <= most:
         return text
     ends = range(1, min(len(text), most) + 1)
@@ -74,7 +74,7 @@ def cut_to_json(text: str, most: int) -> str:
 
 
 def _json_bytes(text: str) -> int:
-    """Return the bytes of ``text`` in JSON, without its quotation marks."""
+    """Return the size in bytes of ``text`` in JSON, without its quotation marks."""
     return len(msgspec.json.encode(text)) - 2
 
 
@@ -113,7 +113,7 @@ class DocumentMetadata:
 
 @dataclass(frozen=True, slots=True)
 class FetchReply:
-    """A record with its text, up to 64,000 characters of it."""
+    """A record with its text, of at most 64,000 characters."""
 
     id: str
     title: str
@@ -123,7 +123,7 @@ class FetchReply:
 
 
 def results_of(records: Sequence[Record], index: str = "") -> tuple[ConnectorResult, ...]:
-    """Return ``records`` of ``index`` (empty: the first one served) as results, in their order."""
+    """Return ``records`` of ``index`` as results, in their order; an empty ``index`` is the first one served."""
     results = []
     for record in records:
         title, text = cut_to_json(record.title, _MOST_TITLE_BYTES), cut_to_json(record.text, _MOST_SNIPPET_BYTES)
@@ -134,13 +134,13 @@ def results_of(records: Sequence[Record], index: str = "") -> tuple[ConnectorRes
 
 
 def results_text(results: Sequence[ConnectorResult], message: str) -> str:
-    """Return ``results`` as JSON, with a ``message`` where there are none."""
+    """Return ``results`` as JSON, with the ``message`` unless it is empty."""
     reply: dict[str, object] = {"results": results} | ({"message": message} if message else {})
     return msgspec.json.encode(reply).decode()
 
 
 def fetch_reply(index: str, generation: int, record: Record, named: str = "") -> FetchReply:
-    """Return ``record`` of ``index``; ``named`` is the name of the index in the URI, empty for the first one."""
+    """Return ``record`` of ``index``; ``named`` is the index's name in the URI, which is empty for the first index."""
     return FetchReply(
         id=record.docid,
         title=record.title,

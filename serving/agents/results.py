@@ -1,6 +1,6 @@
-"""Replies of the MCP tools, bounded in size, and their text form.
+"""Replies of the MCP tools, limited in size, and their text form.
 
-A model reads all of a reply: a record found is at most 2 KB of JSON, a document is read in pages.
+A model reads all of a reply. So each record found has at most 2 KB of JSON, and a document is read page by page.
 """
 
 from __future__ import annotations
@@ -55,12 +55,13 @@ class SearchHit:
 
 @dataclass(frozen=True, slots=True)
 class SearchReply:
-    """The records found, best first; ``reason`` and its sentence ``message`` are empty where there are any.
+    """The records found, best first.
 
-    ``results`` are the same records for clients that go on with fetch; ``cached`` says that they were found for an
-    earlier question like this one. ``confidence`` says how likely the best record answers, null where it is not known.
-    ``facets`` are counts over all hits, null unless they were asked for. ``read_as`` says how a follow-up question was
-    read and which authors the question names, and is empty where it was read as it stands.
+    ``reason`` and its sentence ``message`` say why there are no records, and are empty if there are some. ``results``
+    are the same records for clients that go on with ``fetch``. ``cached`` says that they were found for the same
+    question before. ``confidence`` says how likely the best record answers; None if that is not known. ``facets`` are
+    the counts over all hits; None unless they were asked for. ``read_as`` says how a follow-up question was read and
+    which authors the question names; empty if neither applies.
     """
 
     index: str
@@ -101,17 +102,16 @@ class CitedRecord:
 
 @dataclass(frozen=True, slots=True)
 class AskReply:
-    """An answer. ``kind`` and ``label`` say who wrote it; ``fallbacks`` what was done without a model that failed.
+    """An answer; most fields are those of :class:`~shrag.serving.events.Answer`.
 
-    ``citation_precision`` is, of an answer that a language model wrote, the share of its citations whose sentences
-    passed the checks; null where it has none and where the answer is quoted from the records.
-    ``cached`` says that it was made for an earlier question like this one. ``confidence`` says how likely the best
-    record answers, null where it is not known. Where no record answers, ``reason`` is not empty and ``nearest`` are the
-    nearest records, which answer nothing. ``uncovered`` are the question's words that the closest records do not have;
-    ``quoted_language`` is the language of the record quoted where that is not the question's; ``uncertain`` says that
-    the confidence is low, so that the record quoted may not answer; ``suggestion`` is the question with misspelt words
-    as the records spell them, mostly empty. ``read_as`` says how a follow-up question was read and which authors the
-    question names, and is empty where it was read as it stands.
+    Attributes:
+        label: Says who wrote the answer, as ``kind`` does, in words.
+        answer: The text of the answer, or why there is none.
+        sentences: The sentences with their citations, and the check that each failed.
+        confidence: How likely the best record answers; None if that is not known.
+        fallbacks: What was done without the language model, because it failed.
+        cached: Whether the answer was made for the same question before.
+        read_as: How a follow-up question was read, and which authors the question names; empty if neither applies.
     """
 
     index: str
@@ -139,9 +139,9 @@ class AskReply:
 
 @dataclass(frozen=True, slots=True)
 class DocumentReply:
-    """A page of a record: its ``text`` from the character ``offset`` on, of as many as it has ``characters``.
+    """A page of a record: its ``text`` from the character ``offset`` on; the whole text has ``characters``.
 
-    The next page begins at ``next_offset``, null behind the last.
+    The next page begins at ``next_offset``, which is None on the last page.
     """
 
     index: str
@@ -169,13 +169,13 @@ class DocumentReply:
 
 @dataclass(frozen=True, slots=True)
 class IndexesReply:
-    """The indexes there are; the first is asked where none is named."""
+    """The served indexes. The first answers if a call names none."""
 
     indexes: tuple[ServedIndex, ...]
 
 
 def search_reply(result: SearchResult, named: str = "") -> SearchReply:
-    """Return what a search found; ``named`` is the index as the caller named it, empty for the first one."""
+    """Return the reply of a search; ``named`` is the name of the index in URIs, which is empty for the first index."""
     return SearchReply(
         index=result.index,
         index_generation=result.generation,
@@ -194,7 +194,7 @@ def search_reply(result: SearchResult, named: str = "") -> SearchReply:
 
 
 def ask_reply(result: AskResult) -> AskReply:
-    """Return an answer."""
+    """Return the reply of an answer."""
     answer, search = result.answer, result.search
     said = [
         CitedSentence(
@@ -241,7 +241,7 @@ def _read_as(search: SearchResult, language: AnswerLanguage) -> str:
 def document_reply(
     index: str, generation: int, record: Record, offset: int, most: int = PAGE_CHARACTERS
 ) -> DocumentReply:
-    """Return the page of ``record`` that begins at the character ``offset`` and has at most so many."""
+    """Return the page of ``record`` that begins at the character ``offset`` and has at most ``most`` characters."""
     text = record.text[offset : offset + most]
     end = offset + len(text)
     return DocumentReply(
@@ -270,7 +270,7 @@ def document_reply(
 
 
 def ask_text(reply: AskReply) -> str:
-    """Return an answer as text: who wrote it, the answer, what is unsupported, the records it cites."""
+    """Return an answer as text: who wrote it, the answer, its unsupported sentences, and the records it cites."""
     if reply.reason:
         return reply.answer
     issues = [
@@ -293,7 +293,7 @@ def document_text(reply: DocumentReply) -> str:
 
 
 def indexes_text(reply: IndexesReply) -> str:
-    """Return the list of indexes as text, a line each."""
+    """Return the list of indexes as text, with a line for each."""
     return "\n".join(
         f"{each.name}: " + (each.problem or f"{each.records} records, generation {each.generation}")
         for each in reply.indexes

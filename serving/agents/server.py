@@ -1,6 +1,6 @@
 """MCP server over stdio and HTTP.
 
-The only file that imports ``mcp``, inside functions: no other command needs it.
+This is the only file that imports ``mcp``, and it does so inside functions, since no other command needs the package.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ if TYPE_CHECKING:
 
 HTTP_PATH = "/mcp"
 
-_LOG = logging.getLogger(__name__)  # below the server's own log
+_LOG = logging.getLogger(__name__)  # a child of the server's logger
 _LONGEST_PROBLEM = 1_000
 
 _INSTRUCTIONS = (
@@ -54,15 +54,15 @@ _INSTRUCTIONS = (
 
 
 def check_installed() -> None:
-    """Raise :class:`DependencyMissing` where the protocol's SDK is not installed."""
+    """Raise :class:`DependencyMissing` if the SDK of the protocol is not installed."""
     if find_spec("mcp") is None:
         raise DependencyMissing(Text("The MCP SDK is not installed: `pip install 'shrag[mcp]'`."))
 
 
 def serve_stdio(indexes: ServedIndexes, limits: ServerLimits | None = None) -> None:
-    """Serve the one client at the other end of standard input and output until it closes its end.
+    """Serve the client at the other end of standard input and output until it closes its end.
 
-    Standard output carries the protocol and nothing else: meanwhile, what anything else prints goes to standard error.
+    Standard output carries only the protocol. Meanwhile, whatever else is printed goes to standard error.
     """
     check_installed()
     asyncio.run(_serve_stdio(indexes, AdmissionControl(limits)))
@@ -80,7 +80,7 @@ def serve_http(
 ) -> None:
     """Serve MCP clients at ``http://HOST:PORT/mcp`` until the process is stopped; call ``ready`` with that address.
 
-    Access, start, shutdown and errors are those of :func:`shrag.serving.serve.serve`.
+    Access, start, shutdown and errors are as in :func:`shrag.serving.serve.serve`.
     """
     check_installed()
     access = access_for_host(host, key, names)
@@ -96,8 +96,8 @@ def http_application(
 ) -> Starlette:
     """Return the ASGI application, for the clients that ``access`` admits. It closes ``indexes`` when it ends.
 
-    It has the middleware of the other server. Beyond that no web page is answered, our own neither: none uses this
-    protocol. ``app.state.service`` is its :class:`AdmissionControl`.
+    It has the same middleware as the other server. In addition, it answers no web page, not even one of this project,
+    since none uses the protocol. ``app.state.service`` is its :class:`AdmissionControl`.
     """
     from mcp.server.transport_security import TransportSecuritySettings
 
@@ -127,7 +127,7 @@ async def _ready(request: Request) -> Mapping[str, str]:
 
 
 def build_server(indexes: ServedIndexes, admission: AdmissionControl) -> Server[dict[str, Any]]:
-    """Return the protocol's server over ``indexes``, which it closes when it ends; its tools work in ``admission``."""
+    """Return the MCP server over ``indexes``, which it closes when it ends. Its tools run in ``admission``."""
     import mcp_types as types
     from mcp import MCPError
     from mcp.server.lowlevel import Server
@@ -147,12 +147,12 @@ def build_server(indexes: ServedIndexes, admission: AdmissionControl) -> Server[
             )
         text, value = await _call(tool, indexes, params.arguments or {}, admission, context)
         content: list[types.ContentBlock] = [types.TextContent(type="text", text=text)]
-        if value is None:  # not sent as null, which some clients refuse
+        if value is None:  # some clients refuse a structured content of null
             return types.CallToolResult(content=content, is_error=True)
         return types.CallToolResult(content=content, structured_content=value)
 
     async def list_resources(_: object, __: object) -> types.ListResourcesResult:
-        return types.ListResourcesResult(resources=[])  # an index has millions: search finds the one that is wanted
+        return types.ListResourcesResult(resources=[])  # an index has millions of records: clients search instead
 
     async def list_templates(_: object, __: object) -> types.ListResourceTemplatesResult:
         return types.ListResourceTemplatesResult(
@@ -206,7 +206,10 @@ def build_server(indexes: ServedIndexes, admission: AdmissionControl) -> Server[
 
 
 def _strategies(indexes: ServedIndexes) -> Sequence[str]:
-    """Return what an agent may ask by: where no index can be opened all there is, and the call says what is wrong."""
+    """Return the strategies that an agent may use.
+
+    If no index can be opened, these are all strategies; the agent's call then says what is wrong.
+    """
     try:
         return indexes.strategies()
     except (ServingError, IndexingError, CorpusError):
@@ -242,7 +245,7 @@ def _read(indexes: ServedIndexes, uri: str) -> str:
 
 
 def _disconnect_check(context: ServerRequestContext[Any, Any]) -> Callable[[], Awaitable[bool]]:
-    """Return the check for a disconnected HTTP client; at standard input, the protocol says so."""
+    """Return the check whether an HTTP client has left. On stdio, the protocol itself tells it."""
     check: Callable[[], Awaitable[bool]] = (
         never_disconnects if context.request is None else context.request.is_disconnected
     )
@@ -256,7 +259,7 @@ async def _call(
     admission: AdmissionControl,
     context: ServerRequestContext[Any, Any],
 ) -> tuple[str, dict[str, Any] | None]:
-    """Return a tool's text and value, or one sentence and None where it failed; a caller who leaves stops the work."""
+    """Return a tool's text and value, or a sentence and None if it failed. If the caller leaves, the work stops."""
     cancellation = CancellationToken()
     queue = admission.asks if tool.name == "ask" else admission.searches
     try:

@@ -1,6 +1,7 @@
-"""MCP tools: arguments, schemas, functions.
+"""The MCP tools: their arguments, their schemas, and the functions that do the work.
 
-Arguments have the names of Pyserini's tools (``query``, ``index``, ``k``, ``docid``), so that prompts for those work.
+Arguments have the same names as in Pyserini's tools (``query``, ``index``, ``k``, ``docid``), so that prompts for those
+tools work here too.
 """
 
 from __future__ import annotations
@@ -38,11 +39,11 @@ from shrag.serving.runtime.index_registry import ServedIndexes
 from shrag.serving.strategies.registry import STRATEGIES
 
 MOST_K = 50
-"""Records a search gives an agent at most; each is up to 2 KB of what its model reads."""
+"""Maximum number of records of a search. An agent's model reads them all, and each has up to 2 KB."""
 
 _Arguments = TypeVar("_Arguments", bound=Struct)
 
-# Bounds are in the schema only: the engine checks them, with clearer messages.
+# Bounds are only in the schema that agents see. The engine checks them, and its messages are clearer.
 _Question = Annotated[
     str, Meta(extra_json_schema={"maxLength": LONGEST_QUESTION}, description="The question, in Korean or English.")
 ]
@@ -116,7 +117,7 @@ class NoArguments(Struct, frozen=True, forbid_unknown_fields=True):
 
 @dataclass(frozen=True, slots=True)
 class ToolResult:
-    """The result of a call: a value of the tool's ``reply`` type, short text, and the events that are to be counted."""
+    """The result of a call: a value of the tool's ``reply`` type, a short text, and the events to be counted."""
 
     value: object
     text: str
@@ -125,7 +126,7 @@ class ToolResult:
 
 @dataclass(frozen=True, slots=True)
 class Tool(Generic[_Arguments]):
-    """A tool: its name and description for a model, the types of its arguments and its reply, its function."""
+    """A tool: its name and description for a model, the types of its arguments and its reply, and its function."""
 
     name: str
     title: str
@@ -145,7 +146,7 @@ class Tool(Generic[_Arguments]):
         return _object_schema(self.reply)
 
     def run(self, indexes: ServedIndexes, arguments: Mapping[str, Any], cancellation: CancellationToken) -> ToolResult:
-        """Call the tool; raises :class:`QuestionError` for invalid arguments and when cancelled, else as the engine."""
+        """Call the tool; raises :class:`QuestionError` for invalid arguments or a cancellation, and engine errors."""
         try:
             parsed = convert(dict(arguments), self.arguments)
         except msgspec.ValidationError as error:
@@ -163,16 +164,16 @@ class Tool(Generic[_Arguments]):
 
 
 def read_record(indexes: ServedIndexes, docid: str, name: str = "") -> tuple[str, int, Record]:
-    """Return the record ``docid`` of the index ``name`` (empty: the first), with that index's name and generation.
+    """Return the name and generation of the index ``name`` (empty: the first), and its record ``docid``.
 
-    Raises :class:`DocumentMissing`, and as :meth:`ServedIndexes.use` does.
+    Raises :class:`DocumentMissing`, and what :meth:`ServedIndexes.use` raises.
     """
     with indexes.use(name) as engine:
         return engine.name, engine.manifest.generation, find_record(engine, docid)
 
 
 def _index_in_uri(indexes: ServedIndexes, name: str | None) -> str:
-    """Return ``name`` as URIs of records have it: empty for the first index."""
+    """Return the name of an index for URIs of records, which is empty for the first index."""
     return "" if name in {None, "", indexes.names[0]} else str(name)
 
 
@@ -183,7 +184,7 @@ TOOLS: dict[str, Tool[Any]] = {}
 def _tool(
     title: str, arguments: type[_Arguments], reply: type
 ) -> Callable[[Callable[[ServedIndexes, _Arguments, CancellationToken], ToolResult]], None]:
-    """Return a decorator that makes a function a tool: its name is the tool's, its docstring the description."""
+    """Return a decorator that makes a function a tool. The function's docstring is the tool's description."""
 
     def register(work: Callable[[ServedIndexes, _Arguments, CancellationToken], ToolResult]) -> None:
         description = " ".join((work.__doc__ or "").split())
@@ -263,7 +264,7 @@ def _turns(history: Sequence[EarlierTurn]) -> list[Turn]:
 
 
 def _object_schema(kind: type) -> dict[str, Any]:
-    """Return the JSON Schema of a type with the type itself at the root: MCP wants ``type: object`` there."""
+    """Return the JSON Schema of a type, with the type itself at the root: MCP requires ``type: object`` there."""
     (reference,), components = msgspec.json.schema_components([kind], ref_template="#/$defs/{name}")
     name = reference["$ref"].rpartition("/")[2]
     schema = {key: value for key, value in components.pop(name).items() if key not in {"title", "description"}}

@@ -1,4 +1,4 @@
-"""OpenAI's embeddings API: texts → vectors of the encoder that an index was built with."""
+"""OpenAI's embeddings API: returns vectors of texts, made by the encoder that an index was built with."""
 
 from __future__ import annotations
 
@@ -73,7 +73,7 @@ async def embeddings(request: Request, body: EmbeddingRequest) -> EmbeddingRespo
 
     def encode(engine: Engine) -> Vectors:
         dense = engine.open_index.dense
-        if dense is None:  # the generation has changed since
+        if dense is None:  # the generation may have changed since `_find_encoder`
             raise _no_encoder(service, body.model)
         return _encode(dense, texts, engine, body)
 
@@ -107,7 +107,7 @@ def _written(vector: Vectors, encoding_format: str) -> list[float] | str:
 
 
 def _find_encoder(service: Service, model: str) -> tuple[str, str]:
-    """Return the first index of which ``model`` names the encoder, and the encoder's name."""
+    """Return the first index whose encoder ``model`` names, and the name of that encoder."""
     for index, encoder in _encoders(service):
         if model in (index, encoder, f"{index}/{encoder}"):
             return index, encoder

@@ -1,7 +1,7 @@
-"""Responses of the /v1 API, from results to JSON bytes.
+"""Encode results as the JSON responses of the /v1 API.
 
-The JSON of a cached answer is joined from two parts: the bytes cached beside the answer, and the last fields of
-:class:`~shrag.serving.api.schemas.SearchResponse`, which are of this request alone.
+The JSON of a cached answer has two parts. The first part is cached as bytes beside the answer. The second part is the
+last fields of :class:`~shrag.serving.api.schemas.SearchResponse`, which belong to one request only.
 """
 
 from __future__ import annotations
@@ -28,12 +28,12 @@ def encode_ask(result: AskResult, form: AnswerFormat) -> bytes:
 
 
 def encode_cached_search(cached: CachedAnswer) -> bytes:
-    """Return what :func:`encode_search` returns for a cached answer."""
+    """Return the body of ``/v1/search`` for a cached answer."""
     return _encode_cached(cached, "search", _request_fields(cached), lambda: encode_search(cached_search(cached)))
 
 
 def encode_cached_ask(cached: CachedAnswer, form: AnswerFormat) -> bytes:
-    """Return what :func:`encode_ask` returns for a cached answer."""
+    """Return the body of ``/v1/ask`` for a cached answer."""
     end = _request_fields(cached) + b',"request_id":' + msgspec.json.encode(request_id()) + b"}"
     return _encode_cached(cached, form, end, lambda: encode_ask(cached_ask(cached), form))
 
@@ -47,7 +47,7 @@ def _encode_cached(cached: CachedAnswer, form: str, end: bytes, encode: Callable
 
 
 def _request_fields(cached: CachedAnswer) -> bytes:
-    """Return the end of the JSON of a search, from the first field that is of this request alone."""
+    """Return the end of a search's JSON: the fields that belong to this request only."""
     timings = cached.timings
     fields = {"model_calls": (), "seconds": timings.seconds, "cached": timings.cached, "request_id": request_id()}
     return msgspec.json.encode(fields)[1:]

@@ -1,4 +1,4 @@
-"""The OpenAPI document, generated from the tagged endpoints and the JSON schemas of msgspec."""
+"""The OpenAPI document, generated from the endpoints that have a tag and from the JSON schemas of msgspec."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ async def openapi(request: Request) -> Mapping[str, Any]:
 
 
 def app_document(app: Starlette) -> Mapping[str, Any]:
-    """Return the OpenAPI document of ``app``, which is made once and cached in ``app.state``."""
+    """Return the OpenAPI document of ``app``; it is made once and cached in ``app.state``."""
     if not hasattr(app.state, "openapi"):
         app.state.openapi = openapi_document(app.routes)
     document: Mapping[str, Any] = app.state.openapi
@@ -65,7 +65,7 @@ def write_openapi(routes: Iterable[BaseRoute]) -> str:
 
 
 def openapi_document(routes: Iterable[BaseRoute]) -> dict[str, Any]:
-    """Return the OpenAPI 3.1 document of ``routes``: of those with an :class:`Endpoint` that has a tag."""
+    """Return the OpenAPI 3.1 document of those ``routes`` whose :class:`Endpoint` has a tag."""
     described = list(_described(routes))
     kinds = {
         kind for _, _, each in described for kind in (each.operation.body, each.operation.returns) if kind is not None
@@ -88,7 +88,7 @@ def openapi_document(routes: Iterable[BaseRoute]) -> dict[str, Any]:
 
 
 def _described(routes: Iterable[BaseRoute]) -> Iterator[tuple[Route, str, Endpoint]]:
-    """Yield each route of the document with its method and its endpoint."""
+    """Yield each route of the document with each of its methods and its endpoint."""
     for route in routes:
         if isinstance(route, Route) and isinstance(route.endpoint, Endpoint) and route.endpoint.operation.tag:
             for method in sorted((route.methods or set()) - {"HEAD"}):

@@ -111,7 +111,7 @@ async def ready(request: Request) -> Health:
     first = indexes[0]
     name: str | None = None
     if circuit is not None:
-        name = circuit.known_name  # without a request to the endpoint, for which a health check should not wait
+        name = circuit.known_name  # a health check must not wait for a request to the endpoint
     elif service.model is not None:
         name = service.model.name
     return Health(

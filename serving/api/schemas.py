@@ -66,7 +66,7 @@ class FilterLimits(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True
     author: Annotated[_VALUES, Meta(description="Whole names of authors, as the records have them.")] = []
 
     def record_filter(self) -> RecordFilter:
-        """Return the filter; raises :class:`~shrag.serving.errors.QuestionError` where it is not valid."""
+        """Return the filter; raises :class:`~shrag.serving.errors.QuestionError` if it is not valid."""
         return parse_filter({name: getattr(self, name) for name in FilterLimits.__struct_fields__})
 
 
@@ -82,7 +82,7 @@ class EarlierTurn(Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class QuestionRequest(Struct, frozen=True, forbid_unknown_fields=True):
-    """What the bodies of ``POST /v1/search`` and ``POST /v1/ask`` have in common. Unknown fields are refused."""
+    """The common fields of the bodies of ``POST /v1/search`` and ``POST /v1/ask``. Unknown fields are refused."""
 
     question: str
     k: _K = DEFAULT_K
@@ -123,7 +123,7 @@ class AskRequest(QuestionRequest, frozen=True, forbid_unknown_fields=True):
 
 
 class SearchQuery(FilterLimits, frozen=True, kw_only=True):
-    """The query string of ``GET /v1/search``; a list's parameter may be repeated."""
+    """The query string of ``GET /v1/search``. A parameter that is a list may be repeated."""
 
     q: Annotated[str, Meta(description="The question.")]
     k: _K = DEFAULT_K
@@ -184,7 +184,7 @@ class SearchResponse:
     truncated: tuple[Truncated, ...]
     follow_up: FollowUp | None
     authors: Authors | None
-    # The fields of this request alone are last: shrag.serving.api.encoding relies on it.
+    # The fields that belong to one request only come last: shrag.serving.api.encoding relies on this order.
     model_calls: tuple[ModelCall, ...]
     seconds: dict[str, float]
     cached: bool
@@ -235,7 +235,7 @@ class AskResponse:
 
 @dataclass(frozen=True, slots=True)
 class StreamStarted:
-    """The first event of a streamed answer: the index it is from, and whether it was made for an earlier question."""
+    """The first event of a streamed answer: its index, and whether the answer was made for an earlier question."""
 
     index: str
     index_generation: int
@@ -275,7 +275,11 @@ class IndexList:
 
 
 GeneratorStatus = Literal["extractive", "ready", "degraded"]
-"""What writes the answers: no language model is configured; one is, and answers; one is, and fails."""
+"""What writes the answers.
+
+``extractive``: no language model is configured. ``ready``: one is configured, and it answers. ``degraded``: one is
+configured, but it fails.
+"""
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,4 +1,7 @@
-"""Service layer of the API: admission, cached answers, log fields and metrics around the engine."""
+"""Service layer of the HTTP server: admission, cached answers, log fields and metrics around the engines.
+
+The handlers of the JSON API, of OpenAI's API and of the page all go through :class:`Service`.
+"""
 
 from __future__ import annotations
 
@@ -36,15 +39,15 @@ _CLOSING_SECONDS = 1.0
 
 
 class Service(AdmissionControl):
-    """The indexes served, and admission to them. ``log_questions`` lets the log have the words of questions.
+    """The served indexes, and the admission to them. With ``log_questions``, the log contains the text of questions.
 
-    The first of ``indexes`` is the one of requests that name none. All have the same language model and cache.
+    The first of ``indexes`` answers requests that name none. All have the same language model and cache.
     """
 
     def __init__(self, indexes: Sequence[EngineSource], limits: ServerLimits, *, log_questions: bool) -> None:
         super().__init__(limits)
         self._sources = {source.name: source for source in indexes}
-        with indexes[0].use() as engine:  # every generation has the same
+        with indexes[0].use() as engine:  # all engines of a server share the model and the cache
             self.model = engine.model
             self.cache = engine.cache
         self._log_questions = log_questions
@@ -60,7 +63,7 @@ class Service(AdmissionControl):
         return tuple(self._sources.values())
 
     def source(self, name: str = "") -> EngineSource:
-        """Return the index of that name, the default where it is empty; raises :class:`UnknownIndex`."""
+        """Return the index of that name, or the default index for an empty name; raises :class:`UnknownIndex`."""
         name = name or self.names[0]
         if name not in self._sources:
             raise UnknownIndex(name, self.names)
@@ -68,23 +71,23 @@ class Service(AdmissionControl):
 
     @property
     def circuit(self) -> CircuitBreaker | EndpointPool | None:
-        """What keeps requests from a language model that fails, where there is such a thing."""
+        """The circuit breaker or the pool of endpoints that protects a failing language model; None without one."""
         return self.model if isinstance(self.model, CircuitBreaker | EndpointPool) else None
 
     @property
     def endpoints(self) -> tuple[EndpointStatus, ...]:
-        """The endpoints of the language model where it has several, else none."""
+        """The endpoints of the language model if it has several; else none."""
         return self.model.statuses if isinstance(self.model, EndpointPool) else ()
 
     @property
     def generator_status(self) -> GeneratorStatus:
-        """Who writes the answers."""
+        """What writes the answers."""
         if self.model is None:
             return "extractive"
         return "degraded" if self.circuit is not None and self.circuit.state == "open" else "ready"
 
     async def search(self, body: SearchRequest, http: HttpRequest) -> bytes:
-        """Return the response to a search: at once where it is cached, else in its turn."""
+        """Return the response to a search: at once if it is cached, else when it is its turn."""
         lease, request, run = self.begin(body, answered=False)
         if isinstance(run, CachedAnswer):
             with closing(run):
@@ -97,7 +100,7 @@ class Service(AdmissionControl):
         return encode_search(result)
 
     async def ask(self, body: AskRequest, http: HttpRequest) -> bytes:
-        """Return the response that answers a question, likewise; the work stops where the client leaves."""
+        """Return the response to a question, as :meth:`search` does. The work stops if the client leaves."""
         lease, request, run = self.begin(body, answered=True)
         if isinstance(run, CachedAnswer):
             with closing(run):
@@ -111,9 +114,10 @@ class Service(AdmissionControl):
         return encode_ask(result, body.format)
 
     async def events(self, body: AskRequest, deadline: Deadline) -> tuple[Request, EventFeed[Event]]:
-        """Return a request and its answer to be streamed, once it is its turn or cached; the caller leaves the feed.
+        """Return the parsed request and the feed of its answer, when it is the answer's turn or it is cached.
 
-        Raises as :meth:`Engine.run`, :meth:`AdmissionQueue.enter` and the strategy do.
+        The caller must call :meth:`EventFeed.leave`. Raises what :meth:`Engine.run`, :meth:`AdmissionQueue.enter` and
+        the strategy raise.
         """
         lease, request, run = self.begin(body, answered=True)
         return request, await self._feed(run, lease.generation, self.asks if not run.cached else None, deadline)
@@ -125,9 +129,10 @@ class Service(AdmissionControl):
         deadline: Deadline,
         index: str = "",
     ) -> EventFeed[_Event]:
-        """Return what ``show`` makes of an answer, likewise; a cached one waits for its turn too, to be rendered.
+        """Return the feed of what ``show`` makes of an answer, when it is its turn.
 
-        The events of the answer are counted, also where ``show`` makes nothing of them.
+        A cached answer waits for its turn too, since it must be rendered. The events of the answer are counted, even
+        those of which ``show`` makes nothing.
         """
 
         def counted(event: Event) -> tuple[Event]:
@@ -147,7 +152,7 @@ class Service(AdmissionControl):
         cancel: Callable[[], None] = lambda: None,
         index: str = "",
     ) -> _Result:
-        """Return what ``work`` makes with the engine, run in ``queue`` (None: that of searches); raises as it does."""
+        """Run ``work`` with the engine in ``queue`` (None: the queue of searches); return or raise what it does."""
         source = self.source(index)
 
         def with_engine() -> _Result:
@@ -157,15 +162,16 @@ class Service(AdmissionControl):
         return await self.run(queue or self.searches, with_engine, http.is_disconnected, cancel)
 
     def begin(self, body: QuestionRequest, *, answered: bool) -> tuple[Lease, Request, EventRun[Event]]:
-        """Return the request of a body and its run, with the lease on its engine, which is released when the run ends.
+        """Return the lease on an engine, the parsed request of a body, and its run. The run's end releases the lease.
 
-        A cached answer needs no slot, so that a full server still gives it. Another run begins in its turn.
+        A cached answer needs no slot, so that even a full server returns it. Any other run begins in its turn.
 
         Raises:
             UnknownIndex: The body names an index that is not served.
             QuestionError: The question is not valid.
-            SettingRejected: A setting is unknown, or has no such value.
-            ShuttingDown: The index is closed. Else raises as :meth:`Engine.run` does.
+            SettingRejected: A setting is unknown, or cannot have that value.
+            ShuttingDown: The index is closed.
+            ServingError: See :meth:`Engine.run`.
         """
         source = self.source(body.index)
         add_log_fields(strategy=body.strategy, index=source.name)
@@ -184,7 +190,7 @@ class Service(AdmissionControl):
         return lease, request, lease.run(request)
 
     def observe(self, event: Event) -> None:
-        """Count an event of a stream."""
+        """Count an event of a stream, and log the timings."""
         self.metrics.observe(event)
         if event.event == "timings":
             add_log_fields(stages=event.seconds)
@@ -192,7 +198,7 @@ class Service(AdmissionControl):
                 add_log_fields(cached=True)
 
     def index_entries(self) -> tuple[IndexEntry, ...]:
-        """Return what is said of each index served."""
+        """Return a description of each served index."""
         return tuple(map(_index_entry, self.sources))
 
     def scrape(self) -> bytes:
@@ -209,7 +215,7 @@ class Service(AdmissionControl):
         return super().scrape()
 
     async def close(self) -> None:
-        """Take no more work and close the indexes; an engine that a thread still works with is closed behind that."""
+        """Take no more work, and close the indexes. An engine that a thread still uses is closed after that."""
         self.close_queues()
         waiting = ThreadPoolExecutor(max_workers=1, thread_name_prefix="closing")
         idle = asyncio.get_running_loop().run_in_executor(waiting, self._join)
@@ -241,12 +247,12 @@ def _index_entry(source: EngineSource) -> IndexEntry:
 
 
 def _keyword_order(body: QuestionRequest) -> KeywordOrder | None:
-    """Return the field of the body, None where its settings name an order."""
+    """Return the body's order of keywords, or None if its settings name one."""
     return None if "keyword_order" in body.settings else body.keyword_order
 
 
 def find_record(engine: Engine, docid: str) -> Record:
-    """Return the record of ``docid``; raises :class:`DocumentMissing` where the index has none."""
+    """Return the record of ``docid``; raises :class:`DocumentMissing` if the index does not have it."""
     record = engine.document(docid)
     if record is None:
         raise DocumentMissing(

@@ -1,1 +1,1 @@
-"""HTTP mechanics shared by the JSON API, the MCP server and the web page."""
+"""The HTTP layer that the JSON API, the MCP server and the web page share."""

@@ -1,4 +1,4 @@
-"""Access: trusted host names, ASGI middleware for the API key, and the stack of all middleware."""
+"""Access control: trusted host names, ASGI middleware for the API key, and the stack of all middleware."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from shrag.serving.http.rate_limit import FailedKeys
 from shrag.serving.http.sessions import Sessions
 
 PUBLIC = frozenset({"/health/live", "/sign-in", "/static/palette.css", "/static/page.css", "/static/icon.svg"})
-"""The only paths served without a key: liveness, the sign-in form and its styles."""
+"""The only paths that are served without a key: liveness, the sign-in form and its styles."""
 
 CHALLENGE = 'Bearer realm="shrag"'
 """``WWW-Authenticate`` of a 401."""
@@ -32,10 +32,10 @@ _NAME = re.compile(r"[a-z0-9]([a-z0-9._-]{0,251}[a-z0-9])?")
 
 @dataclass(frozen=True, slots=True)
 class Access:
-    """The host names that are served, and the key that requests need, None for no key.
+    """The host names that are served, and the key that requests need; None for no key.
 
-    ``sessions`` are those of browsers that signed in with the key, and hold at every server with the same key;
-    ``failed_keys`` limits guesses.
+    ``sessions`` are the sessions of browsers that signed in with the key. Every server with the same key accepts them.
+    ``failed_keys`` limits how fast keys can be guessed.
     """
 
     hosts: tuple[str, ...] = LOOPBACK
@@ -49,11 +49,11 @@ class Access:
 
 
 def access_for_host(host: str, key: ApiKey | None = None, names: Iterable[str] = ()) -> Access:
-    """Return the access to a server on ``host``: by this machine's own names, ``host`` and ``names``.
+    """Return the access to a server on ``host``, which is served under loopback names, ``host`` and ``names``.
 
     Raises:
-        ServingError: Other machines can reach ``host`` and there is no key; or ``host`` is every address and there are
-            no ``names``; or one of ``names`` is no host name.
+        ServingError: Other machines can reach ``host``, and there is no key. Or ``host`` means every address, and there
+            are no ``names``. Or one of ``names`` is not a host name.
     """
     hosts = dict.fromkeys((*LOOPBACK, *(_host_name(name) for name in names)))
     if is_loopback(host):
@@ -90,7 +90,7 @@ def is_loopback(host: str) -> bool:
 
 
 class APIKeyMiddleware:
-    """ASGI middleware: all paths but :data:`PUBLIC` need the key as ``Authorization: Bearer``, or a session's cookie.
+    """ASGI middleware: all paths but :data:`PUBLIC` need the key as ``Authorization: Bearer``, or a session cookie.
 
     ``form`` makes the response to a browser that opens a page without either.
     """
@@ -101,7 +101,7 @@ class APIKeyMiddleware:
         self._form = form
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Pass an authorized request on, refuse any other."""
+        """Pass an authorized request on; refuse any other."""
         if scope["type"] == "lifespan":
             await self._app(scope, receive, send)
         elif scope["type"] != "http":
@@ -131,9 +131,10 @@ def middleware_stack(
     observe: Callable[[str, str, int, float], None],
     form: Callable[[Scope], Response] | None = None,
 ) -> list[Middleware]:
-    """Return the middleware of either server, outermost first; :class:`APIKeyMiddleware` only where there is a key.
+    """Return the middleware of a server, the outermost first; :class:`APIKeyMiddleware` only if there is a key.
 
-    ``observe`` is that of :class:`~shrag.serving.http.middleware.RequestLogMiddleware`, ``form`` that of the key's.
+    ``observe`` is for :class:`~shrag.serving.http.middleware.RequestLogMiddleware`, and ``form`` for
+    :class:`APIKeyMiddleware`.
     """
     stack = [Middleware(RequestLogMiddleware, observe=observe), Middleware(RequestGuardMiddleware, hosts=access.hosts)]
     if access.key is not None:
@@ -142,7 +143,7 @@ def middleware_stack(
 
 
 def check_key(sent: str, access: Access, address: str) -> HTTPProblem | None:
-    """Return None where ``sent`` is the server's key, else the problem for its sender at ``address``."""
+    """Return None if ``sent`` is the server's key, else the problem for its sender at ``address``."""
     wait = access.failed_keys.wait(address)
     if wait:
         add_log_fields(refused="too many keys", client=address)
@@ -158,12 +159,12 @@ def check_key(sent: str, access: Access, address: str) -> HTTPProblem | None:
 
 
 def client_address(scope: Scope) -> str:
-    """Return the address of the connection's other end, empty where it has none."""
+    """Return the address of the client's end of the connection; empty if it has none."""
     return str(scope["client"][0]) if scope.get("client") else ""
 
 
 def _bearer_token(headers: list[str]) -> str:
-    """Return the one Bearer token; empty where there are two headers or another scheme."""
+    """Return the Bearer token; empty if there are several headers, or another scheme."""
     if len(headers) != 1:
         return ""
     scheme, _, token = headers[0].partition(" ")
@@ -175,7 +176,7 @@ def _unauthorized(detail: str, parameters: str = "") -> HTTPProblem:
 
 
 def _is_page_visit(scope: Scope, headers: Headers) -> bool:
-    """Return whether a browser opened a page: browsers accept HTML by name, programs anything."""
+    """Return whether a browser opened a page: browsers accept HTML by name, while programs accept anything."""
     return scope["method"] in {"GET", "HEAD"} and "text/html" in headers.get("accept", "").lower()
 
 
@@ -187,7 +188,7 @@ def _is_every_address(host: str) -> bool:
 
 
 def _host_name(name: str) -> str:
-    """Return ``name`` as it stands in a Host header, without a port."""
+    """Return ``name`` as it is written in a Host header, without a port."""
     lowered = name.lower()
     in_brackets = lowered.startswith("[") and lowered.endswith("]")
     try:

@@ -1,4 +1,4 @@
-"""Create, read and compare the API key."""
+"""The API key of a server: make a new one, write and read its file, and compare what clients send."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from shrag.messages.text import Text
 from shrag.serving.errors import KeyRejected
 
 SHORTEST = 32
-"""Characters. A key made by :func:`new_key` has 43 and 256 random bits."""
+"""The fewest characters of a key. A key made by :func:`new_key` has 43 characters, which hold 256 random bits."""
 
 LONGEST = 512
 _FEWEST_DIFFERENT = 10
@@ -22,12 +22,12 @@ _ADVICE = Text("make one with `shrag key`")
 
 
 class ApiKey:
-    """An API key. Only its SHA-256 is stored, so that no log or dump of this object has the key."""
+    """An API key. Only its SHA-256 is stored, so that no log or dump of this object contains the key."""
 
     __slots__ = ("_digest",)
 
     def __init__(self, text: str) -> None:
-        """Take the key ``text``, 32 to 512 visible ASCII characters; raises :class:`KeyRejected` without it."""
+        """Take the key ``text``; raise :class:`KeyRejected` unless it is 32 to 512 visible ASCII characters."""
         if not text:
             raise KeyRejected(Text("The API key is empty: {advice}.", advice=_ADVICE))
         if not all("!" <= character <= "~" for character in text):
@@ -57,12 +57,12 @@ class ApiKey:
         self._digest = hashlib.sha256(text.encode()).digest()
 
     def matches(self, given: str) -> bool:
-        """Return whether ``given`` is the key, in constant time."""
+        """Return whether ``given`` is the key; the comparison takes constant time."""
         return hmac.compare_digest(hashlib.sha256(given.encode("utf-8", "surrogateescape")).digest(), self._digest)
 
     @property
     def session_secret(self) -> bytes:
-        """The secret of sessions, the same for every process with this key: sign-ins hold at all of them."""
+        """The secret that signs sessions. It is the same in every process with this key, so all accept a sign-in."""
         return hmac.digest(self._digest, b"shrag session", "sha256")
 
 
@@ -72,7 +72,7 @@ def new_key() -> str:
 
 
 def write_key_file(path: Path, key: str) -> None:
-    """Write ``key`` to a new file that only its owner may read; raises :class:`KeyRejected` where there is one."""
+    """Write ``key`` to a new file that only its owner may read; raises :class:`KeyRejected` if the file exists."""
     try:
         descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
     except OSError as error:
@@ -91,12 +91,12 @@ def read_key_file(path: Path, credentials: Path | None = None) -> ApiKey:
     """Read a key from a file of one line.
 
     Args:
-        path: The file; only its owner may be allowed to read it.
-        credentials: The systemd credentials directory. Its files may be readable by their group: the group's bits
-            there are the mask of an access list that names the service's user.
+        path: The file. Only its owner may have access to it.
+        credentials: The systemd credentials directory. Files in it may be accessible to their group: there, the group
+            bits are the mask of an access list that names the service's user.
 
     Raises:
-        KeyRejected: The file cannot be read, is readable by others, or has no valid key.
+        KeyRejected: The file cannot be read, is open to other users, or has no valid key.
     """
     try:
         with path.open("rb") as stream:

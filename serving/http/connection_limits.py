@@ -1,7 +1,7 @@
-"""Read/write timeouts and header limits per connection, and a limit of their number.
+"""Limits of connections: timeouts for reading and writing, the size of headers, and the number of connections.
 
-uvicorn closes neither connections whose request is incomplete or arrives a byte at a time, nor streams that nobody
-reads, and its httptools protocol does not bound the memory of an incomplete request.
+uvicorn lacks these. It does not close a connection whose request is incomplete or arrives a byte at a time, nor a
+stream that nobody reads. Its httptools protocol does not bound the memory of an incomplete request.
 """
 
 from __future__ import annotations
@@ -17,22 +17,22 @@ from typing import Any
 from shrag.serving.http.request_line import escape_request_line
 
 RECEIVE_SECONDS = 10.0
-"""From a connection's start, or from the first byte of a later request, to the last byte of the request."""
+"""Seconds allowed from a connection's start, or from a later request's first byte, to the request's last byte."""
 
 UNREAD_SECONDS = 60.0
 """Seconds in which a client must read at least :data:`LEAST_READ` of what was sent."""
 
 LEAST_READ = 16 << 10
-"""Bytes; a slow line reads so much, a client that only keeps the connection busy does not."""
+"""Bytes. A client on a slow line reads that many; a client that only keeps the connection busy does not."""
 
 LARGEST_HEAD = 48 << 10
-"""Bytes of a request's address, headers and trailers; the middleware has narrower limits of each."""
+"""Bytes of a request's address, headers and trailers together. The middleware has narrower limits for each."""
 
 MOST_WAITING = 16
 """Pipelined requests that may wait on a connection."""
 
 DESCRIPTORS_KEPT = 256
-"""File descriptors that connections leave to the index, its next generation, models and logs."""
+"""File descriptors that connections leave free for the index, its next generation, models and logs."""
 
 _AROUND = len(b": \r\n")
 _INVALID = "Invalid HTTP request received."
@@ -50,7 +50,7 @@ _UNAVAILABLE = (
 
 
 def most_connections() -> int:
-    """Return how many connections may be open: those for which the process has file descriptors, but the kept ones."""
+    """Return how many connections may be open: one for each file descriptor but the kept ones, at least a quarter."""
     limit = resource.getrlimit(resource.RLIMIT_NOFILE)[0]
     if limit == resource.RLIM_INFINITY:
         return sys.maxsize
@@ -58,9 +58,9 @@ def most_connections() -> int:
 
 
 class Deadlines(asyncio.Protocol):
-    """Mixin before uvicorn's httptools protocol; a deadline is not extended by bytes that trickle in.
+    """Mixin for uvicorn's httptools protocol, to be named before it. Bytes that trickle in do not extend a deadline.
 
-    A connection beyond :func:`most_connections` is answered by 503 and closed.
+    A connection beyond :func:`most_connections` gets a 503 and is closed.
     """
 
     receive_seconds = RECEIVE_SECONDS
@@ -70,12 +70,12 @@ class Deadlines(asyncio.Protocol):
     """uvicorn's last request and its response; None before the first."""
 
     pipeline: Any
-    """uvicorn's pipelined requests that wait."""
+    """uvicorn's queue of pipelined requests."""
 
     transport: asyncio.Transport
 
     connections: set[Any]
-    """uvicorn's open connections, this one too."""
+    """uvicorn's open connections, this one included."""
 
     _receiving: asyncio.TimerHandle | None = None
     _unread: asyncio.TimerHandle | None = None
@@ -96,7 +96,7 @@ class Deadlines(asyncio.Protocol):
         self._await_request()
 
     def connection_refused(self) -> None:
-        """Count a connection that is refused."""
+        """Count a refused connection; a subclass may override this."""
 
     def data_received(self, data: bytes) -> None:
         """See :class:`asyncio.Protocol`."""
@@ -105,7 +105,7 @@ class Deadlines(asyncio.Protocol):
         self._unparsed += len(data)
         super().data_received(data)
         if self._unparsed > LARGEST_HEAD:
-            # The parser keeps every byte of a line that does not end.
+            # The parser keeps every byte of a line until the line ends.
             self.send_400_response(_INVALID)
         if self._half_here or not self._answering():
             self._await_request()
@@ -118,7 +118,7 @@ class Deadlines(asyncio.Protocol):
         super().on_message_begin()  # type: ignore[misc]
 
     def on_header(self, name: bytes, value: bytes) -> None:
-        """See httptools; a header or a trailer."""
+        """See httptools, which calls this for trailers too."""
         self._unparsed = 0
         self._head_bytes += len(name) + len(value) + _AROUND
         if self._head_bytes > LARGEST_HEAD:
@@ -148,7 +148,7 @@ class Deadlines(asyncio.Protocol):
             super().send_400_response(msg)  # type: ignore[misc]
 
     def shutdown(self) -> None:
-        """See uvicorn; a connection on which a request is just coming in goes on, and is closed behind its response."""
+        """See uvicorn. A connection that is receiving a request stays open until that request is answered."""
         if not self._half_here or self._answering():
             super().shutdown()  # type: ignore[misc]
 
@@ -173,7 +173,7 @@ class Deadlines(asyncio.Protocol):
         self._unread = asyncio.get_running_loop().call_later(self.unread_seconds, self._too_little_read, unsent)
 
     def _too_little_read(self, before: int) -> None:
-        """Close the connection, unless enough was read since ``before`` bytes were unsent."""
+        """Close the connection unless the client has read enough since ``before`` bytes were unsent."""
         unsent = self._unsent()
         if before - unsent < LEAST_READ:
             self.transport.abort()
@@ -181,7 +181,7 @@ class Deadlines(asyncio.Protocol):
             self._await_reader(unsent)
 
     def _unsent(self) -> int:
-        """Return the bytes not yet sent to the client: in uvicorn's buffer and in the kernel's, which takes MiBs."""
+        """Return the bytes not yet sent: in the transport's buffer, and in the kernel's, which takes MiBs."""
         waiting = self.transport.get_write_buffer_size()
         try:
             queued = fcntl.ioctl(self.transport.get_extra_info("socket").fileno(), termios.TIOCOUTQ, bytes(4))
@@ -199,7 +199,7 @@ class Deadlines(asyncio.Protocol):
         if self.transport.is_closing():
             return
         if self._answering() and (len(self.pipeline) or not self._head_is_here):
-            # An incomplete pipelined request is read no further before the response under way is sent.
+            # Until the current response is sent, an incomplete pipelined request is not read further.
             self._await_request()
             return
         if not (self._answering() and self.cycle.response_started):
@@ -207,7 +207,7 @@ class Deadlines(asyncio.Protocol):
         self.transport.close()
 
     def _answering(self) -> bool:
-        """Say whether a response is under way."""
+        """Return whether a response is under way."""
         return self.cycle is not None and not self.cycle.response_complete
 
     def _stop_receiving(self) -> None:

@@ -1,4 +1,7 @@
-"""An endpoint: reads a request into its schema, calls a function, sends the response."""
+"""Endpoints of routes: each reads a request into its schema, calls a handler, and sends the response.
+
+The same :class:`Operation` describes the route in the OpenAPI document.
+"""
 
 from __future__ import annotations
 
@@ -24,28 +27,28 @@ from shrag.serving.http.problems import HTTPProblem
 from shrag.serving.http.validation import explain
 
 Handler = Callable[..., Awaitable[object]]
-"""Called with the request and, where there is a schema, with what was read. Returns a response, or what is sent as
-JSON: a value that msgspec encodes, or bytes that are JSON already."""
+"""Called with the request and, if the operation has a schema, with the value that was read. Returns a response, or
+what is sent as JSON: a value that msgspec encodes, or bytes that are JSON already."""
 
 
 @dataclass(frozen=True, slots=True)
 class Operation:
-    """What a route reads and returns: checked by its endpoint, and described in the OpenAPI document.
+    """What a route reads and returns. The endpoint checks it, and the OpenAPI document describes it.
 
     Used as a decorator, it makes a handler an :class:`Endpoint`.
 
     Attributes:
-        body: The schema of the JSON body, None where none is read.
-        strict: Whether the body's values must have the very types of the schema, as 1 for an integer and not "1".
-        query: The schema of the query string, None where none is read. Other parameters than its fields are refused.
-        query_names: The parameters that the handler reads beside ``query``; None where it refuses others itself.
-        returns: The schema of the response, None where it is not JSON.
-        events: Names of the server-sent events that may be sent instead; empty for events without a name, None where
-            none are sent.
-        problems: Statuses of the errors that not every route has.
+        body: The schema of the JSON body; None if no body is read.
+        strict: Whether the body's values must have exactly the types of the schema: 1 for an integer, and not "1".
+        query: The schema of the query string; None if none is read. Parameters that are not its fields are refused.
+        query_names: The parameters that the handler reads beside ``query``. None if the handler itself refuses others.
+        returns: The schema of the response; None if the response is not JSON.
+        events: The names of the server-sent events that may be sent instead. Empty for events without a name, and None
+            if no events are sent.
+        problems: The statuses of the errors of this route, without those that every route has.
         tag: The group of the route in the OpenAPI document; empty for a route that is not in it.
-        problem_page: Returns the page that a browser is shown of an error, None for a client that is none; None where
-            every client is sent a problem.
+        problem_page: Returns the page that shows an error to a browser, or None for any other client. None if every
+            client gets a problem.
     """
 
     body: type[msgspec.Struct] | None = None
@@ -64,7 +67,7 @@ class Operation:
 
 
 class Endpoint:
-    """ASGI application of one route. The docstring of its ``handler`` describes it."""
+    """ASGI application of one route. The docstring of its ``handler`` is the description in the OpenAPI document."""
 
     def __init__(self, handler: Handler, operation: Operation) -> None:
         self.handler = handler
@@ -92,7 +95,7 @@ class Endpoint:
         await result(scope, receive, send)
 
     async def _result(self, request: Request) -> object:
-        """Read a request and return what the handler makes of it."""
+        """Read a request, and return what the handler returns for it."""
         if self._known is not None:
             refuse_unknown(request.query_params, self._known)
         if self._body is not None:
@@ -103,12 +106,12 @@ class Endpoint:
 
 
 class _Request(Request):
-    """A request that listens once for its client leaving; Starlette does so anew each time it is asked."""
+    """A request that begins to listen for a disconnect only once; Starlette begins anew each time it is asked."""
 
     leaving: asyncio.Task[None] | None = None
 
     async def is_disconnected(self) -> bool:
-        """Return whether the client has left; a body that has not been read by now is dropped."""
+        """Return whether the client has left. The first call drops a body that has not been read yet."""
         if self.leaving is None:
             self.leaving = asyncio.create_task(self._wait_for_disconnect())
             await asyncio.sleep(0)
@@ -130,11 +133,11 @@ class _BodyReader:
         """Return the body of ``request``.
 
         Raises:
-            HTTPProblem: 422; it is not declared to be JSON, it is not JSON, a key stands twice in an object, or it does
+            HTTPProblem: 422: the body is not declared to be JSON, is not JSON, has a key twice in an object, or does
                 not fit the schema.
         """
         body = (await request.body()).removeprefix(BOM_UTF8)
-        # A page of another site can have a browser send any body as text/plain or as a form, but none as JSON.
+        # A page of another site can make a browser send any body as text/plain or as a form, but not as JSON.
         declared = request.headers.get("content-type", "")
         kind = declared.partition(";")[0].strip().lower()
         if kind != "application/json" and not (kind.startswith("application/") and kind.endswith("+json")):
@@ -156,7 +159,7 @@ class _BodyReader:
 
 
 def _syntax_error(body: bytes) -> str:
-    """Return why ``body`` is not JSON; the standard library's decoder tells more than msgspec's."""
+    """Return why ``body`` is not JSON. The standard library's decoder says more about it than msgspec's."""
     try:
         json.loads(body)
     except (ValueError, RecursionError) as error:
@@ -165,7 +168,7 @@ def _syntax_error(body: bytes) -> str:
 
 
 def refuse_unknown(parameters: Iterable[str], known: Collection[str]) -> None:
-    """Raise :class:`HTTPProblem` for a parameter that is not read: a misspelt filter must not seem to work."""
+    """Raise :class:`HTTPProblem` for a parameter that is not read: a misspelled filter must not seem to work."""
     for name in parameters:
         if name not in known:
             rule = (
@@ -179,10 +182,12 @@ def refuse_unknown(parameters: Iterable[str], known: Collection[str]) -> None:
 
 
 def read_query(parameters: QueryParams, schema: type[msgspec.Struct]) -> Any:  # noqa: ANN401  (an instance of schema)
-    """Return the query string as ``schema``. Of a parameter sent twice, a list has all and another type the last.
+    """Return the query string as ``schema``.
+
+    If a parameter is sent several times, a list has all values, and any other type has the last one.
 
     Raises:
-        HTTPProblem: 422; it does not fit.
+        HTTPProblem: 422: the query string does not fit the schema.
     """
     values = {
         name: parameters.getlist(name) if is_list else parameters[name]
@@ -197,7 +202,7 @@ def read_query(parameters: QueryParams, schema: type[msgspec.Struct]) -> Any:  #
 
 @cache
 def _parameters(schema: type[msgspec.Struct]) -> tuple[tuple[str, bool], ...]:
-    """Return the name of each field, and whether it is a list."""
+    """Return for each field its name, and whether it is a list."""
     fields = msgspec.structs.fields(schema)
     return tuple((each.name, _is_list(inspect.type_info(each.type))) for each in fields)
 

@@ -1,7 +1,7 @@
-"""A transport that sends what is written in one step of the event loop at once.
+"""A transport that joins all writes of one step of the event loop, and sends them at once.
 
-uvicorn writes the head of a response and its body one after the other, and uvloop sends each: two packets, of which the
-first wakes the client for nothing.
+uvicorn writes the head of a response and then its body, and uvloop sends each on its own. That makes two packets, and
+the first one wakes the client for nothing.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from typing import Any
 
 
 class JoinedWrites:
-    """Wraps an asyncio transport; what it does not have itself is the transport's."""
+    """Wraps an asyncio transport, which provides all other attributes."""
 
     def __init__(self, transport: asyncio.Transport) -> None:
         self._transport = transport
@@ -22,18 +22,18 @@ class JoinedWrites:
         return getattr(self._transport, name)
 
     def write(self, data: bytes) -> None:
-        """Send ``data`` behind what else is written in this step."""
+        """Send ``data`` after everything else that was written in this step."""
         if not self._written:
             self._loop.call_soon(self._send)
         self._written.append(data)
 
     def close(self) -> None:
-        """See :class:`asyncio.Transport`; what is written is sent first."""
+        """See :class:`asyncio.Transport`. Written data is sent first."""
         self._send()
         self._transport.close()
 
     def abort(self) -> None:
-        """See :class:`asyncio.Transport`; what is written is not sent."""
+        """See :class:`asyncio.Transport`. Written data that waits is not sent."""
         self._written.clear()
         self._transport.abort()
 

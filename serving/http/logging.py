@@ -1,4 +1,4 @@
-"""Log of requests: the current request's id and log fields, and a handler that writes records as lines of JSON."""
+"""Log of requests: the id and log fields of the current request, and a handler that writes records as JSON lines."""
 
 from __future__ import annotations
 
@@ -27,14 +27,14 @@ LOGGER = "shrag.serving"
 _WAITING_LINES = 10_000
 
 _GATHER_SECONDS = 0.02
-"""How long a line may wait for others: under load, waking the thread for each takes longer than the line itself."""
+"""How long a line waits for others. Under load, waking the thread for each line takes longer than writing the line."""
 
 _log = logging.getLogger(LOGGER)
 
 
 @dataclass(slots=True)
 class RequestContext:
-    """The id of a request, the language of its problems, and what its handling adds to its line in the access log."""
+    """The id of a request, the language of its error messages, and further fields of its line in the access log."""
 
     request_id: str
     language: Language = "en"
@@ -46,26 +46,26 @@ REQUEST_CONTEXT: ContextVar[RequestContext] = ContextVar("request_context")
 
 
 def request_id() -> str:
-    """Return the id of the current request; empty outside of one."""
+    """Return the id of the current request; empty if there is none."""
     context = REQUEST_CONTEXT.get(None)
     return context.request_id if context is not None else ""
 
 
 def request_language() -> Language:
-    """Return the language that the current request prefers; English outside of one."""
+    """Return the language that the current request prefers; English if there is no request."""
     context = REQUEST_CONTEXT.get(None)
     return context.language if context is not None else "en"
 
 
 def add_log_fields(**fields: object) -> None:
-    """Add fields to the access log line of the current request; outside of one, do nothing."""
+    """Add fields to the access log line of the current request; do nothing if there is no request."""
     context = REQUEST_CONTEXT.get(None)
     if context is not None:
         context.log_fields.update(fields)
 
 
 def write_access_log(context: RequestContext, route: str, method: str, status: int, seconds: float) -> None:
-    """Log a request's line. The record is made directly: finding out where in the program takes a while."""
+    """Log the line of a request. The record is made directly: the logger would search for its caller, which is slow."""
     if _log.isEnabledFor(logging.INFO):
         record = logging.LogRecord(LOGGER, logging.INFO, "", 0, "request", (), None)
         fields = {"request_id": context.request_id, "method": method, "route": route, "status": status}
@@ -79,7 +79,10 @@ def log_failure() -> None:
 
 
 class JsonLines(QueueHandler):
-    """Writes ``time``, ``level``, ``event`` and the record's ``fields``; drops records while 10,000 lines wait."""
+    """Writes records as JSON with ``time``, ``level``, ``event`` and the record's ``fields``, in a thread.
+
+    While 10,000 lines wait, further records are dropped.
+    """
 
     queue: SimpleQueue[str | None]
 
@@ -106,14 +109,14 @@ class JsonLines(QueueHandler):
             super().emit(record)
 
     def close(self) -> None:
-        """Write what waits, for at most a second, and end."""
+        """Write the waiting lines, for at most a second, and end."""
         self.queue.put(None)
         self._writer.join(1.0)
         super().close()
 
 
 def _write_lines(queue: SimpleQueue[str | None], stream: TextIO) -> None:
-    """Write all lines that wait by one call, until None comes; a call each could not keep up beside busy threads."""
+    """Write lines until None comes; one call writes all that wait, since a call for each is too slow under load."""
     lines: list[str | None] = []
     while None not in lines:
         lines = [queue.get()]
@@ -121,12 +124,15 @@ def _write_lines(queue: SimpleQueue[str | None], stream: TextIO) -> None:
             time.sleep(_GATHER_SECONDS)
         while not queue.empty():
             lines.append(queue.get())
-        with BACKGROUND.watch("log"), suppress(BrokenPipeError, ValueError):  # nobody reads the log any more
+        with BACKGROUND.watch("log"), suppress(BrokenPipeError, ValueError):  # the stream has no reader, or is closed
             stream.write("".join(filter(None, lines)))
             stream.flush()
 
 
 def _was_cut_off(record: logging.LogRecord) -> bool:
-    """Say whether a request was broken off by a server told to end at once: no error, and a page of traceback each."""
+    """Return whether a record says that a server which had to end at once broke off a request.
+
+    That is no error, and each such record would log a page of traceback.
+    """
     kind = record.exc_info[0] if record.exc_info else None
     return kind is asyncio.CancelledError or record.getMessage().rstrip().endswith("asyncio.exceptions.CancelledError")

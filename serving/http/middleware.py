@@ -1,4 +1,8 @@
-"""ASGI middleware: request id, log line and security headers; trusted hosts, request limits, no foreign origins."""
+"""ASGI middleware of all servers.
+
+One gives each request an id, a log line and security headers. The other refuses unknown hosts, requests that are too
+large, and requests from pages of other sites.
+"""
 
 from __future__ import annotations
 
@@ -29,11 +33,11 @@ LARGEST_BODY = 1 << 20
 LARGEST_HEADERS = 16 << 10
 MOST_HEADERS = 100
 LONGEST_ADDRESS = 32 << 10
-"""Bytes; a question of 2,000 Hangul syllables takes 18,000 of them in an address."""
+"""Bytes. In an address, a question of 2,000 Hangul syllables takes 18,000 of them."""
 
 SECURITY_HEADERS = (
-    # Scripts are files of this server and talk to it alone; none is inline. HTML is made from text by one Trusted Types
-    # policy, which takes what this server rendered. Nothing is loaded from anywhere else.
+    # Scripts are files of this server, never inline, and connect only to it. One Trusted Types policy makes HTML from
+    # text; it takes what this server rendered. Nothing is loaded from anywhere else.
     (
         b"content-security-policy",
         b"default-src 'none'; style-src 'self'; img-src 'self'; script-src 'self'; connect-src 'self'; "
@@ -45,17 +49,17 @@ SECURITY_HEADERS = (
     (b"cross-origin-opener-policy", b"same-origin"),
     (b"cross-origin-resource-policy", b"same-origin"),
 )
-"""Headers of every response, errors included, unless the response sets one itself."""
+"""Headers of every response, errors included. A header that the response sets itself stays as it is."""
 
 REQUEST_ID = b"x-request-id"
 _ACCEPTED_ID = re.compile(rb"[A-Za-z0-9._:/+=-]{1,128}")
 _METHODS = {"GET", "HEAD", "POST", "PUT", "DELETE", "CONNECT", "OPTIONS", "TRACE", "PATCH"}
 _CLIENT_LEFT = 499
-"""The status logged where the client left before the response began; nginx's number for it."""
+"""The status that is logged if the client leaves before the response begins; nginx uses the same number."""
 
 _HOST = re.compile(r"(?P<host>\[[0-9a-f:.]+\]|[^:@/\[\]\s]+)(:[0-9]{0,5})?")
 
-# A refused request's body has not been read: close the connection instead of waiting for the rest of it.
+# The body of a refused request has not been read: close the connection instead of waiting for the rest of it.
 _CLOSE = {"Connection": "close"}
 
 _Headers = Mapping[bytes, bytes]
@@ -65,7 +69,8 @@ class RequestLogMiddleware:
     """ASGI middleware: request id, security headers, error response, access log line and metrics of each request.
 
     A well-formed ``X-Request-Id`` of the client is kept. An exception becomes a problem response; the traceback of an
-    unexpected one is logged only. ``observe`` is called with the path of the route, method, status and seconds.
+    unexpected one goes only to the log. ``observe`` is called with the path of the route, the method, the status and
+    the seconds.
     """
 
     def __init__(self, app: ASGIApp, observe: Callable[[str, str, int, float], None]) -> None:
@@ -102,11 +107,11 @@ class RequestLogMiddleware:
             if status or to_problem(error).status == 500:
                 log_failure()
             if status:
-                raise  # the response has begun: the connection can only be closed
+                raise  # the response has begun, so the connection can only be closed
             await problem_response(scope["path"], error)(scope, receive, send_with_headers)
         finally:
             seconds = time.perf_counter() - started
-            # Paths and methods as the client sends them would give the metrics any number of time series.
+            # With the client's own paths and methods, the metrics could have any number of time series.
             route = getattr(scope.get("route"), "path", "") or "other"
             method = scope["method"] if scope["method"] in _METHODS else "other"
             self._observe(route, method, status or _CLIENT_LEFT, seconds)
@@ -124,7 +129,7 @@ class RequestGuardMiddleware:
         self._hosts = frozenset(host.lower() for host in hosts)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Pass an acceptable request on, refuse any other."""
+        """Pass an acceptable request on; refuse any other."""
         if scope["type"] != "http":
             await self._app(scope, receive, send)
             return
@@ -138,15 +143,15 @@ class RequestGuardMiddleware:
             nonlocal body_size
             message = await receive()
             body_size += len(message.get("body", b""))
-            if body_size > LARGEST_BODY:  # of a body that was sent without a Content-Length
+            if body_size > LARGEST_BODY:  # without a Content-Length, `_check_body` cannot see this
                 raise _body_too_large()
             return message
 
         await self._app(scope, receive_bounded, send)
 
     def _refuse(self, scope: Scope) -> Response | None:
-        """Return the response that refuses a request because of its head, None for an acceptable one."""
-        headers: _Headers = dict(reversed(scope["headers"]))  # of a header sent twice, the first one counts
+        """Return the response that refuses a request because of its head, or None for an acceptable one."""
+        headers: _Headers = dict(reversed(scope["headers"]))  # if a header is sent twice, the first one counts
         if sum(name == b"host" for name, _ in scope["headers"]) > 1:  # RFC 9112, 3.2
             return _refusal(Text("A request has one Host header: send one."))
         host = _host_of(headers.get(b"host", b"").decode("latin-1"))
@@ -164,9 +169,9 @@ class RequestGuardMiddleware:
         return problem_response(scope["path"], problem) if problem is not None else None
 
     def _check_origin(self, scope: Scope, headers: _Headers) -> HTTPProblem | None:
-        """Refuse requests from pages of other sites, but not links (W3C, Fetch Metadata).
+        """Refuse requests from pages of other sites, but not links on them (W3C, Fetch Metadata).
 
-        Another port of this machine is another site, though it has the same host name.
+        A page from another port of this machine counts as another site, although the host name is the same.
         """
         reads = scope["method"] in {"GET", "HEAD"}
         origin = headers.get(b"origin")
@@ -188,7 +193,7 @@ class RequestGuardMiddleware:
 
 
 def _refusal(message: Text) -> Response:
-    """Return a message as plain text: who asks under a name that is not the server's is shown no page of it."""
+    """Return a message as plain text: a client that uses another host name must not see any page of this server."""
     return PlainTextResponse(f"{message.in_language(request_language())}\n", status_code=400)
 
 
@@ -229,6 +234,6 @@ def _body_too_large() -> HTTPProblem:
 
 
 def _host_of(value: str) -> str:
-    """Return the host of a Host header or an origin, without its port; empty where it is neither."""
+    """Return the host of a Host header or an origin, without its port; empty if ``value`` is neither."""
     match = _HOST.fullmatch(value.lower())
     return match["host"] if match else ""

@@ -1,4 +1,4 @@
-"""Exceptions → HTTP problems (RFC 9457), or errors in OpenAI's form on the routes of its API."""
+"""Turn exceptions into HTTP problems (RFC 9457), or into OpenAI's errors on the routes of its API."""
 
 from __future__ import annotations
 
@@ -57,13 +57,13 @@ _STATUSES: tuple[tuple[type[Exception], int, str], ...] = (
     (ClientDisconnected, 499, "client_disconnected"),
     (ClientDisconnect, 499, "client_disconnected"),
 )
-"""Status and code of the exceptions that have nothing else to say."""
+"""The status and the code of exceptions that do not carry their own."""
 
 _HTTP_CODES = {404: "not_found", 405: "method_not_allowed"}
 
 
 class HTTPProblem(Exception):
-    """An error response. ``code`` is stable and meant for programs, ``detail`` for people."""
+    """An error response. Programs read the stable ``code``, and people read ``detail``."""
 
     def __init__(self, status: int, code: str, detail: str, headers: Mapping[str, str] | None = None) -> None:
         super().__init__(detail)
@@ -104,7 +104,7 @@ class OpenAIProblem:
 
 
 def to_problem(error: Exception) -> HTTPProblem:
-    """Return the problem that a client is shown for ``error``; of an unexpected one only its type is shown."""
+    """Return the problem that a client gets for ``error``. Of an unexpected error, it names only the type."""
     if isinstance(error, HTTPProblem):
         return error
     if isinstance(error, QuestionError):
@@ -154,7 +154,7 @@ def uses_openai_errors(path: str) -> bool:
 
 
 def problem_response(path: str, error: Exception) -> Response:
-    """Return the response to ``error`` at ``path``, in the form that the path's clients read."""
+    """Return the response to ``error`` at ``path``, in the form that clients of the path read."""
     problem = to_problem(error)
     if uses_openai_errors(path):
         status = 400 if problem.status == 422 else problem.status
@@ -171,7 +171,7 @@ async def http_exception_response(request: Request, error: Exception) -> Respons
 
 
 def _allowed_methods(request: Request) -> set[str]:
-    """Return the methods of all routes of the path; Starlette itself names those of the first route only."""
+    """Return the methods of all routes of the path. Starlette itself would name only those of the first route."""
     allowed: set[str] = set()
     for route in request.app.routes:
         if isinstance(route, Route | Mount) and route.path_regex.match(request.scope["path"]):

@@ -10,20 +10,20 @@ from collections.abc import Callable
 from cachetools import FIFOCache
 
 BURST = 10
-"""Wrong keys an address may send before it is limited."""
+"""Wrong keys that an address may send before it is limited."""
 
 TOKENS_PER_SECOND = 1.0
-"""Keys compared per second from then on."""
+"""Keys that are compared per second from then on."""
 
 MOST_ADDRESSES = 1_024
-"""Addresses kept; the one that was added first is dropped first."""
+"""Addresses that are kept. The one that was added first is dropped first."""
 
 
 class FailedKeys:
-    """A token bucket for each address that sent a wrong key; right keys take no token.
+    """A token bucket for each address that sent a wrong key. Right keys take no token.
 
-    While an address has no token, its keys are not compared, not even the right one: otherwise an attacker could tell
-    the right key by its response. ``clock`` gives seconds.
+    While an address has no token, none of its keys is compared, not even the right one. Otherwise an attacker could
+    recognize the right key by its response. ``clock`` returns seconds.
     """
 
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
@@ -31,7 +31,7 @@ class FailedKeys:
         self._left = FIFOCache[str, tuple[float, float]](MOST_ADDRESSES)
 
     def wait(self, address: str) -> int:
-        """Return the seconds until a key from ``address`` is compared again, 0 for now."""
+        """Return the seconds until a key from ``address`` is compared again; 0 if it is compared now."""
         left = self._tokens(_network(address))
         return 0 if left >= 1 else max(1, math.ceil((1 - left) / TOKENS_PER_SECOND))
 
@@ -46,7 +46,7 @@ class FailedKeys:
 
 
 def _network(address: str) -> str:
-    """Return the network to limit: an IPv4 address, or the /64 of an IPv6 address, which one host can have."""
+    """Return the network to limit: an IPv4 address, or the /64 of an IPv6 address, since one host can have a /64."""
     try:
         parsed = ipaddress.ip_address(address)
     except ValueError:

@@ -1,7 +1,7 @@
 """Request lines with letters that are not ASCII, as ``curl "http://HOST/v1/search?q=그래핀"`` sends them.
 
-RFC 9112 asks clients to escape such letters, and the parser refuses a line where they did not. The bytes are escaped
-here before it reads them: nothing but bytes from 0x80 is changed, so a line means the same with and without.
+RFC 9112 asks clients to escape such letters, and the HTTP parser refuses a line in which they are not escaped. So they
+are escaped here before the parser reads them. Only bytes from 0x80 are changed, so the line keeps its meaning.
 """
 
 from __future__ import annotations
@@ -13,17 +13,17 @@ _NOT_ASCII = re.compile(rb"[\x80-\xff]")
 
 
 class RequestBytes(NamedTuple):
-    """Bytes for the parser, and whether the request line goes on in the next ones."""
+    """Bytes for the parser, and whether the request line goes on in the bytes that come next."""
 
     data: bytes
     line_goes_on: bool
 
 
 def escape_request_line(data: bytes) -> RequestBytes:
-    """Percent-encode the bytes from 0x80 in ``data`` up to its first line's end.
+    """Percent-encode the bytes from 0x80 in ``data``, up to the end of its first line.
 
     Args:
-        data: Received bytes that begin within a request line; what follows the line stays as it is.
+        data: Received bytes that begin within a request line. The bytes after the line stay as they are.
     """
     end = data.find(b"\n")
     line = data if end < 0 else data[:end]

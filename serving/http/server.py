@@ -1,4 +1,4 @@
-"""Sockets, uvicorn set-up and graceful shutdown."""
+"""The server's sockets, the configuration of uvicorn, and a graceful shutdown."""
 
 from __future__ import annotations
 
@@ -33,10 +33,11 @@ _GRACE_SECONDS = 9.5
 _CLOSE = (b"connection", b"close")
 
 _LAST_REQUEST_SECONDS = 1.0
-"""Seconds after that for which open connections may send one more request, whose response says that they are closed."""
+"""Seconds, once the server is told to stop, in which an open connection may send one more request. Its response says
+``Connection: close``."""
 
 _HANDSHAKE_SECONDS = 0.1
-"""Seconds in which connections that a client has begun to open are accepted before the address is closed."""
+"""Seconds before the address is closed, in which connections that clients have begun to open are still accepted."""
 
 _ATTACH_FILTER = 26
 """SO_ATTACH_FILTER of socket(7), which Python has no name for."""
@@ -47,55 +48,56 @@ _DROP_SYN = (
     (0x06, 0, 0, 0),  # drop the packet
     (0x06, 0, 0, 0x7FFFFFFF),  # pass it
 )
-"""A filter of the packets for a listening socket, as instructions of the classic BPF: no new connection begins."""
+"""A packet filter for a listening socket, in instructions of classic BPF. With it, no new connection begins."""
 
 _SWITCH_SECONDS = 0.001
-"""Seconds after which a thread that computes lets others on (the interpreter's default: 0.005). A search gives the
-interpreter away at each call of Lucene and has to wait so long for each answer that computes to get it back."""
+"""Seconds after which a computing thread gives the interpreter to others (Python's default: 0.005). A search gives it
+away at each call of Lucene. To get it back, the search waits so long for each computing answer."""
 
 _CLOSE_SECONDS = 1
-"""Seconds that requests given up then have to send their error and close the connection."""
+"""Seconds in which requests that are given up can send their error and close the connection."""
 
 
 def address_of(host: str, listener: socket.socket) -> str:
-    """Return the address under which ``listener`` on ``host`` is reached, without a last slash."""
+    """Return the address under which ``listener`` on ``host`` is reached, without a slash at its end."""
     return f"http://{f'[{host}]' if ':' in host else host}:{listener.getsockname()[1]}"
 
 
 def _nothing() -> None:
-    """Do nothing: a server that nobody supervises sends no heartbeat."""
+    """Do nothing: a server without a supervisor sends no heartbeat."""
 
 
 def stop_at_sigterm(server: uvicorn.Server) -> None:
-    """Let ``server`` stop at SIGTERM, also at one that comes before :func:`run`; stopping on request is success.
+    """Let ``server`` stop at SIGTERM with success, even if the signal comes before :func:`run`.
 
-    uvicorn has handlers of its own while it runs, and raises the signal again behind them.
+    While uvicorn runs, it has its own signal handlers. It raises the signal again at its end, and this handler then
+    takes it.
     """
     signal.signal(signal.SIGTERM, server.handle_exit)
 
 
 def run(server: Server, listener: socket.socket) -> None:
-    """Serve on ``listener`` until SIGTERM or SIGINT, then let running requests end; log to stderr.
+    """Serve on ``listener`` until SIGTERM or SIGINT, then let running requests end. The log goes to stderr.
 
     Raises:
         KeyboardInterrupt: After SIGINT.
     """
-    # A full garbage collection takes some 50 ms, in which nothing is answered: exclude the objects that exist now.
+    # Nothing is answered during a full garbage collection, which takes some 50 ms. Freezing excludes present objects.
     gc.collect()
     gc.freeze()
     sys.setswitchinterval(_SWITCH_SECONDS)
     record_ended_threads()
     with _logging(sys.stderr):
         server.run(sockets=[listener])
-    # uvicorn raises the signal again as the event loop ends, where the exception can be lost.
+    # uvicorn raises the signal again while the event loop ends, and the exception can get lost there.
     if server.interrupted:
         raise KeyboardInterrupt
 
 
 def make_server(app: Starlette, send_heartbeat: Callable[[], None] = _nothing) -> Server:
-    """Return a server to run ``app``, whose ``app.state.service`` is an :class:`AdmissionControl`.
+    """Return a server for ``app``, whose ``app.state.service`` must be an :class:`AdmissionControl`.
 
-    The event loop calls ``send_heartbeat`` about every second while it accepts requests.
+    The event loop calls ``send_heartbeat`` about every second while the server accepts requests.
     """
     service: AdmissionControl = app.state.service
     config = uvicorn.Config(
@@ -113,7 +115,7 @@ def make_server(app: Starlette, send_heartbeat: Callable[[], None] = _nothing) -
 
 
 class _Connection(Deadlines, HttpToolsProtocol):
-    """uvicorn's protocol, with deadlines, a limit of connections, and responses sent in one piece."""
+    """uvicorn's protocol with deadlines, a limit of connections, and responses that are sent in one piece."""
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         """See :class:`asyncio.Protocol`."""
@@ -127,9 +129,9 @@ class _Connection(Deadlines, HttpToolsProtocol):
 class Server(uvicorn.Server):
     """uvicorn's server with a graceful shutdown.
 
-    At the first signal readiness ends. What comes within the next second is answered still, with ``Connection: close``;
-    then the address and all idle connections are closed. What runs then may end within the grace, and gets an error
-    behind it. A second signal ends the server at once.
+    At the first signal, the server stops being ready. It still answers requests that come within the next second, with
+    ``Connection: close``. Then it closes the address and all idle connections. Requests that still run may end within
+    :data:`_GRACE_SECONDS`; after that they get an error. A second signal ends the server at once.
     """
 
     interrupted = False
@@ -159,9 +161,9 @@ class Server(uvicorn.Server):
         """See uvicorn."""
         ends = asyncio.get_running_loop().time() + _GRACE_SECONDS
         open_connections = self.server_state.connections
-        if _CLOSE not in self.server_state.default_headers:  # which uvicorn makes anew each second until now
+        if _CLOSE not in self.server_state.default_headers:  # uvicorn makes the list anew each second until here
             self.server_state.default_headers.append(_CLOSE)
-        # A connection that is closed while a request is on its way to it would cost that request.
+        # If a connection is closed while a request is on its way, that request is lost.
         await self._wait_while(lambda: bool(open_connections), ends - _GRACE_SECONDS + _LAST_REQUEST_SECONDS)
         await self._stop_listening(sockets or [])
         for connection in list(open_connections):
@@ -171,7 +173,7 @@ class Server(uvicorn.Server):
         await super().shutdown(sockets)
 
     async def _wait_while(self, goes_on: Callable[[], bool], until: float) -> None:
-        """Wait while ``goes_on``, at most until that time of the loop, and not after a second signal."""
+        """Wait while ``goes_on()``, at most until that time of the loop. A second signal ends the wait."""
         loop = asyncio.get_running_loop()
         while goes_on() and not self.force_exit and loop.time() < until:
             await asyncio.sleep(0.02)
@@ -179,8 +181,9 @@ class Server(uvicorn.Server):
     async def _stop_listening(self, sockets: list[socket.socket]) -> None:
         """Close the address without losing a connection.
 
-        The kernel resets connections that are not accepted yet when their socket is closed. So it first lets no new one
-        begin: its client asks again after a second, and is then answered by another process on the port, or refused.
+        When a listening socket is closed, the kernel resets its connections that are not accepted yet. So a filter
+        first keeps new ones from beginning. Their clients try again after a second. By then, another process on the
+        port answers them, or they are refused.
         """
         refused = [refuse_connections(each) for each in sockets]
         if any(refused):
@@ -189,12 +192,12 @@ class Server(uvicorn.Server):
             server.close()
         for each in sockets:
             each.close()
-        await asyncio.sleep(0)  # the event loop closes them in its next round
+        await asyncio.sleep(0)  # the event loop closes them in its next step
 
 
 @contextmanager
 def _logging(stream: TextIO) -> Iterator[None]:
-    """Write the log to ``stream``."""
+    """Write the log to ``stream`` during the ``with`` block."""
     lines = JsonLines(stream)
     loggers = {name: logging.getLogger(name) for name in (LOGGER, "uvicorn.error", "asyncio")}
     for name, logger in loggers.items():
@@ -210,7 +213,7 @@ def _logging(stream: TextIO) -> Iterator[None]:
 
 
 def refuse_connections(listener: socket.socket) -> bool:
-    """Let no new connection begin at ``listener``, whose open ones go on; return False where the system cannot."""
+    """Keep new connections from beginning at ``listener``; open ones go on. Return False if the system cannot do it."""
     program = ctypes.create_string_buffer(b"".join(struct.pack("HBBI", *each) for each in _DROP_SYN))
     try:
         listener.setsockopt(
@@ -222,25 +225,26 @@ def refuse_connections(listener: socket.socket) -> bool:
 
 
 def reserve(host: str, port: int, *, shared: bool = False) -> socket.socket:
-    """Return a socket that reserves an address for workers, which listen on it themselves; port 0 takes any free one.
+    """Return a socket that reserves an address for workers, which listen on it themselves. Port 0 takes any free port.
 
-    Raises :class:`AddressTaken`, unless ``shared`` where another server shares the port too.
+    Raises :class:`AddressTaken` if another server uses the port. If ``shared``, it may be another server that shares
+    its port.
     """
     if not shared:
-        # A shared bind would succeed beside another server's workers: bind exclusively first.
+        # Beside the workers of another server, a shared bind would succeed. So bind exclusively first.
         with listen(host, port) as free:
             port = free.getsockname()[1]
     return listen(host, port, shared=True)
 
 
 def listen(host: str, port: int, *, shared: bool = False) -> socket.socket:
-    """Return a listening socket; port 0 takes any free one. Raises :class:`AddressTaken`.
+    """Return a listening socket. Port 0 takes any free port. Raises :class:`AddressTaken`.
 
-    A ``shared`` socket is bound with SO_REUSEPORT and does not listen yet.
+    A ``shared`` socket is bound with SO_REUSEPORT, and does not listen yet.
     """
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
-    # The protocol is named because asyncio sets TCP_NODELAY only on TCP sockets; without it every response waits 40 ms
-    # between its headers and its body.
+    # The protocol is named because asyncio sets TCP_NODELAY only on sockets that name TCP. Without TCP_NODELAY, every
+    # response waits 40 ms between its headers and its body.
     listener = socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP)
     listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     if shared:

@@ -16,20 +16,23 @@ SECONDS = 12 * 3600
 
 
 class Sessions:
-    """Creates and verifies cookies, signed with ``secret``, by default a random one. ``clock``: seconds since 1970."""
+    """Makes and verifies cookies, which are signed with ``secret``; by default it is random.
+
+    ``clock`` returns the seconds since 1970.
+    """
 
     def __init__(self, clock: Callable[[], float] = time.time, secret: bytes = b"") -> None:
         self._clock = clock
         self._secret = secret or secrets.token_bytes(32)
 
     def begin(self, *, secure: bool) -> str:
-        """Return a new cookie as the value of ``Set-Cookie``; a ``secure`` one is sent back over TLS only."""
+        """Return a new cookie as the value of ``Set-Cookie``. Browsers send a ``secure`` one only over TLS."""
         expires = str(int(self._clock()) + SECONDS)
         payload = f"{expires}.{secrets.token_hex(16)}"
         return _cookie(f"{payload}.{self._sign(payload)}", SECONDS, secure=secure)
 
     def is_valid(self, header: str) -> bool:
-        """Return whether the ``Cookie`` header has a valid cookie that has not expired."""
+        """Return whether the ``Cookie`` header has a cookie that is valid and has not expired."""
         payload, _, signature = cookie_parser(header).get(COOKIE, "").rpartition(".")
         if not hmac.compare_digest(signature.encode("utf-8", "replace"), self._sign(payload).encode()):
             return False

@@ -1,6 +1,7 @@
-"""Server-sent events (HTML Living Standard, 9.2): a streaming response of JSON messages with an event name each.
+"""Server-sent events (HTML Living Standard, 9.2): a streamed response of JSON messages, each with an event name.
 
-No end marker is sent: a client that did not receive the last event of its kind of stream has a truncated stream.
+There is no end marker. Each kind of stream has its own last event: if a client did not receive it, the stream was cut
+off.
 """
 
 from __future__ import annotations
@@ -17,10 +18,10 @@ from shrag.serving.http.problems import problem_body
 
 SSE_TYPE = "text/event-stream"
 HEADERS: Mapping[str, str] = {"Cache-Control": "no-cache", "X-Accel-Buffering": "no"}
-"""They ask proxies not to cache or buffer the stream."""
+"""These headers ask proxies not to cache or buffer the stream."""
 
 KEEP_ALIVE = b": keep-alive\n\n"
-"""A comment, sent while there is no event, so that proxies keep the connection open."""
+"""A comment that is sent while there is no event, so that proxies keep the connection open."""
 
 
 class NamedEvent(Protocol):
@@ -49,7 +50,7 @@ async def stream_events(
 
 
 class SSEResponse(StreamingResponse):
-    """A stream of ``messages``; ``on_close`` is called once, in the event loop, when it ends or was never started."""
+    """A stream of ``messages``. The event loop calls ``on_close`` once, when it ends or if it never began."""
 
     media_type = SSE_TYPE
 

@@ -1,4 +1,4 @@
-"""Messages for requests that do not match their schema: the field, the rule and the value."""
+"""Messages for requests that do not match their schema. Each names the field, the rule and the value."""
 
 from __future__ import annotations
 
@@ -24,13 +24,13 @@ _type_info = cache(inspect.type_info)
 def explain(error: msgspec.ValidationError, schema: type[msgspec.Struct], value: object, source: str) -> Text:
     """Return one sentence that names the field, the rule it breaks and its value.
 
-    msgspec's own message has the path and the kind of the error; the rule is read from the type of the field.
+    The path and the kind of the error come from msgspec's message. The rule comes from the type of the field.
 
     Args:
-        error: What decoding raised.
+        error: The error that decoding raised.
         schema: The type that ``value`` was decoded as.
         value: The whole request, decoded without a type.
-        source: Where it was sent: ``body`` or ``query``.
+        source: The part of the request: ``body`` or ``query``.
 
     >>> class Query(msgspec.Struct):
     ...     k: int
@@ -121,7 +121,7 @@ def _bounds(least: int | None, most: int | None, unit: str = "") -> str:
 
 
 def _shown(value: object) -> str:
-    """Return a value as JSON, or its size where that is long.
+    """Return a value as JSON, or only its kind and size if it is long.
 
     >>> _shown("x"), _shown(None), _shown([1, 2]), _shown("x" * 61)
     ('"x"', 'null', 'a list of length 2', 'a string of length 61')

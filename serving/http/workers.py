@@ -1,8 +1,8 @@
 """Pre-fork worker processes.
 
 Each worker is a complete server with its own Java, analyzer, queues, answer cache and metrics. The kernel gives each
-new connection to one of them. The parent only forks them, before it has a thread of its own, and supervises them: it
-replaces workers that end, and kills those that are not ready in time or whose event loop sends no heartbeat.
+new connection to one of them. The parent forks them before it has other threads, and supervises them. It replaces
+workers that end. It kills workers that are not ready in time, or whose event loop sends no heartbeat.
 """
 
 from __future__ import annotations
@@ -22,13 +22,13 @@ from shrag.messages.text import Text
 _POLL_SECONDS = 0.2
 _FIRST_DELAY, _LONGEST_DELAY = 1.0, 30.0
 _STOP_SECONDS = 15.0
-"""Time that workers have to stop: longer than a server waits for open answers."""
+"""The time that workers have to stop. It is longer than a server waits for open answers."""
 
 LONGEST_SILENCE = 30.0
-"""Seconds without a heartbeat after which a worker is killed: longer than it drains for, when it sends none."""
+"""Seconds without a heartbeat after which a worker is killed. A draining worker sends none, but drains for less."""
 
 LONGEST_START = 600.0
-"""Seconds until a worker is ready after which it is killed: more than it takes to verify an index of 50 GB."""
+"""Seconds after which a worker that is not ready is killed. Verifying an index of 50 GB takes less."""
 
 _HEARTBEAT = b"\0"
 
@@ -42,22 +42,25 @@ def run_workers(
 ) -> int:
     """Run ``work`` in ``count`` processes, forked from this one, until this one receives SIGTERM or SIGINT.
 
-    Call it in the main thread, before others start. Each signal is passed on to every worker as SIGTERM: ``work`` has
-    to drain at the first and end at the second. Workers that run 15 seconds after the first are killed. Workers end
-    with this process, however it ends. A worker that ends is replaced after a second, and after twice the time, at most
-    30 seconds, whenever the replacement ends before it is ready. One that hangs is killed.
+    Call it in the main thread, before others start. It passes each signal on to every worker, as SIGTERM. ``work`` must
+    drain at the first signal and end at the second. Workers that still run 15 seconds after the first are killed. When
+    this process ends, for whatever reason, so do its workers.
+
+    A worker that ends is replaced after a second. If its replacement ends before it is ready, the delay doubles, up to
+    30 seconds. A worker that hangs is killed.
 
     Args:
-        count: Number of worker processes; the others are started when the first is ready.
-        work: Serves, and handles SIGTERM. It is given two functions: once ready it calls the first, with a message, and
-            from then on the second about every second, as a heartbeat.
-        report: Called with the last worker's message when all are ready, and with one for each worker replaced.
+        count: The number of worker processes. The others are started when the first is ready.
+        work: Serves, and handles SIGTERM. It gets two functions. Once ready, it calls the first with a message. From
+            then on, it calls the second about every second, as a heartbeat.
+        report: Called when all workers are ready, with the message of the last one; and with a message for each worker
+            that is replaced or killed.
         longest_silence: Seconds without a heartbeat after which a worker is killed.
         longest_start: Seconds after which a worker that is not ready is killed.
 
     Returns:
-        The exit status: 0, or at the start that of a worker that ended before it was ready (1 for a signal). The call
-        returns in every worker too, with 0 when ``work`` ends: end the process then.
+        The exit status: 0, or that of a worker that ended before it was ready while all started (1 for a signal). In a
+        worker, the call returns 0 when ``work`` ends: end the process then.
     """
     workers = _Workers(count, report, longest_silence, longest_start)
     signal.signal(signal.SIGTERM, workers.stop)
@@ -72,9 +75,9 @@ def run_workers(
 
 @dataclass(slots=True)
 class _Worker:
-    """A process, the pipe that its readiness and heartbeats are read from (-1 once it is closed), and its silence.
+    """A process, the pipe from which its readiness and heartbeats are read, and the time of its silence.
 
-    Until it is ready, its silence is the time since its start.
+    ``pipe`` is -1 once it is closed. Before the worker is ready, its silence is the time since its start.
     """
 
     pid: int
@@ -84,7 +87,7 @@ class _Worker:
 
 
 class _Workers:
-    """The supervisor of the workers. A child uses its copy only for :meth:`report_ready` and :meth:`send_heartbeat`."""
+    """The supervisor of the workers. A worker's copy is only for :meth:`report_ready` and :meth:`send_heartbeat`."""
 
     def __init__(self, count: int, report: Callable[[str], None], longest_silence: float, longest_start: float) -> None:
         self.status = 0
@@ -99,12 +102,12 @@ class _Workers:
         self._start_at = 0.0
         self._delay = _FIRST_DELAY
         self._polled_at = time.monotonic()
-        # Nobody writes into it: a worker that reads end-of-file knows that the parent has ended.
+        # Nobody writes into this pipe. A worker that reads its end-of-file knows that the parent has ended.
         self._lifeline, self._lifeline_end = os.pipe()
         self._pipe = -1
 
     def are_stopped(self) -> bool:
-        """Return whether all workers have been stopped."""
+        """Return whether a stop was requested and all workers have ended."""
         return bool(self._stops) and not self._running
 
     def needs_worker(self) -> bool:
@@ -123,7 +126,7 @@ class _Workers:
             return True
         signal.signal(signal.SIGTERM, signal.SIG_DFL)
         signal.signal(signal.SIGINT, signal.SIG_DFL)
-        os.setpgid(0, 0)  # the parent alone receives a terminal's Ctrl-C
+        os.setpgid(0, 0)  # only the parent must receive a terminal's Ctrl-C
         for descriptor in (
             read_end,
             self._lifeline_end,
@@ -136,16 +139,16 @@ class _Workers:
         return False
 
     def report_ready(self, text: str) -> None:
-        """Send ``text`` from a worker to the parent: it is ready."""
+        """Tell the parent, from a worker, that the worker is ready; ``text`` is its message."""
         os.write(self._pipe, text.encode())
 
     def send_heartbeat(self) -> None:
-        """Tell the parent, from a worker, that it is alive."""
-        with suppress(OSError):  # the parent has ended, or is stopped and leaves the pipe full
+        """Tell the parent, from a worker, that the worker is alive."""
+        with suppress(OSError):  # the parent has ended, or it is suspended and the pipe is full
             os.write(self._pipe, _HEARTBEAT)
 
     def stop(self, _signal: int = 0, _frame: FrameType | None = None) -> None:
-        """Stop the workers: a signal handler."""
+        """Stop the workers. This is a signal handler."""
         self._stops += 1
         self._kill_at = min(self._kill_at, time.monotonic() + _STOP_SECONDS)
         for worker in self._running:
@@ -153,7 +156,7 @@ class _Workers:
                 os.kill(worker.pid, signal.SIGTERM)
 
     def poll(self) -> None:
-        """Wait for a moment; handle workers that are ready or have ended, and kill those that hang or do not stop."""
+        """Wait for a moment. Handle workers that are ready or have ended; kill those that hang or do not stop."""
         waiting = {worker.pipe: worker for worker in self._running if worker.pipe >= 0}
         readable = select.select(list(waiting), [], [], _POLL_SECONDS)[0]
         self._add_silence()
@@ -195,7 +198,7 @@ class _Workers:
         os.kill(worker.pid, signal.SIGKILL)
 
     def _add_silence(self) -> None:
-        """Count the time since the last call as silence, but not time in which this process itself was stopped."""
+        """Count the time since the last call as silence, but not the time in which this process was suspended."""
         now = time.monotonic()
         seconds = min(now - self._polled_at, 2 * _POLL_SECONDS)
         self._polled_at = now
@@ -203,7 +206,7 @@ class _Workers:
             worker.silent_seconds += seconds
 
     def _read(self, worker: _Worker) -> None:
-        """Read a message of readiness, heartbeats, or the end of both."""
+        """Read a worker's message of readiness, its heartbeats, or the end of its pipe."""
         data = os.read(worker.pipe, 65_536)
         worker.silent_seconds = 0.0
         if not data:

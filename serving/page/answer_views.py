@@ -1,4 +1,4 @@
-"""Template contexts of the answer: the records it quotes, its sections, its citations, its confidence, its refusal."""
+"""Template contexts of the answer: quoted records, sections, citations, confidence, and the reason of a refusal."""
 
 from __future__ import annotations
 
@@ -40,20 +40,20 @@ _SHOWN_UNCOVERED = 8
 _COPIED_AUTHORS = 20
 
 LONGEST_SENTENCE = 1_000
-"""Characters of a sentence that are shown; a model may write one without an end."""
+"""Characters of a sentence that are shown. A model may write a sentence that does not end."""
 
 MOST_SENTENCES = 60
-"""Sentences of a part that are shown; a model may write as many as it likes."""
+"""Sentences of a part that are shown. A model may write any number of them."""
 
 LONGEST_ANSWER = 50_000
 """Characters of an answer that are copied."""
 
 
 def answer_view(state: PageState, request: PageRequest, analyzer: Analyzer) -> dict[str, Any] | None:
-    """Return the context of the answer, None where there is none yet.
+    """Return the context of the answer, or None if there is none yet.
 
-    ``quoted`` are the records that an extractive answer quotes, the leading one first; ``related`` are the related
-    ones; ``sections`` are the other sections, which a model wrote.
+    ``quoted`` are the records that an extractive answer quotes, the leading one first. ``related`` are the related
+    records. ``sections`` are the other sections, which a model wrote.
     """
     if state.answer is None or state.ranking is None:
         return None
@@ -73,7 +73,7 @@ def answer_view(state: PageState, request: PageRequest, analyzer: Analyzer) -> d
         "uncovered": [shorten(word, LONGEST_NAME) for word in answer.uncovered[:_SHOWN_UNCOVERED]],
         "suggestion": answer.suggestion,
         "suggestion_url": replace(request, question=answer.suggestion).url() if answer.suggestion else "",
-        # The records of an author are those listed below.
+        # An author's records are in the list of records below the answer.
         "nearest": [
             _record_view(ranked[each.docid].record, context)
             for each in answer.nearest
@@ -111,7 +111,7 @@ def answer_view(state: PageState, request: PageRequest, analyzer: Analyzer) -> d
 def sentence_view(
     sentence: Sentence, language: AnswerLanguage, citations: Sequence[Mapping[str, Any]]
 ) -> dict[str, Any]:
-    """Return the context of a sentence with the views of its citations."""
+    """Return the context of a sentence; ``citations`` are the contexts of its citations."""
     return {
         "text": shorten(sentence.text, LONGEST_SENTENCE),
         "issue": ISSUES[language][sentence.issue] if sentence.issue else "",
@@ -120,7 +120,7 @@ def sentence_view(
 
 
 class _Context(NamedTuple):
-    """What the parts of an answer are shown with: the ranked records by docid, and the terms to mark."""
+    """What all views of an answer's parts need: among others, the ranked records by docid and the terms to mark."""
 
     request: PageRequest
     ranked: Mapping[str, RankedRecord]
@@ -129,7 +129,7 @@ class _Context(NamedTuple):
 
 
 def _confidence_view(state: PageState, request: PageRequest) -> dict[str, str] | None:
-    """Return the level of the confidence and its name, None where there is no confidence."""
+    """Return the level of the confidence and its name, or None if there is no confidence."""
     if state.ranking is None or state.ranking.confidence is None:
         return None
     level = state.ranking.confidence.level
@@ -137,7 +137,7 @@ def _confidence_view(state: PageState, request: PageRequest) -> dict[str, str] |
 
 
 def _authors_view(state: PageState, request: PageRequest) -> dict[str, Any] | None:
-    """Return the authors that the question names, each with the URL that filters by it, None where there are none."""
+    """Return the authors that the question names, each with a URL that filters by the name; None if it names none."""
     if state.authors is None:
         return None
     authors, chosen = state.authors, request.record_filter
@@ -157,7 +157,7 @@ def _quoting(answer: Answer, part: AnswerPart) -> list[Section]:
 
 
 def _quotation_view(section: Section, citations: Mapping[int, Mapping[str, Any]], context: _Context) -> dict[str, Any]:
-    """Return the context of a section that quotes one record, which is its source."""
+    """Return the context of a section that quotes one record, the section's source."""
     source = section.source
     if source is None:
         raise ValueError(f"The section {section.part} has no source: it quotes no record.")
@@ -176,7 +176,7 @@ def _quotation_view(section: Section, citations: Mapping[int, Mapping[str, Any]]
 
 
 def _record_view(record: Record, context: _Context) -> dict[str, Any]:
-    """Return the context of a record's title and of the line about it."""
+    """Return the context of a record's title, and of the line below it."""
     return {
         "docid": record.docid,
         "url": context.request.record_url(record.docid),
@@ -202,7 +202,7 @@ def _citation_view(citation: Citation, context: _Context) -> dict[str, Any]:
 
 
 def _copied_text(answer: Answer, ranked: Mapping[str, RankedRecord]) -> str:
-    """Return the answer as it is copied: its text, then a reference for each record cited."""
+    """Return the answer as a reader copies it: its text, then a reference for each cited record."""
     lines = [f"[{each.number}] {_short_reference(ranked[each.docid].record)}" for each in answer.citations]
     return "\n\n".join(filter(None, (answer_text(answer), "\n".join(lines))))
 

@@ -20,7 +20,7 @@ async def docs(request: Request) -> HTMLResponse:
 
 
 def type_name(schema: Mapping[str, Any]) -> str:
-    """Return a schema in a few characters.
+    """Return the type of a JSON schema in a few characters.
 
     >>> type_name({"type": "array", "items": {"$ref": "#/components/schemas/Keyword"}})
     'Keyword[]'

@@ -1,6 +1,6 @@
 """Template contexts of the question tree, and the geometry of the drawings in the trace.
 
-Lengths are in the units of the drawing's own ``viewBox``, so that it scales with the page.
+Lengths are in the units of each drawing's ``viewBox``, so that drawings scale with the page.
 """
 
 from __future__ import annotations
@@ -15,12 +15,12 @@ from shrag.serving.page.snippets import shorten
 from shrag.serving.page.state import PageState, tree_language
 
 LONGEST_NODE_QUESTION = 400
-"""Characters of a node's question, and of its query, that are shown."""
+"""Characters that are shown of a node's question, and of its query."""
 
 LONGEST_NODE_ANSWER = 600
 
 _EXPLAINED_KINDS: tuple[NodeKind, ...] = ("bridging", "intersection", "comparison", "hybrid")
-"""Kinds whose names do not explain themselves."""
+"""Kinds that the page explains, since their names do not explain themselves."""
 
 _BUDGETS: tuple[Budget, ...] = get_args(Budget)
 
@@ -28,10 +28,10 @@ _SLOT = re.compile(r"(\[ANS_\d{1,3}\])")
 
 
 def tree_view(state: PageState, request: PageRequest) -> dict[str, Any] | None:
-    """Return the tree so far, None where the question was not decomposed and no budget was exhausted.
+    """Return the tree so far, or None if the question was not decomposed and no budget was exhausted.
 
-    ``count`` is the number of questions below the reader's, ``done`` of those that are not open; ``explained_kinds``
-    are the kinds among them that the page explains.
+    ``count`` is the number of questions below the reader's question, and ``done`` the number of those that are not
+    open. ``explained_kinds`` are the kinds among them that the page explains.
     """
     if not state.nodes and not state.truncated:
         return None
@@ -42,7 +42,7 @@ def tree_view(state: PageState, request: PageRequest) -> dict[str, Any] | None:
         is_child = parent is not None and parent < number and parent in views
         (views[parent]["children"] if is_child else roots).append(view)
     below = [node for node in state.nodes.values() if node.parent is not None]
-    # Questions are processed in parallel: the order in which budgets were exhausted is of no use to a reader.
+    # Questions are processed in parallel, so the order in which budgets were exhausted means nothing to a reader.
     limits = sorted(dict.fromkeys(state.truncated), key=lambda each: _BUDGETS.index(each.exhausted))
     return {
         "language": tree_language(state, request),
@@ -64,7 +64,7 @@ def node_view(node: Node, state: PageState, request: PageRequest) -> dict[str, A
         "kind": node.kind,
         "state": _displayed_state(node, state),
         "question": _question_segments(node),
-        # The reader's question, number 0, is not one whose answer is filled in.
+        # Number 0 is the reader's question, whose answer is never filled into another question.
         "needs": [number for number in node.needs if number] if node.state in ("answered", "unanswered") else [],
         "query": shorten(node.query, LONGEST_NODE_QUESTION) if node.query != node.question else "",
         "record_count": len(node.docids) if node.query else None,
@@ -72,7 +72,7 @@ def node_view(node: Node, state: PageState, request: PageRequest) -> dict[str, A
         "source": node.source,
         "source_url": request.record_url(node.source) if node.source else "",
         "assessment": assessment,
-        # The final answer to the reader's question is written from all records, after this assessment.
+        # Provisional: the final answer to the reader's question is written later, from all records.
         "provisional": _is_provisional(node),
         "children": [],
     }
@@ -80,7 +80,7 @@ def node_view(node: Node, state: PageState, request: PageRequest) -> dict[str, A
 
 def _displayed_state(node: Node, state: PageState) -> NodeState | Literal["retrieved"]:
     if node.parent is None:
-        # The tree is expanded because the first search did not answer the question: it is still open.
+        # The first search did not answer the question, and the tree is being expanded: the question is still open.
         if node.state == "unanswered" and state.timings is None:
             return "open"
         return "retrieved" if _is_provisional(node) else node.state
@@ -88,16 +88,16 @@ def _displayed_state(node: Node, state: PageState) -> NodeState | Literal["retri
 
 
 def _is_provisional(node: Node) -> bool:
-    """Return whether the answer in the tree to the reader's question was judged not to answer it.
+    """Return whether the tree's answer to the reader's question was judged to be no answer.
 
-    The node's state then says no more than that records were found.
+    Then the state of the node says only that records were found.
     """
     judged = node.assessment if node.answer else None
     return node.parent is None and node.state == "answered" and judged is not None and not judged.valid
 
 
 def _question_segments(node: Node) -> list[tuple[str, int | None]]:
-    """Split the question at its answer slots; each segment comes with the number of the question that fills it."""
+    """Split the question at its answer slots. Each slot comes with the number of the question that fills it."""
     segments: list[tuple[str, int | None]] = []
     for segment in filter(None, _SLOT.split(shorten(node.question, LONGEST_NODE_QUESTION))):
         number = int(segment[5:-1]) if _SLOT.fullmatch(segment) else None
@@ -113,7 +113,7 @@ ROW = 16.0
 
 
 class RankChange(NamedTuple):
-    """A record's line from its row before re-ranking to its row after; ``before`` and ``after`` are the ranks."""
+    """A record's line from its row before re-ranking to its row after it; ``before`` and ``after`` are the ranks."""
 
     before: int
     after: int
@@ -123,7 +123,7 @@ class RankChange(NamedTuple):
 
 
 class ModelWork(NamedTuple):
-    """Calls of the language model for one purpose: their number, tokens and milliseconds."""
+    """The calls of the language model for one purpose: their number, their tokens and their milliseconds."""
 
     purpose: Purpose
     calls: int
@@ -141,13 +141,13 @@ class StageShare(NamedTuple):
 
 
 def bar_lengths(counts: Sequence[float]) -> list[float]:
-    """Return a length for each count; that of the largest is :data:`WIDTH`."""
+    """Return a length for each count; the largest count has the length :data:`WIDTH`."""
     largest = max(counts, default=0)
     return [round(WIDTH * count / largest, 1) if largest > 0 else 0.0 for count in counts]
 
 
 def rank_changes(records: Sequence[RankedRecord], cited: Collection[str]) -> list[RankChange]:
-    """Return a line for each record, the best first. The left side has a row only for each record shown."""
+    """Return a line for each record, the best first. The left side has rows only for these records."""
     ranks = sorted(each.candidate_rank for each in records)
     y = [(row + 0.5) * ROW for row in range(len(records))]
     return [
@@ -159,7 +159,7 @@ def rank_changes(records: Sequence[RankedRecord], cited: Collection[str]) -> lis
 
 
 def stage_shares(seconds: Mapping[str, float]) -> list[StageShare]:
-    """Return each stage's segment, side by side in their order, :data:`WIDTH` in all."""
+    """Return the segments of all stages, side by side in their order. Together they are :data:`WIDTH` wide."""
     total = sum(seconds.values())
     shares: list[StageShare] = []
     x = 0.0
@@ -171,7 +171,7 @@ def stage_shares(seconds: Mapping[str, float]) -> list[StageShare]:
 
 
 def model_work(calls: Iterable[ModelCall]) -> list[ModelWork]:
-    """Sum the model calls by purpose, in the order of the first of each; parallel calls count in full."""
+    """Sum the model calls by purpose, in the order of each purpose's first call. Parallel calls count in full."""
     work: dict[Purpose, ModelWork] = {}
     for call in calls:
         before = work.get(call.stage, ModelWork(call.stage, 0, 0, 0.0))

@@ -1,4 +1,4 @@
-"""``/docs``: the documentation as HTML that was built with the package, in both languages."""
+"""``/docs``: the documentation in both languages, as HTML that was built with the package."""
 
 from __future__ import annotations
 
@@ -21,8 +21,8 @@ _POLICY = (
     "default-src 'none'; style-src 'self'; img-src 'self' data:; script-src 'self'; connect-src 'self'; "
     "form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
 )
-"""Like that of the page, but with the theme's icons in its style sheet, and without Trusted Types: the search of the
-documentation reads its own pages as HTML."""
+"""The policy of the page with two differences. It allows the icons in the theme's style sheet. It does without Trusted
+Types, since the search of the documentation reads its own pages as HTML."""
 
 _HEADERS = {"Vary": "Accept-Language", "Cache-Control": "no-store"}
 
@@ -39,7 +39,7 @@ class Documentation(StaticFiles):
 
     def __init__(self, folder: Path = FOLDER) -> None:
         super().__init__(directory=folder, html=True, check_dir=False)
-        self.config_checked = True  # the folder may be missing, and may be made while this runs
+        self.config_checked = True  # the folder may be missing, or may be made while the server runs
         self._folder = folder
 
     async def get_response(self, path: str, scope: Scope) -> Response:
@@ -50,7 +50,7 @@ class Documentation(StaticFiles):
             return RedirectResponse("/docs")
         response = await super().get_response(path, scope)
         response.headers["Content-Security-Policy"] = _POLICY
-        response.headers["Cache-Control"] = "no-cache"  # asked for again each time, and answered by a 304
+        response.headers["Cache-Control"] = "no-cache"  # browsers ask again each time, and mostly get a 304
         return response
 
 

@@ -1,4 +1,4 @@
-"""Filter of the page: the values that can be chosen, with their counts over all hits, and a histogram of years."""
+"""The page's filter: the values that can be chosen, with their counts over all hits, and a histogram of years."""
 
 from __future__ import annotations
 
@@ -9,18 +9,18 @@ from dataclasses import dataclass
 from shrag.indexing.record_filter import VALUE_FIELDS, FacetCounts, FacetValue, RecordFilter, value_key
 
 MOST_CHOICES = 12
-"""Values offered of a field, beside those that are chosen."""
+"""Values that are offered of a field, beside those already chosen."""
 
 MOST_BARS = 12
-"""Bars of the histogram of years; each is a tab stop."""
+"""Maximum number of bars of the histogram of years. It is low, since each bar is a tab stop."""
 
 _SPANS = (1, 2, 5, 10, 20, 50, 100, 200, 500, 1_000)
-"""Years a bar may cover; years have four digits at most."""
+"""The numbers of years that a bar may cover. They suffice, since years have at most four digits."""
 
 
 @dataclass(frozen=True, slots=True)
 class YearBar:
-    """A bar of the histogram: its first and last year, its number of records, its height in percent."""
+    """A bar of the histogram: its first and its last year, its number of records, and its height in percent."""
 
     first: int
     last: int
@@ -30,7 +30,7 @@ class YearBar:
 
 @dataclass(frozen=True, slots=True)
 class FilterChoice:
-    """A value of a filter: how many hits have it, and whether the filter has it."""
+    """A value of a filter, the number of hits that have it, and whether it is chosen."""
 
     value: str
     count: int
@@ -54,7 +54,7 @@ class FilterChoices:
 
 
 def filter_choices(counts: FacetCounts, record_filter: RecordFilter) -> FilterChoices:
-    """Return what can be chosen: the values that are chosen first, also those that no hit has."""
+    """Return what can be chosen. Chosen values come first, even those that no hit has."""
     years = {int(each.value): each.count for each in counts.year}
     values = {name: _choices(counts.values(name), record_filter.values(name)) for name in VALUE_FIELDS}
     return FilterChoices(counts.total, counts.undated, year_bars(years), **values)
@@ -71,9 +71,10 @@ def _choices(counted: Sequence[FacetValue], chosen: Sequence[str]) -> list[Filte
 
 
 def year_bars(years: Mapping[int, int]) -> list[YearBar]:
-    """Return at most :data:`MOST_BARS` bars of the number of records of each year, from the first to the last.
+    """Return at most :data:`MOST_BARS` bars for the numbers of records by year, from the first year to the last.
 
-    Bars have equal spans, the smallest of 1, 2, 5, 10 … years that gives so few; each begins at a multiple of it.
+    All bars have the same span: the smallest of 1, 2, 5, 10 … years that gives so few bars. Each bar begins at a
+    multiple of the span.
     """
     if not years:
         return []

@@ -21,10 +21,10 @@ _SHOWN_AUTHORS = 100
 _SHOWN_KEYWORDS = 50
 _SHOWN_LINK = 500
 _DUPLICATE_SEARCH = 20
-"""Records searched for the same paper under another number; a paper's title finds all of them first."""
+"""Records that the search for a paper's title returns. All records of that paper are among them."""
 
 RecordKind = Literal["article", "other"]
-"""``article``: published in a journal. ``other``: a report, a thesis or whatever names no journal."""
+"""``article``: published in a journal. ``other``: a report, a thesis, or anything that names no journal."""
 
 
 def kind_of(record: Record) -> RecordKind:
@@ -33,7 +33,7 @@ def kind_of(record: Record) -> RecordKind:
 
 
 def render_record(engine: Engine, request: PageRequest, docid: str, part: int = 1) -> str:
-    """Return the page of a record with one part of its text; a number beyond the last part means the last.
+    """Return the page of a record with one part of its text. A number beyond the last part means the last part.
 
     Raises:
         DocumentMissing: The index has no such record.
@@ -51,9 +51,9 @@ def render_text(engine: Engine, request: PageRequest, docid: str) -> str:
 
 
 def duplicate_docids(engine: Engine, record: Record) -> list[str]:
-    """Return the docids of other records of the same paper, the first one of the corpus first.
+    """Return the docids of the other records of the same paper. The paper's first record in the corpus comes first.
 
-    Each of them names the first in ``duplicate_of``; a search for the title finds them.
+    The others name that record in ``duplicate_of``. A search for the title finds them all.
     """
     found = {record.paper}
     try:
@@ -90,7 +90,7 @@ def _record_view(engine: Engine, request: PageRequest, record: Record, part: int
 
 
 def _issue(record: Record) -> str:
-    """Return volume, issue and pages as in a list of references: ``12(3), 45-67``."""
+    """Return volume, issue and pages as a list of references writes them: ``12(3), 45-67``."""
     number = f"{record.volume}({record.issue})" if record.issue else record.volume
     return shorten(", ".join(filter(None, (number, record.pages))), LONGEST_TITLE)
 

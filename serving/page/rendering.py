@@ -1,4 +1,4 @@
-"""Render templates with Jinja: the full page, its fragments, the error page."""
+"""Render the Jinja templates: the full page, its fragments and the error page."""
 
 from __future__ import annotations
 
@@ -42,7 +42,8 @@ def render_page(
     """Answer the question of a request, if it has one, and return the full page; ``observe`` gets the answer's events.
 
     Raises:
-        ClientDisconnected: It was cancelled. Else raises as :meth:`~shrag.serving.engine.Engine.ask` does.
+        ClientDisconnected: The question was cancelled.
+        ServingError: See :meth:`~shrag.serving.engine.Engine.ask`.
     """
     if request.question is None:
         pattern = interface_texts()[request.language]["example"]
@@ -71,7 +72,7 @@ def render_page(
 
 
 def render_full_page(template: str, engine: Engine, request: PageRequest, **values: object) -> str:
-    """Return a full page; the regions that are not among ``values`` are empty."""
+    """Return a full page. Regions that are not among ``values`` are empty."""
     other: InterfaceLanguage = "en" if request.language == "ko" else "ko"
     regions = ("problem", "answer", "tree", "records", "trace", "record", "examples")
     shared: dict[str, object] = {
@@ -89,7 +90,7 @@ def render_full_page(template: str, engine: Engine, request: PageRequest, **valu
 
 
 def render(template: str, request: PageRequest, **values: object) -> str:
-    """Return the HTML of a template, which also has the texts in the language of the interface."""
+    """Return the HTML of a template, which also gets the texts in the language of the interface."""
     language = request.language
     return render_template(
         template,
@@ -103,13 +104,13 @@ def render(template: str, request: PageRequest, **values: object) -> str:
 
 
 def render_template(name: str, **values: object) -> str:
-    """Return the template ``name`` with ``values``, which it escapes."""
+    """Return the HTML of the template ``name`` with ``values``, which are escaped."""
     return _templates().get_template(name).render(**values)
 
 
 @cache
 def _problem_texts(language: InterfaceLanguage) -> Mapping[str, Mapping[str, str]]:
-    """Return title and detail of each problem that the page has texts for, for scripts to show."""
+    """Return the title and the detail of each problem that the page has texts for. Scripts show them."""
     texts, prefix = interface_texts()[language], "problem_"
     codes = [key.removeprefix(prefix) for key in texts if key.startswith(prefix) and f"{key}_detail" in texts]
     return {code: {"title": texts[prefix + code], "detail": texts[f"{prefix}{code}_detail"]} for code in codes}
@@ -123,7 +124,7 @@ def interface_texts() -> Mapping[str, Mapping[str, str]]:
 
 
 def open_templates(folder: Path) -> jinja2.Environment:
-    """Return the templates of a folder: every value is escaped, and one that is missing is an error."""
+    """Return the templates of a folder. Every value is escaped, and a missing value is an error."""
     return jinja2.Environment(
         loader=jinja2.FileSystemLoader(folder),
         autoescape=True,
@@ -136,7 +137,7 @@ def open_templates(folder: Path) -> jinja2.Environment:
 @cache
 def _templates() -> jinja2.Environment:
     templates = open_templates(PAGE_FOLDER / "templates")
-    # For attributes that scripts read: Jinja escapes what could end the attribute.
+    # JSON is for attributes that scripts read: Jinja escapes whatever could end the attribute.
     templates.policies["json.dumps_kwargs"] = {"ensure_ascii": False, "sort_keys": True}
     templates.globals |= {"drawing_width": WIDTH, "drawing_row": ROW, "default_strategy": DEFAULT_STRATEGY}
     templates.globals["valid_percent"] = round(100 * VALID_SHARE)
@@ -149,11 +150,11 @@ PROBLEM_CODES = (
     *("overloaded", "shutting_down", "deadline_exceeded", "unexpected"),
     *("document_missing", "index_damaged", "not_found", "strategy_unavailable", "unknown_strategy"),
 )
-"""Codes of the problems that the page has texts for; any other is shown with the message of the error."""
+"""Codes of the problems that the page has texts for. Any other problem is shown with the error's message."""
 
 
 def render_problem(engine: Engine, request: PageRequest, error: Exception) -> tuple[int, str, Mapping[str, str]]:
-    """Return the status, the page and the headers of ``error``; the question stays in its field."""
+    """Return the status, the page and the headers of ``error``. The question stays in its field on the page."""
     problem = to_problem(error)
     retry_after = error.retry_after if isinstance(error, ServiceUnavailable) else None
     view = problem_view(problem, request.language, retry_after)
@@ -167,14 +168,14 @@ def render_problem(engine: Engine, request: PageRequest, error: Exception) -> tu
 
 
 def problem_view(problem: HTTPProblem, language: InterfaceLanguage, retry_after: int | None = None) -> dict[str, Any]:
-    """Return the context of an error; ``retry_after`` is in seconds, None where a retry is of no use."""
+    """Return the context of an error; ``retry_after`` is in seconds, or None if a retry is of no use."""
     texts = interface_texts()[language]
     if problem.code in PROBLEM_CODES:
         title, detail = texts[f"problem_{problem.code}"], texts.get(f"problem_{problem.code}_detail", "{detail}")
     else:
         title = texts["question_problem" if problem.status == 422 else "failed"]
         detail = texts.get(problem.code, "{detail}")
-    # Of a damaged index and of an invalid pipeline, the error itself says what to do.
+    # For a damaged index and an invalid pipeline, the text contains the error's own message, which says what to do.
     return {
         "title": title,
         "detail": detail.replace("{detail}", in_language(problem.detail, language)),

@@ -1,4 +1,4 @@
-"""Query string → PageRequest."""
+"""PageRequest: the parsed query string of a page, and the URLs that are made from it."""
 
 from __future__ import annotations
 
@@ -15,19 +15,19 @@ from shrag.serving.request import DEFAULT_K, DEFAULT_STRATEGY, Request, Turn, pa
 InterfaceLanguage = Literal["ko", "en"]
 
 SIZES = (DEFAULT_K, 20, 50)
-"""Numbers of records a page can show; another number is read as the first."""
+"""The numbers of records that a page can show. Any other number is read as the first of these."""
 
 PARAMETERS = ("q", "after", "ui", "k", "offset", "strategy", "index", "year_from", "year_to", *VALUE_FIELDS)
-"""The parameters of a page; a filter has the names that it has in the API."""
+"""The parameters of a page. Those of the filter have the same names as in the API."""
 
 MOST_EARLIER = 8
-"""Questions asked before that a page's address has at most."""
+"""Maximum number of earlier questions in the address of a page."""
 
 _YEAR = re.compile(r"\d{1,4}", re.ASCII)
 _OFFSET = re.compile(r"\d{1,4}", re.ASCII)
 
 _LONGEST_IN_RECORD_URL = 200
-"""Characters of a question and its strategy in the URL of a record; a page has many of these URLs."""
+"""Maximum characters of a question and its strategy in the URL of a record. It is low: a page has many such URLs."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,16 +35,16 @@ class PageRequest:
     """The parsed query string of a page.
 
     Attributes:
-        question: The question, None for the empty page.
-        language: Language of the interface.
-        k: Records at most.
+        question: The question; None for the empty page.
+        language: The language of the interface.
+        k: The maximum number of records.
         record_filter: Which records may be found.
-        strategy: Name of a strategy, or the stages of a pipeline; it may be unknown.
-        index: Name of the index, empty for the first one.
-        indexes: Names of the indexes that are served.
-        after: The questions that a follow-up question was asked after, the oldest first.
+        strategy: The name of a strategy, or the stages of a pipeline. It may be unknown.
+        index: The name of the index; empty for the first one.
+        indexes: The names of the indexes that are served.
+        after: The questions before a follow-up question, the oldest first.
         signed_in: Whether to show the link to sign out.
-        offset: Ranks before the first record; a page with such an offset has no answer.
+        offset: The number of ranks before the first record. If it is not 0, the page has no answer.
     """
 
     question: str | None
@@ -59,9 +59,9 @@ class PageRequest:
     offset: int = 0
 
     def url(self, path: str = "/", *, language: str = "", k: int = 0, filtered: bool = True, offset: int = 0) -> str:
-        """Return the URL of the same request, of its first page unless there is an ``offset``.
+        """Return the URL of the same request; without an ``offset``, that of its first page.
 
-        The path, the language and ``k`` can be others, and the filters can be left out.
+        The URL may have another path, language or ``k``, and may be without the filter.
         """
         pairs = [("ui", language or self.language)]
         if self.question is not None:
@@ -76,7 +76,7 @@ class PageRequest:
 
     @property
     def scope(self) -> list[tuple[str, str]]:
-        """The parameters that say where and how to search, but for the filter; without those of the defaults."""
+        """The parameters that say where and how to search, without the filter. Default values are left out."""
         pairs = [("index", self.index)] if self.index else []
         if self.strategy != DEFAULT_STRATEGY:
             pairs.append(("strategy", self.strategy))
@@ -95,7 +95,7 @@ class PageRequest:
 
     @property
     def asked(self) -> tuple[str, ...]:
-        """The questions that the next one is asked after: those before, and this one."""
+        """The questions before the next one: the earlier questions and this one."""
         return (*self.after, self.question or "")[-MOST_EARLIER:]
 
     def parse(self) -> Request:
@@ -106,13 +106,13 @@ class PageRequest:
         )  # fmt: skip
 
     def years_url(self, first: int, last: int) -> str:
-        """Return the URL of the same request for records of these years, or of any year where these are chosen."""
+        """Return the URL of the same request for records of these years; if they are chosen already, of any year."""
         chosen = self.record_filter.year_from == first and self.record_filter.year_to == last
         years: tuple[int | None, int | None] = (None, None) if chosen else (first, last)
         return replace(self, record_filter=replace(self.record_filter, year_from=years[0], year_to=years[1])).url()
 
     def record_url(self, docid: str, part: int = 1) -> str:
-        """Return the URL of a record's page; it highlights the terms of the question unless that is long."""
+        """Return the URL of a record's page. The page highlights the question's terms unless the question is long."""
         pairs = {"ui": self.language, "docid": docid}
         strategy = self.strategy if self.strategy != DEFAULT_STRATEGY else ""
         if self.question is not None and len(self.question) + len(strategy) <= _LONGEST_IN_RECORD_URL:
@@ -127,11 +127,11 @@ class PageRequest:
 def parse_page_request(parameters: QueryParams, accepted: str, *, filtered: bool = True) -> PageRequest:
     """Parse the query parameters of a page; ``accepted`` is the browser's Accept-Language.
 
-    An invalid number of records and an offset that is no number are ignored. An unknown strategy is kept, since the
-    answer of another one would be misleading, and so would an answer without a filter that cannot be read.
+    An invalid number of records is ignored, and so is an offset that is not a number. An unknown strategy is kept,
+    since another strategy's answer would be misleading. For the same reason, an invalid filter is an error.
 
     Args:
-        parameters: The parameters; empty ones of a filter, as a form sends them, are left out.
+        parameters: The parameters. Empty parameters of a filter, which a form sends, are left out.
         accepted: The header.
         filtered: Whether to read the filter.
 
@@ -163,6 +163,6 @@ def _filter(parameters: QueryParams) -> RecordFilter:
 
 
 def choose_language(requested: str | None, accepted: str) -> InterfaceLanguage:
-    """Return the language of the interface: the requested one, else the browser's first of the two, else Korean."""
+    """Return the language of the interface: the requested one, else the browser's preferred one, else Korean."""
     codes = [part.partition(";")[0].strip().partition("-")[0] for part in accepted.lower().split(",")]
     return next(("en" if code == "en" else "ko" for code in (requested, *codes) if code in ("ko", "en")), "ko")

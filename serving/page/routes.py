@@ -1,4 +1,4 @@
-"""Endpoints of the web page: the page, its live updates, records, files of references."""
+"""Endpoints of the web page: the page, its live updates, records, and files of references."""
 
 from __future__ import annotations
 
@@ -31,19 +31,19 @@ from shrag.serving.request import DEFAULT_STRATEGY
 from shrag.serving.runtime.admission import AdmissionQueue
 
 MOST_REFERENCES = 50
-"""Largest number of records in one file of references."""
+"""Maximum number of records in one file of references."""
 
 _HEADERS = {"Vary": "Accept-Language", "Cache-Control": "no-store"}
 
 
 class RecordQuery(DocumentQuery, frozen=True):
-    """The query string of a record's page; ``part`` is the part of a long text, from 1."""
+    """The query string of a record's page; ``part`` is the number of a part of a long text, from 1."""
 
     part: Annotated[int, Meta(ge=1)] = 1
 
 
 class ReferencesQuery(Struct, frozen=True):
-    """The query string of a file of references, the bibliography entries of the records ``docid``."""
+    """The query string of a file of references, which has the bibliography entries of the records ``docid``."""
 
     docid: Annotated[list[str], Meta(min_length=1, max_length=MOST_REFERENCES)]
     format: ReferenceFormat = "bibtex"
@@ -59,7 +59,7 @@ async def page(request: Request) -> HTMLResponse:
         page_request = _page_request(request)
     except (HTTPProblem, QuestionError, UnknownIndex) as error:
         return _problem_response(service, replace(_page_request(request, read=False), index=""), error)
-    # The empty page asks no model: it does not wait behind those that do.
+    # The empty page needs no model, so it does not wait in the queue of answers.
     queue = service.searches if page_request.question is None else service.asks
     cancellation = CancellationToken()
     return await _html_response(
@@ -88,7 +88,7 @@ async def stream(request: Request) -> SSEResponse:
 
 
 def _problem_page(request: Request, error: Exception) -> Response | None:
-    """Return the page of an error to a browser, None to any other client."""
+    """Return the page of an error for a browser, or None for any other client."""
     if isinstance(error, ClientDisconnected) or "text/html" not in request.headers.get("accept", ""):
         return None
     page_request = replace(_page_request(request, read=False), question=None, strategy=DEFAULT_STRATEGY)
@@ -106,7 +106,7 @@ async def references(request: Request, query: ReferencesQuery) -> Response:
     text = await service.use_engine(write, request, index=query.index)
     file = REFERENCE_FILES[query.format]
     headers = {"Content-Disposition": f'attachment; filename="{file.name}"', "Cache-Control": "no-store"}
-    # The files are UTF-8, which neither media type has as its default.
+    # The files are UTF-8, which is not the default of these media types.
     return Response(text, media_type=f"{file.media_type}; charset=utf-8", headers=headers)
 
 
@@ -131,7 +131,7 @@ async def record_text(request: Request, query: DocumentQuery) -> HTMLResponse:
 
 
 async def error_response(request: Request, error: Exception) -> Response:
-    """Return the response to Starlette's ``HTTPException``: to a browser, an unknown address is a page."""
+    """Return the response to Starlette's ``HTTPException``: a browser gets a page for an unknown address."""
     page = None
     if isinstance(error, HTTPException) and error.status_code == HTTPStatus.NOT_FOUND:
         page = _problem_page(request, error)
@@ -139,7 +139,7 @@ async def error_response(request: Request, error: Exception) -> Response:
 
 
 def _page_request(request: Request, *, read: bool = True) -> PageRequest:
-    """Return the page that is asked for; without its filter, and any index, where it is not to be ``read``.
+    """Parse the request for a page. Without ``read``, its filter and its index are left out, so that nothing is raised.
 
     Raises:
         QuestionError: The filter is not valid.
@@ -160,9 +160,9 @@ async def _html_response(
     queue: AdmissionQueue | None = None,
     cancel: Callable[[], None] = lambda: None,
 ) -> HTMLResponse:
-    """Return the page that ``render`` makes in its turn in ``queue`` (None: that of searches), or its error's page.
+    """Return the page that ``render`` makes when it is its turn in ``queue``, or the page of its error.
 
-    ``cancel`` is called where the client has left.
+    The default queue is that of searches. ``cancel`` is called if the client leaves.
     """
     service: Service = request.app.state.service
     try:

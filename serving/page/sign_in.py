@@ -1,4 +1,4 @@
-"""``/sign-in``: a form for the API key that gives the browser a session cookie. It needs no script."""
+"""``/sign-in``: a form for the API key, which gives the browser a session cookie. It needs no script."""
 
 from __future__ import annotations
 
@@ -17,20 +17,20 @@ from shrag.serving.http.sessions import end_session
 from shrag.serving.page.rendering import interface_texts, render_template
 from shrag.serving.page.request import choose_language
 
-# With the page's policy, no-referrer, a browser sends `Origin: null` with a form, which the request guard refuses.
+# With the page's policy, no-referrer, a browser sends a form with `Origin: null`, which the request guard refuses.
 _HEADERS = {"Cache-Control": "no-store", "Vary": "Accept-Language, Cookie", "Referrer-Policy": "same-origin"}
 
 _SAFE_IN_URL = "/?&=%+-._~!*'(),;:@$"
 
 
 class SignIn:
-    """The form and its routes. ``access`` has the key."""
+    """The form and its routes; ``access`` has the key."""
 
     def __init__(self, access: Access) -> None:
         self._access = access
 
     def form(self, scope: Scope) -> Response:
-        """Return the form in place of the requested page, to which it then redirects."""
+        """Return the form in place of the requested page. After signing in, it redirects to that page."""
         query = scope["query_string"].decode("latin-1")
         target = quote(scope["path"], safe=_SAFE_IN_URL) + (f"?{query}" if query else "")
         response = self._form(Request(scope), target, 401)
@@ -77,7 +77,7 @@ class SignIn:
 
 
 def local_address(target: str) -> str:
-    """Return ``target`` where it is a path of this server, else ``/``: no redirect to another site.
+    """Return ``target`` if it is a path of this server, else ``/``, so that nobody is redirected to another site.
 
     >>> local_address("/?q=a"), local_address("//evil.example"), local_address("https://evil.example")
     ('/?q=a', '/', '/')

@@ -1,4 +1,4 @@
-"""Truncate texts and highlight matches. All lengths are in characters."""
+"""Shorten texts and highlight matches in them. All lengths are in characters."""
 
 from __future__ import annotations
 
@@ -11,21 +11,21 @@ from shrag.indexing.analysis.analyzer import Analyzer, Token
 
 
 class Segment(NamedTuple):
-    """A part of a text that is highlighted or not; the segments of a text, joined, are the text."""
+    """A part of a text that is highlighted or not. The joined segments of a text are the text."""
 
     text: str
     matched: bool
 
 
 class AbstractPart(NamedTuple):
-    """A part of an abstract that the answer quotes or not, as segments."""
+    """A part of an abstract, as segments, and whether the answer quotes it."""
 
     quoted: bool
     segments: list[Segment]
 
 
 def mark_matches(text: str, terms: AbstractSet[str], analyzer: Analyzer) -> list[Segment]:
-    """Cut ``text`` into segments at the bounds of the whole words that have one of ``terms``."""
+    """Cut ``text`` into segments at the bounds of those whole words that have one of ``terms``."""
     (tokens,) = analyzer.tokens([text])
     segments: list[Segment] = []
     position = 0
@@ -40,7 +40,7 @@ def mark_matches(text: str, terms: AbstractSet[str], analyzer: Analyzer) -> list
 
 
 def best_sentences(text: str, terms: AbstractSet[str], analyzer: Analyzer, most: int) -> str:
-    """Return the ``most`` sentences with the most different ``terms``, in their order, gaps marked by an ellipsis."""
+    """Return the ``most`` sentences with the most different ``terms``, in text order. An ellipsis marks each gap."""
     spans = split_sentences(text)
     sentences = [text[span.start : span.end] for span in spans]
     found = [len(terms & set(sentence)) for sentence in analyzer.terms(sentences)]
@@ -62,8 +62,8 @@ def _join_with_gaps(sentences: Sequence[str], chosen: Sequence[int]) -> str:
 def _matched_words(text: str, tokens: Iterable[Token], terms: AbstractSet[str]) -> Iterator[tuple[int, int]]:
     """Yield the bounds of the words that have one of ``terms``.
 
-    Tokens that touch or overlap are one word, with what stands before them (``우리`` of ``우리나라``). A predicate is
-    marked with its ending, a noun without its particles.
+    Tokens that touch or overlap are one word, together with the letters directly before them (``우리`` of
+    ``우리나라``). A predicate is marked with its ending; a noun is marked without its particles.
     """
     before = 0
     for word in _touching(tokens):
@@ -75,7 +75,7 @@ def _matched_words(text: str, tokens: Iterable[Token], terms: AbstractSet[str]) 
 
 
 def _word_start(text: str, start: int, before: int) -> int:
-    """Return where the word around ``start`` begins, ``start`` itself where a token ends at ``before`` within it."""
+    """Return where the word around ``start`` begins: ``start`` itself if a token within it ends at ``before``."""
     first = start
     while first > before and text[first - 1].isalnum():
         first -= 1
@@ -89,7 +89,7 @@ def _word_end(text: str, end: int) -> int:
 
 
 def _touching(tokens: Iterable[Token]) -> list[list[Token]]:
-    """Group tokens, which come by rising start, that touch or overlap."""
+    """Group tokens that touch or overlap. They must come in the order of their starts."""
     words: list[list[Token]] = []
     end = -1
     for token in tokens:
@@ -102,7 +102,7 @@ def _touching(tokens: Iterable[Token]) -> list[list[Token]]:
 
 
 def _merged(bounds: Iterable[tuple[int, int]]) -> list[tuple[int, int]]:
-    """Join bounds, which come by rising start, that touch or overlap."""
+    """Join bounds that touch or overlap. They must come in the order of their starts."""
     merged: list[tuple[int, int]] = []
     for start, end in bounds:
         if merged and start <= merged[-1][1]:
@@ -114,18 +114,18 @@ def _merged(bounds: Iterable[tuple[int, int]]) -> list[tuple[int, int]]:
 
 LONGEST_TITLE = 300
 LONGEST_NAME = 100
-"""Of an author, a journal, a word that matches."""
+"""Maximum characters of an author, a journal or a keyword."""
 
 LONGEST_PASSAGE = 600
 
 LONGEST_ABSTRACT = 4_000
-"""Of the record that an answer quotes; of a longer one only the sentences quoted are shown."""
+"""Maximum characters of a quoted record's abstract. Of a longer one, only the quoted sentences are shown."""
 
 READ_FOR_PASSAGE = 20_000
-"""How much of a text the passage shown is chosen from. An analyser reads some 80,000 new characters a second."""
+"""How much of a text is read to choose the passage to show. An analyzer reads some 80,000 new characters a second."""
 
 PART = 20_000
-"""How much of a text one page of a record shows."""
+"""How many characters of a text one page of a record shows."""
 
 _SENTENCES = 2
 _BEFORE_MATCH = 120
@@ -133,9 +133,9 @@ _ELLIPSIS = "…"
 
 
 def shorten(text: str, most: int) -> str:
-    """Return ``text`` where it has at most ``most`` characters, else its beginning and an ellipsis, ``most`` in all.
+    """Return ``text`` if it has at most ``most`` characters, else its beginning and an ellipsis, ``most`` in all.
 
-    It is cut at a space where the last fifth has one. Raises ValueError where ``most`` leaves no room.
+    It is cut at a space if the last fifth has one. Raises ValueError if ``most`` is less than 1.
 
     >>> shorten("graphene films", 10), shorten("graphene", 8)
     ('graphene…', 'graphene')
@@ -149,7 +149,7 @@ def shorten(text: str, most: int) -> str:
 
 
 def join_names(names: Iterable[str], most: int) -> str:
-    """Return ``most`` of the names, and how many there are beyond them.
+    """Return the first ``most`` names, and the number of the others.
 
     >>> join_names(["Kim", "Lee", "Park"], 2)
     'Kim, Lee +1'
@@ -160,9 +160,9 @@ def join_names(names: Iterable[str], most: int) -> str:
 
 
 def matched_passage(text: str, terms: AbstractSet[str], analyzer: Analyzer) -> list[Segment]:
-    """Return the sentences that have most of ``terms``, marked, at most :data:`LONGEST_PASSAGE` characters.
+    """Return the sentences with the most ``terms``, highlighted, in at most :data:`LONGEST_PASSAGE` characters.
 
-    A sentence longer than that is shown from shortly before its first match.
+    A longer passage is shown from shortly before its first match.
     """
     passage = best_sentences(text[:READ_FOR_PASSAGE], terms, analyzer, _SENTENCES)
     if len(text) > READ_FOR_PASSAGE and not passage.endswith(_ELLIPSIS):
@@ -174,7 +174,7 @@ def matched_passage(text: str, terms: AbstractSet[str], analyzer: Analyzer) -> l
 
 
 def _window(segments: list[Segment]) -> list[Segment]:
-    """Return the segments around the first match, cut to size."""
+    """Return the segments around the first match, cut to :data:`LONGEST_PASSAGE` characters."""
     before = 0
     for segment in segments:
         if segment.matched:
@@ -190,7 +190,7 @@ def _window(segments: list[Segment]) -> list[Segment]:
 
 
 def _cut(segments: Iterable[Segment], begin: int, end: int) -> list[Segment]:
-    """Return what the segments have from ``begin`` to ``end``."""
+    """Return the part of the segments from ``begin`` to ``end``."""
     shown: list[Segment] = []
     position = 0
     for segment in segments:
@@ -204,17 +204,17 @@ def _cut(segments: Iterable[Segment], begin: int, end: int) -> list[Segment]:
 def abstract_parts(
     text: str, sentences: Sequence[str], terms: AbstractSet[str], analyzer: Analyzer
 ) -> list[AbstractPart]:
-    """Divide an abstract into what an answer quotes and the rest, with the matches marked.
+    """Divide an abstract into the parts that an answer quotes and the rest, with the matches highlighted.
 
     Args:
         text: The abstract.
-        sentences: The sentences quoted, in their order; those next to each other are one part.
-        terms: The terms to mark.
+        sentences: The quoted sentences, in their order. Adjacent sentences are one part.
+        terms: The terms to highlight.
         analyzer: The analyzer of the index.
 
     Returns:
-        The parts, which joined are the text. Of a text of more than :data:`LONGEST_ABSTRACT` characters only the
-        sentences quoted, with ellipses for the rest; where the text lacks one, the sentences alone.
+        The parts; joined, they are the text. If the text has more than :data:`LONGEST_ABSTRACT` characters, ellipses
+        replace what is not quoted. If the text lacks one of the sentences, there is one part with all the sentences.
     """
     spans = _find_in_order(text, sentences)
     if spans is None:
@@ -234,7 +234,7 @@ def abstract_parts(
 
 
 def _find_in_order(text: str, sentences: Iterable[str]) -> list[tuple[int, int]] | None:
-    """Return the bounds of the sentences in a text, those next to each other joined; None where one is not there."""
+    """Return the bounds of the sentences in a text, joined if adjacent; None if the text lacks a sentence."""
     spans: list[tuple[int, int]] = []
     position = 0
     for sentence in sentences:
@@ -250,7 +250,7 @@ def _find_in_order(text: str, sentences: Iterable[str]) -> list[tuple[int, int]]
 
 
 def _elide(text: str, spans: Sequence[tuple[int, int]]) -> tuple[str, list[tuple[int, int]]]:
-    """Replace what is outside of the spans by ellipses; return the text and the bounds of the spans in it."""
+    """Replace the text outside of the spans by ellipses. Return the new text and the bounds of the spans in it."""
     parts: list[str] = []
     found: list[tuple[int, int]] = []
     position = length = 0

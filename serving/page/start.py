@@ -1,4 +1,4 @@
-"""Strategy menu and example questions."""
+"""The menu of strategies, and the example questions of the empty page."""
 
 from __future__ import annotations
 
@@ -27,14 +27,14 @@ _FILE = Path(__file__).parent / "texts" / "strategies.toml"
 def strategy_texts() -> Mapping[str, Any]:
     """Return the texts of each strategy by its name: ``group`` and, by language, ``name`` and ``description``.
 
-    They are in the order in which they are offered.
+    They are in the order in which the menu offers them.
     """
     texts: dict[str, Any] = tomllib.loads(_FILE.read_text(encoding="utf-8"))
     return texts
 
 
 def strategy_groups(engine: Engine, request: PageRequest) -> list[dict[str, Any]]:
-    """Return the strategies of the menu in their groups, and the requested one, even if there is none of its name."""
+    """Return the strategies of the menu in their groups. The requested strategy is added, even if it is unknown."""
     groups: dict[str, list[dict[str, Any]]] = {}
     for name, texts in strategy_texts().items():
         option = {"value": "" if name == DEFAULT_STRATEGY else name, "code": name, "chosen": name == request.strategy}
@@ -48,7 +48,7 @@ def strategy_groups(engine: Engine, request: PageRequest) -> list[dict[str, Any]
 def strategy_view(name: str, language: InterfaceLanguage) -> dict[str, str]:
     """Return the texts of the strategy called ``name``.
 
-    ``pipeline`` are the stages it is composed of, empty for another strategy; ``name`` and ``description`` are empty
+    ``pipeline`` is the stages of a pipeline, and empty for any other strategy. ``name`` and ``description`` are empty
     for a custom pipeline and for an unknown strategy.
     """
     view = {"name": "", "description": "", "pipeline": "", "code": shorten(name, LONGEST_NAME)}
@@ -65,19 +65,20 @@ def strategy_view(name: str, language: InterfaceLanguage) -> dict[str, str]:
 MOST_EXAMPLES = 4
 
 _MINED = frozenset({"parenthetical", "keywords"})
-"""Sources whose terms are the corpus's own; the others are lists of general words or guesses."""
+"""Sources of pairs that come from the corpus itself. The other sources are lists of general words, or guesses."""
 
 _CONSIDERED = 200
 
 _LOOKED_FOR = 50
-"""How many pairs are looked for in titles; two queries each."""
+"""How many pairs are looked for in titles. Each takes two queries."""
 
 
 def example_terms(index: OpenIndex) -> list[tuple[str, str]]:
-    """Return Korean and English terms of ``index``, at most :data:`MOST_EXAMPLES` pairs, none without a glossary.
+    """Return at most :data:`MOST_EXAMPLES` pairs of a Korean and an English term of ``index``; none without a glossary.
 
-    They are frequent pairs mined from its own texts. Pairs with each term in a title come first, because titles name
-    subjects rather than methods and a question about them has records in both languages; then terms of several words.
+    They are frequent pairs that were mined from the texts of the index. Pairs of which each term is in a title come
+    first: titles name subjects rather than methods, and a question about such a pair has records in both languages.
+    Then come pairs whose English term has several words.
     """
     if index.glossary is None:
         return []
@@ -96,7 +97,7 @@ def _choose_examples(index: OpenIndex, glossary: Glossary) -> list[tuple[str, st
         if entry.source in _MINED and max(len(entry.korean), len(entry.english)) <= LONGEST_NAME
     ]
     subjects = _in_titles(index, entries[:_LOOKED_FOR])
-    # A stable sort: frequency orders each part.
+    # The sort is stable, so each part stays in the order of frequency.
     entries.sort(key=lambda entry: (entry not in subjects, len(entry.english_terms) < 2))
     pairs: list[tuple[str, str]] = []
     for entry in entries:
@@ -106,7 +107,7 @@ def _choose_examples(index: OpenIndex, glossary: Glossary) -> list[tuple[str, st
 
 
 def _in_titles(index: OpenIndex, entries: Sequence[Entry]) -> set[Entry]:
-    """Return the entries of which both phrases are found first in a record that has the phrase in its title."""
+    """Return the entries for which a search for either phrase first finds a record with the phrase in its title."""
     phrases = [terms for entry in entries for terms in (entry.korean_terms, entry.english_terms)]
     found = index.searcher.search([And(tuple(map(Term, terms))) for terms in phrases], 1)
     records = {hit.docid for hits in found for hit in hits}
@@ -125,6 +126,6 @@ def _in_titles(index: OpenIndex, entries: Sequence[Entry]) -> set[Entry]:
 
 
 def example_questions(index: OpenIndex, language: InterfaceLanguage, pattern: str) -> list[str]:
-    """Return questions by ``pattern``, which has a blank ``{term}``, about terms in the language of the interface."""
+    """Return example questions: ``pattern`` with each example term, in the interface's language, as ``{term}``."""
     side = 0 if language == "ko" else 1
     return [pattern.replace("{term}", terms[side]) for terms in example_terms(index)]

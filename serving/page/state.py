@@ -1,4 +1,4 @@
-"""State of a page: the events of its question so far, the language of the answer, the terms to highlight."""
+"""The state of a page: the events of its question so far, the answer's language, and the terms to highlight."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from shrag.serving.results import EventState
 
 @dataclass(slots=True)
 class PageState(EventState):
-    """The events of a question so far; ``cached`` says that the answer was made for an earlier question."""
+    """The events of a question so far; ``cached`` says whether the answer was made for an earlier question."""
 
     question: str
     language: AnswerLanguage
@@ -26,7 +26,7 @@ class PageState(EventState):
     def matching_terms(self, analyzer: Analyzer) -> frozenset[str]:
         """Return the terms to highlight: those of the distinctive keywords and of their translations.
 
-        Without keywords they are the question's. They are analyzed once.
+        If there are no such keywords, they are the terms of the question. They are analyzed once.
         """
         if not self._terms and self.keywords is not None:
             keywords = _distinctive_keywords(self.keywords, self.language)
@@ -37,9 +37,9 @@ class PageState(EventState):
 
 
 def _distinctive_keywords(keywords: Keywords, language: AnswerLanguage) -> list[Keyword]:
-    """Return the keywords that say what the question is about; a model's own order has no others.
+    """Return the keywords that say what the question is about: all of them, if they are in a model's order.
 
-    A word in Latin letters in a Korean question does, however frequent it is in English records.
+    In a Korean question, a word in Latin letters is such a keyword, however frequent it is in English records.
     """
     if keywords.order == "model":
         return list(keywords.keywords)
@@ -52,7 +52,7 @@ def _distinctive_keywords(keywords: Keywords, language: AnswerLanguage) -> list[
 
 
 def content_terms(question: str, analyzer: Analyzer) -> frozenset[str]:
-    """Return the terms of a question without those that only frame the request, unless it has no others."""
+    """Return the terms of a question without those that only frame the request; all terms if no others remain."""
     (tokens,) = analyzer.tokens([question])
     framing = framing_spans(question)
     contents = [
@@ -63,5 +63,5 @@ def content_terms(question: str, analyzer: Analyzer) -> frozenset[str]:
 
 def tree_language(state: PageState, request: PageRequest) -> AnswerLanguage:
     """Return the language of the tree's questions."""
-    # A question of digits or signs alone is in no language: the reader's is the better guess.
+    # A question of only digits or signs is in no language. Then the interface's language is the better guess.
     return request.language if detect_language(state.question) == "und" else state.language

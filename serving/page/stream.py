@@ -37,8 +37,8 @@ from shrag.serving.page.views import records_view, trace_view
 from shrag.serving.request import Question
 
 Region = Literal["answer", "draft", "node", "records", "trace", "tree"]
-"""The part of the page where a fragment goes. A fragment replaces its part (a node of the tree of sub-questions keeps
-its children), except that those of the draft of the answer are appended to it."""
+"""The part of the page where a fragment goes. A fragment replaces its part, but a node of the tree of sub-questions
+keeps its children. Fragments of the answer's draft are appended to the draft."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,7 +52,7 @@ class Fragment:
 
 @dataclass(frozen=True, slots=True)
 class Progress:
-    """A message about the step that has just ended. ``discard_draft``: delete the draft, the answer starts again."""
+    """A message about the step that has just ended. ``discard_draft``: delete the draft, since the answer restarts."""
 
     message: str
     discard_draft: bool = False
@@ -61,7 +61,7 @@ class Progress:
 
 @dataclass(frozen=True, slots=True)
 class Complete:
-    """The page is complete; this is the last event. ``message`` says so."""
+    """The page is complete, and ``message`` says so. This is the last event."""
 
     message: str
     event: Literal["complete"] = "complete"
@@ -71,7 +71,7 @@ PageEvent = Fragment | Progress | Complete
 
 
 def page_events(run: EventRun[Event], engine: Engine, request: PageRequest, question: Question) -> EventRun[PageEvent]:
-    """Return the events that update the page, from the run that answers ``question`` (parsed from ``request``)."""
+    """Return the events that update the page; ``run`` answers ``question``, which was parsed from ``request``."""
     state = PageState(question.text, question.language, cached=run.cached)
     return run.map(PageStream(engine, request, state).translate)
 
@@ -89,13 +89,13 @@ class PageStream:
         self._last_message = ""
 
     def translate(self, event: Event) -> Iterator[PageEvent]:
-        """Yield the changes that an event makes to the page; to be called once for each event, in order."""
+        """Yield the changes that an event makes to the page. Call this once for each event, in order."""
         self._state.add(event)
         match event:
             case Keywords() | Hits() | Ranking():
                 yield from self._retrieval(event)
             case Facets():
-                yield self._records()  # their filter has the counts
+                yield self._records()  # the filter beside the records shows the counts
             case Node():
                 yield from self._node(event)
             case Truncated():
@@ -130,7 +130,7 @@ class PageStream:
         yield from (self._records(), self._trace(), Complete(self._texts["progress_complete"]))
 
     def _node(self, node: Node) -> Iterator[PageEvent]:
-        """Yield the node's fragment, or the whole tree for the first node, and a message where the counts changed."""
+        """Yield the node's fragment, or the whole tree for the first node; and a message if the counts changed."""
         tree = tree_view(self._state, self._request)
         if tree is None or len(self._state.nodes) == 1:
             yield self._tree()
@@ -149,7 +149,7 @@ class PageStream:
         return Progress(f"{purpose}: {cause}", discard_draft)
 
     def _draft(self, event: AnswerSentence) -> Fragment:
-        """Return a sentence of the answer; its citations have no links before the answer is complete."""
+        """Return a sentence of the draft. Citations have no links before the answer is complete."""
         part = event.part, event.source
         starts_part, self._draft_part = part != self._draft_part, part
         citations = [{"number": number, "rank": None} for number in event.sentence.citations]

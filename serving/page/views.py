@@ -29,7 +29,7 @@ from shrag.serving.page.state import PageState
 from shrag.serving.request import deepest_rank
 
 SHOWN_AUTHORS = 3
-"""Authors named of a record."""
+"""Maximum number of authors that are named of a record."""
 
 _SHOWN_MATCHES = 8
 _SHOWN_OTHERS = 5
@@ -37,7 +37,7 @@ _SHOWN_INCOMPLETE = 20
 
 
 def records_view(state: PageState, request: PageRequest, analyzer: Analyzer) -> dict[str, Any] | None:
-    """Return the context of the list of records, None where they are not ranked yet."""
+    """Return the context of the list of records, or None if they are not ranked yet."""
     if state.ranking is None:
         return None
     numbers = {citation.docid: citation.number for citation in state.answer.citations} if state.answer else {}
@@ -50,7 +50,7 @@ def records_view(state: PageState, request: PageRequest, analyzer: Analyzer) -> 
     may_go_on = last <= deepest_rank(request.k) - request.k
     return {
         "records": records,
-        # By vectors more are found than have a word of the question.
+        # The counts have only hits by words, and vectors may find more records.
         "total": max(counts.total, last if records else 0),
         "choices": filter_choices(counts, request.record_filter),
         "last": last,
@@ -62,14 +62,14 @@ def records_view(state: PageState, request: PageRequest, analyzer: Analyzer) -> 
 
 
 def _may_have_more(hits: Hits | None, counts: FacetCounts, last: int) -> bool:
-    """Return whether more records than ``last`` were found; those that vectors find are not all counted."""
+    """Return whether more than ``last`` records were found. Not all records that vectors find are counted."""
     return hits is None or bool(hits.dense) or max(counts.total, len(hits.candidates)) > last
 
 
 def trace_view(state: PageState, request: PageRequest, store: RecordStore) -> dict[str, Any]:
-    """Return the context of the trace, as far as it is known; an event that has not happened is None.
+    """Return the context of the trace, as far as it is known. An event that has not come yet is None.
 
-    ``store`` has the titles of the records that were left out.
+    ``store`` has the titles of the records that were left out as incomplete.
     """
     records = state.ranking.records if state.ranking else ()
     cited = {citation.docid for citation in state.answer.citations} if state.answer else set()
@@ -89,7 +89,7 @@ def trace_view(state: PageState, request: PageRequest, store: RecordStore) -> di
 
 
 def _incomplete_views(hits: Hits | None, request: PageRequest, store: RecordStore) -> list[dict[str, str]]:
-    """Return title and address of the records left out; one without a title, or not in the index, by its docid."""
+    """Return the title and the URL of each record that was left out; its docid replaces a missing title."""
     docids = hits.incomplete[:_SHOWN_INCOMPLETE] if hits is not None else ()
     titles = [each.record.title if each is not None else "" for each in store.fetch(docids)] if docids else []
     return [
@@ -132,9 +132,9 @@ def _matched_words(segments: Iterable[Segment]) -> list[str]:
 
 
 def _query_views(queries: Sequence[tuple[str, ...]], hits: Hits | None) -> list[dict[str, Any]]:
-    """Return each query with the number of records that no query before it found; equal queries are one.
+    """Return each query with the number of records that no query before it found. Equal queries count as one.
 
-    ``added`` is None before the queries are run.
+    ``added`` is that number, and None before the queries have run.
     """
     if hits is None:
         return [{"keywords": keywords, "added": None, "length": 0.0} for keywords in dict.fromkeys(queries)]

@@ -1,1 +1,1 @@
-"""References of records: BibTeX, RIS, CSL-JSON, tables and plain text."""
+"""References of records as BibTeX, RIS, CSL-JSON, tables and plain text."""

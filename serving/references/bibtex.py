@@ -1,8 +1,8 @@
 """BibTeX entries of records.
 
-BibTeX counts braces even after a backslash, so that a brace is written as a command. Source: BibTeXing (Patashnik,
-1988), section 4. Nothing is escaped in ``url``: biblatex reads it verbatim, and so does the command of url.sty and
-hyperref that other styles write it into.
+BibTeX counts braces even after a backslash, so a brace is written as a command. Source: BibTeXing (Patashnik, 1988),
+section 4. Nothing is escaped in ``url``. biblatex reads it verbatim. So does the command of url.sty and hyperref into
+which other styles write it.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ def bibtex_entries(records: Iterable[Record]) -> Iterator[str]:
 
 
 def escape_tex(text: str) -> str:
-    """Return one line of TeX that typesets as ``text``; letters beyond ASCII stay as they are (UTF-8)."""
+    """Return one line of TeX that typesets as ``text``; letters beyond ASCII stay as UTF-8."""
     return one_line(text).translate(_TEX_ESCAPES)
 
 
@@ -61,16 +61,16 @@ def _entry(record: Record, key: str) -> str:
 
 
 def _verbatim_url(link: str) -> str:
-    """Return an address that needs no escapes: percent-encoded where a sign is none of an address (RFC 3986)."""
+    """Return an address that needs no TeX escapes: signs that no URL may contain (RFC 3986) are percent-encoded."""
     return quote(one_line(link), safe="%:/?#[]@!$&'()*+,;=~")
 
 
 def _tex_author(author: str) -> str:
-    """Return one author; a name that has the word "and", which separates authors, is put in braces."""
+    """Return one author. A name with the word "and", which separates authors, is put in braces."""
     name = escape_tex(author)
     return f"{{{name}}}" if re.search(r"\band\b", name, re.IGNORECASE) else name
 
 
 def _key(docid: str) -> str:
-    """Return a key of letters, digits, ``-``, ``.``, ``:`` and ``_``, which every BibTeX program takes."""
+    """Return a key of letters, digits, ``-``, ``.``, ``:`` and ``_``, which every BibTeX program accepts."""
     return re.sub(r"[^A-Za-z0-9.:_-]+", "-", docid).strip("-") or "record"

@@ -1,4 +1,4 @@
-"""Fields of a reference: types of documents, pages, values on one line."""
+"""Fields that all formats of references share: types of documents, values on one line, and a reference as a line."""
 
 from __future__ import annotations
 
@@ -33,18 +33,18 @@ _OTHER = DocumentType("document", "misc", "GEN")
 
 
 def document_type(record: Record) -> DocumentType:
-    """Return the type of ``record``: of an unknown one an article where it names a journal, else a document."""
+    """Return the type of ``record``. An unknown type is an article if the record names a journal, else a document."""
     return _TYPES.get(record.type) or (_TYPES["article-journal"] if record.journal else _OTHER)
 
 
 def one_line(text: str) -> str:
-    """Return ``text`` on one line without control and (invisible) format characters."""
+    """Return ``text`` on one line, without control characters and invisible format characters."""
     spaced = "".join(" " if unicodedata.category(sign) in ("Cc", "Zl", "Zp") else sign for sign in text)
     return " ".join("".join(sign for sign in spaced if unicodedata.category(sign) not in ("Cf", "Cs")).split())
 
 
 def reference_line(record: Record) -> str:
-    """Return ``Authors (year). Title. Journal. p. 3. docid`` without the fields that are empty."""
+    """Return ``Authors (year). Title. Journal. p. 3. docid``; empty fields are left out."""
     authors = ", ".join(one_line(author) for author in record.authors)
     year = f"({record.year})" if record.year is not None else ""
     page = f"p. {one_line(record.page)}" if record.page else ""

@@ -16,7 +16,7 @@ ReferenceFormat = Literal["bibtex", "ris", "csl", "csl-json", "csv"]
 
 
 class ReferenceFile(NamedTuple):
-    """A format: the name that people know it by, its media type, the name of a file, and what writes its text."""
+    """A format: its usual name, its media type, the name of a file in it, and the function that writes its text."""
 
     label: str
     media_type: str

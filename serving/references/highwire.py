@@ -1,4 +1,4 @@
-"""Metadata of a record's page as Highwire Press tags, which Zotero and other programs read from a page."""
+"""Metadata of a record as Highwire Press tags, which Zotero and other programs read from a web page."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ _CONTAINERS = {
 }
 
 LONGEST_VALUE = 5_000
-"""Characters of a value, such as an abstract."""
+"""Maximum characters of a value, such as an abstract."""
 
 MOST_AUTHORS = 100
-"""Authors that are named."""
+"""Maximum number of authors that are named."""
 
 
 def highwire_tags(record: Record) -> list[tuple[str, str]]:
-    """Return the names and values of the tags, one ``citation_author`` for each author; none that are empty."""
+    """Return the names and values of the tags that are not empty, with a ``citation_author`` for each author."""
     first, last = page_range(record.pages)
     kind = document_type(record).csl
     tags = [

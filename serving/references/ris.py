@@ -1,4 +1,4 @@
-"""RIS entries of records, with the tags as Zotero and EndNote read them."""
+"""RIS entries of records, with the tags that Zotero and EndNote read."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ _PAGES = re.compile(r"(\S+?)\s*[-–—~]+\s*(\S+)")
 
 
 def ris_entries(records: Iterable[Record]) -> Iterator[str]:
-    """Yield an entry for each record; each field is on one line, so that no value can begin another field."""
+    """Yield an entry for each record. Each field is on one line, so that no value can begin another field."""
     return map(_entry, records)
 
 
 def page_range(pages: str) -> tuple[str, str]:
-    """Return the first and the last page, empty where there is none.
+    """Return the first and the last page, each empty if there is none.
 
     >>> page_range("12-34"), page_range("e17"), page_range("")
     (('12', '34'), ('e17', ''), ('', ''))

@@ -19,10 +19,10 @@ _FORMULA = ("=", "+", "-", "@")
 
 
 def csv_table(records: Iterable[Record]) -> str:
-    """Return a table with a row for each record; several authors or keywords are separated by semicolons.
+    """Return a table with a row for each record. Semicolons separate authors, and also keywords.
 
-    It begins with a byte order mark, without which Excel does not read UTF-8. A value that a spreadsheet would take for
-    a formula has an apostrophe before it (OWASP, CSV injection).
+    The table begins with a byte order mark, since Excel does not read UTF-8 without it. A value that a spreadsheet
+    would take for a formula has an apostrophe before it (OWASP, CSV injection).
     """
     stream = io.StringIO()
     writer = csv.writer(stream, lineterminator="\r\n")

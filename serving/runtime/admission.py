@@ -1,4 +1,7 @@
-"""Admission control: bounded numbers of requests run and wait, each until its deadline; others are refused."""
+"""Admission control: a limited number of requests run, and a limited number wait. Others are refused.
+
+Each request runs and waits until its deadline at most. Searches and answers have separate queues and threads.
+"""
 
 from __future__ import annotations
 
@@ -20,15 +23,16 @@ _Done = TypeVar("_Done")
 
 _WEIGHT_OF_LAST = 0.2
 _LONGEST_RETRY = 60
-# Refusing takes processor time, so that those who wait while others are refused wait longer.
+# For so long after a refusal, fewer may wait: refusals take processor time too, so each request waits longer.
 _OVERLOADED_SECONDS = 1.0
 _POLL_SECONDS = 0.25
 
 
 def searches_at_once(workers: int = 1, waiting: int = 0) -> int:
-    """Return how many searches run at once in each of ``workers`` processes, at least ``waiting``.
+    """Return how many searches run at once in each of ``workers`` processes.
 
-    A few more than processors, since some wait for Lucene; many more where they wait for a language model's keywords.
+    There is one for each processor of the process's share. There are at least four, since some wait for Lucene, and at
+    least ``waiting``, for searches that wait for a language model's keywords.
     """
     return max(4, (os.cpu_count() or 1) // workers, waiting)
 
@@ -37,19 +41,20 @@ def searches_at_once(workers: int = 1, waiting: int = 0) -> int:
 class ServerLimits:
     """How many requests run and wait. Searches and answers have separate queues: slow answers do not delay searches.
 
-    While there are searches, a fifth at most of the threads that compute works on answers, so that these do not take
-    the processors from searches either; threads that wait for a language model do not count. 64 searches may wait: a
-    longer queue would only make all requests wait longer, also those after a burst. Once one was refused, half as many
-    may wait until a second has passed without a refusal, so that those admitted under overload wait no longer than
-    those of a queue that is just full.
+    Answers do not take the processors from searches either: while searches run, at most a fifth of the computing
+    threads works on answers. Threads that wait for a language model do not count.
+
+    64 searches may wait. A longer queue would only make all requests wait longer, even those after a burst. After a
+    refusal, half as many may wait, until a second has passed without a refusal. So a request that is admitted under
+    overload waits no longer than one in a queue that is just full.
 
     Attributes:
         searches: Searches that run at once, in a thread each.
-        queued_searches: Searches that may wait for a thread; more are refused at once.
+        queued_searches: Searches that may wait for a thread. Further ones are refused at once.
         asks: Answers that run at once.
-        computing: Searches that compute at once; beside them a quarter as many answers do.
+        computing: Searches that compute at once. A quarter as many answers may compute beside them.
         queued_asks: Answers that may wait.
-        deadline: Seconds from a request's arrival to its last byte.
+        deadline: Seconds from a request's arrival to the last byte of its response.
     """
 
     searches: int = field(default_factory=searches_at_once)
@@ -71,19 +76,19 @@ class ServerLimits:
 
 
 async def never_disconnects() -> bool:
-    """Return False: for clients whose connection cannot be watched."""
+    """Return False, for clients whose connection cannot be watched."""
     return False
 
 
 @dataclass(frozen=True, slots=True)
 class Deadline:
-    """When a request is no longer waited for.
+    """The time until which the server waits for a request's work.
 
     Attributes:
         until: The time, by the loop's clock.
         seconds: The time allowed from the request's arrival, for the message.
-        stopped: Says whether the server gives up running requests.
-        is_disconnected: Says whether the client has left.
+        stopped: Returns whether the server gives up running requests.
+        is_disconnected: Returns whether the client has left.
     """
 
     until: float = float("inf")
@@ -92,7 +97,7 @@ class Deadline:
     is_disconnected: Callable[[], Awaitable[bool]] = never_disconnects
 
     async def wait(self, work: asyncio.Future[Any], at_most: float = float("inf")) -> bool:
-        """Wait at most ``at_most`` seconds for ``work``; return whether it is done. The work goes on in any case.
+        """Wait at most ``at_most`` seconds for ``work``, and return whether it is done. The work goes on in any case.
 
         Raises:
             DeadlineExceeded: The deadline has passed.
@@ -114,11 +119,11 @@ class Deadline:
         return True
 
     def without_disconnect(self) -> Deadline:
-        """Return the same deadline for a streamed answer, whose response itself notices that the client has left."""
+        """Return the same deadline for a streamed answer, whose response notices by itself that the client has left."""
         return replace(self, is_disconnected=never_disconnects)
 
     def check(self, now: float) -> None:
-        """Raise :class:`ShuttingDown` or :class:`DeadlineExceeded` where :meth:`wait` would."""
+        """Raise :class:`ShuttingDown` or :class:`DeadlineExceeded` if :meth:`wait` would at the time ``now``."""
         if self.stopped():
             raise ShuttingDown
         if now >= self.until:
@@ -131,20 +136,20 @@ class Deadline:
 
 
 class AdmissionQueue:
-    """A first-in first-out queue for a number of slots, and the threads of one kind of work.
+    """A first-in, first-out queue for a number of slots, and the threads of one kind of work.
 
-    Its methods are called in an event loop. Each kind of work has its own few threads, since the JVM keeps data for
-    every thread that has called it.
+    Call its methods in the event loop. Each kind of work has its own few threads, since the JVM keeps data for every
+    thread that has called it.
     """
 
     def __init__(self, stage: str, slots: int, queue: int, share: ProcessorShare | None = None) -> None:
         """Make a queue for the work called ``stage``.
 
         Args:
-            stage: Its name.
+            stage: The name of the work.
             slots: Requests that run at once, in a thread each.
             queue: Requests that may wait.
-            share: Says which of the threads may compute, while others wait for a language model; None for all.
+            share: Limits how many of the threads compute at once. None: all of them may.
         """
         self.stage = stage
         self._share = share or ProcessorShare(slots)
@@ -167,11 +172,11 @@ class AdmissionQueue:
         return len(self._waiting)
 
     async def enter(self, deadline: Deadline) -> None:
-        """Take a slot, waiting for one where none is free; :meth:`leave` gives it back.
+        """Take a slot, or wait for one if none is free; :meth:`leave` gives it back.
 
         Raises:
-            Overloaded: As many wait as may: within a second after a refusal half as many as the queue has room for.
-                Otherwise raises as :meth:`Deadline.wait` does.
+            Overloaded: The queue is full. Within a second after a refusal, half of its length counts as full.
+            ServingError: See :meth:`Deadline.wait`.
         """
         loop = asyncio.get_running_loop()
         now = loop.time()
@@ -204,7 +209,7 @@ class AdmissionQueue:
             raise
 
     def leave(self, seconds: float | None = None) -> None:
-        """Give the slot to the request that has waited longest; ``seconds`` is how long the slot was taken."""
+        """Give the slot to the request that has waited longest; ``seconds`` is how long it was taken."""
         if seconds is not None:
             self._seconds += _WEIGHT_OF_LAST * (seconds - self._seconds)
         if self._waiting:
@@ -215,17 +220,17 @@ class AdmissionQueue:
     async def run(
         self, function: Callable[[], _Done], deadline: Deadline, cancel: Callable[[], None] = lambda: None
     ) -> _Done:
-        """Run ``function`` in a thread of this queue and return what it returns.
+        """Run ``function`` in a thread of this queue, and return what it returns.
 
-        The slot stays taken until the thread is free, also where the request is no longer waited for.
+        The slot stays taken until the thread is free, even if the request has given up waiting.
 
         Args:
             function: The work.
-            deadline: How long it is waited for.
-            cancel: Stops the work; called where it is no longer waited for, also before it has begun.
+            deadline: How long to wait for the work.
+            cancel: Stops the work. It is called when the request gives up waiting, even before the work has begun.
 
         Raises:
-            Exception: As ``function``, :meth:`enter` and :meth:`Deadline.wait` do.
+            Exception: What ``function``, :meth:`enter` or :meth:`Deadline.wait` raises.
         """
         loop = asyncio.get_running_loop()
         started = 0.0
@@ -233,7 +238,7 @@ class AdmissionQueue:
         def ended(done: asyncio.Future[_Done]) -> None:
             self.leave(loop.time() - started)
             if not done.cancelled():
-                done.exception()  # retrieved, also where nobody waits for it any more
+                done.exception()  # retrieves it: asyncio would report an exception that nobody waits for
 
         try:
             await self.enter(deadline)
@@ -251,15 +256,15 @@ class AdmissionQueue:
         return work.result()
 
     def submit(self, function: Callable[[], _Done]) -> asyncio.Future[_Done]:
-        """Run ``function`` in a thread, in its turn; the caller has a slot."""
+        """Run ``function`` in a thread, when it has a turn on the processors. The caller must have a slot."""
         return asyncio.get_running_loop().run_in_executor(self.workers, self._share.run, function)
 
     def close(self) -> None:
-        """Take no more work, without waiting for what runs."""
+        """Take no more work, without waiting for running work."""
         self.workers.shutdown(wait=False, cancel_futures=True)
 
     def _retry_after(self) -> int:
-        """Return the seconds until the waiting requests will be done, estimated from the time recent ones took."""
+        """Estimate the seconds until the waiting requests will be done, from the time that recent ones took."""
         seconds = self._seconds * (len(self._waiting) + 1) / self._slots
         return min(_LONGEST_RETRY, max(1, math.ceil(seconds)))
 
@@ -285,20 +290,20 @@ class AdmissionControl:
         return sum(queue.busy + queue.queued for queue in (self.searches, self.asks))
 
     def drain(self) -> None:
-        """Be ready no longer, but answer what still comes. May be called by any thread and signal handler."""
+        """Stop being ready, but answer requests that still come. Any thread or signal handler may call this."""
         self.draining = True
 
     def end(self) -> None:
-        """Give up all running requests, and what still comes: each gets an error."""
+        """Give up all running requests and those that still come: each gets an error."""
         self.ended = True
 
     def refuse_when_draining(self) -> None:
-        """Raise :class:`ShuttingDown` where the server is stopping."""
+        """Raise :class:`ShuttingDown` if the server is stopping."""
         if self.draining:
             raise ShuttingDown
 
     def deadline(self, is_disconnected: Callable[[], Awaitable[bool]] = never_disconnects) -> Deadline:
-        """Return the deadline of a request that has just come; ``is_disconnected`` says whether its client has left."""
+        """Return the deadline of a request that has just come; ``is_disconnected`` tells if its client has left."""
         seconds = self.limits.deadline
         until = asyncio.get_running_loop().time() + seconds
         return Deadline(until, seconds, lambda: self.ended, is_disconnected)
@@ -310,10 +315,10 @@ class AdmissionControl:
         is_disconnected: Callable[[], Awaitable[bool]] = never_disconnects,
         cancel: Callable[[], None] = lambda: None,
     ) -> _Done:
-        """Return what ``work`` returns, run in its turn for as long as a request may take.
+        """Run ``work`` in ``queue`` for as long as a request may take, and return what it returns.
 
         Raises:
-            ServiceUnavailable: As :meth:`AdmissionQueue.run` raises it.
+            ServiceUnavailable: See :meth:`AdmissionQueue.run`. The metrics count it.
         """
         try:
             return await queue.run(work, self.deadline(is_disconnected), cancel)
@@ -328,6 +333,6 @@ class AdmissionControl:
         return self.metrics.text()
 
     def close_queues(self) -> None:
-        """Take no more work, without waiting for what runs."""
+        """Take no more work, without waiting for running work."""
         for queue in (self.searches, self.asks):
             queue.close()

@@ -1,4 +1,7 @@
-"""Errors of background threads: logged, counted, shown by health checks; a thread that repeats its work goes on."""
+"""Errors of background threads: they are logged, counted and shown by health checks.
+
+A thread that repeats its work goes on after an error.
+"""
 
 from __future__ import annotations
 
@@ -14,7 +17,7 @@ _log = logging.getLogger("shrag.serving.background")
 class BackgroundErrors:
     """The unexpected errors of this process's background work, by the name of the task. Thread-safe.
 
-    The names are few and fixed, since they are labels of a metric.
+    Names of tasks are labels of a metric, so they must be few and fixed.
     """
 
     def __init__(self) -> None:
@@ -30,13 +33,13 @@ class BackgroundErrors:
 
     @property
     def problem(self) -> str:
-        """What fails now; empty where the last pass of every task was without an error."""
+        """What fails now; empty if the last pass of every task had no error."""
         with self._lock:
             return "; ".join(f"{task}: {message}" for task, message in sorted(self._failing.items()))
 
     @contextmanager
     def watch(self, task: str) -> Iterator[None]:
-        """Record an error of the ``with`` block, one pass of ``task``, instead of raising it."""
+        """Record an error of the ``with`` block instead of raising it. The block is one pass of ``task``."""
         try:
             yield
         except Exception as error:
@@ -46,7 +49,7 @@ class BackgroundErrors:
                 self._failing.pop(task, None)
 
     def record(self, task: str, error: BaseException) -> None:
-        """Count an error of ``task``, and log it unless its last pass failed in the same way."""
+        """Count an error of ``task``, and log it unless the last pass had the same error."""
         message = f"{type(error).__name__}: {error}"
         with self._lock:
             self._counts[task] += 1
@@ -57,11 +60,11 @@ class BackgroundErrors:
 
 
 BACKGROUND = BackgroundErrors()
-"""Those of this process."""
+"""The errors of this process."""
 
 
 def record_ended_threads() -> None:
-    """Record the error of every thread that ends with one, as the task ``thread``; else Python prints it on stderr."""
+    """Record each error that ends a thread, as the task ``thread``; Python would only print it on stderr."""
 
     def record(ended: threading.ExceptHookArgs) -> None:
         if ended.exc_value is not None:

@@ -1,4 +1,4 @@
-"""EventFeed: hands the events of a run from worker threads to the event loop."""
+"""EventFeed: passes the events of a run from worker threads to the event loop."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ _Done = TypeVar("_Done")
 
 
 class EventFeed(Generic[_Event]):
-    """A run whose events are sent as they are made; ``generation`` is that of the index.
+    """A run whose events are sent as they are made; ``generation`` is the generation of the index.
 
-    A cached run needs no queue. The owner calls :meth:`leave` at the end, also where it took no event.
+    A cached run needs no queue. The owner must call :meth:`leave` at the end, even if it took no event.
     """
 
     def __init__(self, run: EventRun[_Event], generation: int, queue: AdmissionQueue | None) -> None:
-        """Make a feed of ``run``, for which a slot of ``queue`` has just been taken."""
+        """Make a feed of ``run``. The caller has just taken a slot of ``queue`` for it."""
         self.generation = generation
         self.cached = run.cached
         self._run = run
@@ -37,7 +37,7 @@ class EventFeed(Generic[_Event]):
         observe: Callable[[_Event], None] = lambda _: None,
         keep_alive: float = KEEP_ALIVE_SECONDS,
     ) -> AsyncGenerator[_Event | None, None]:
-        """Yield the events, and None whenever none was made for ``keep_alive`` seconds; at the end, close the run.
+        """Yield the events, and None whenever ``keep_alive`` seconds pass without one. At the end, close the run.
 
         Args:
             deadline: How long the whole stream may take.
@@ -45,7 +45,7 @@ class EventFeed(Generic[_Event]):
             keep_alive: Seconds.
 
         Raises:
-            Exception: What the run raises, and as :meth:`Deadline.wait` does.
+            Exception: What the run or :meth:`Deadline.wait` raises.
         """
         loop = asyncio.get_running_loop()
         try:
@@ -66,14 +66,14 @@ class EventFeed(Generic[_Event]):
             self._run.close()
 
     async def start(self, deadline: Deadline) -> None:
-        """Begin the run in a thread, since that may wait; raises as it and :meth:`Deadline.wait` do."""
+        """Begin the run in a thread, since that may wait; raises what the run or :meth:`Deadline.wait` raises."""
         if self._queue is not None:
             begun = self._submit(self._queue, self._run.start)
             await deadline.wait(begun)
             begun.result()
 
     def leave(self) -> None:
-        """Close the run and give the slot back, once its thread is free as in :meth:`AdmissionQueue.run`."""
+        """Close the run. Give the slot back once its thread is free, as :meth:`AdmissionQueue.run` does."""
         self._run.close()
         queue = self._queue
         if queue is None:
@@ -98,9 +98,9 @@ class EventFeed(Generic[_Event]):
 async def open_feed(
     run: EventRun[_Event], generation: int, queue: AdmissionQueue | None, deadline: Deadline
 ) -> EventFeed[_Event]:
-    """Return the feed of a run once it has a slot of ``queue`` and has begun; the caller must call ``leave``.
+    """Take a slot of ``queue``, begin the run, and return its feed. The caller must call :meth:`EventFeed.leave`.
 
-    Raises as :meth:`AdmissionQueue.enter` and :meth:`EventFeed.start` do, after closing the run.
+    Raises what :meth:`AdmissionQueue.enter` and :meth:`EventFeed.start` raise; the run is closed then.
     """
     try:
         if queue is not None:
@@ -118,6 +118,6 @@ async def open_feed(
 
 
 def _retrieve(done: asyncio.Future[Any]) -> None:
-    """Retrieve the exception of a step that is no longer waited for, so that asyncio does not report it."""
+    """Retrieve the exception of a step, so that asyncio does not report it if nobody waits for the step."""
     if not done.cancelled():
         done.exception()

@@ -1,10 +1,11 @@
 """Hot reload: switch a running server to a new generation of its index.
 
 Each build of an index makes a numbered generation, and the file ``CURRENT`` names the one to use. A new generation is
-opened and verified while the old one answers; then it answers new questions, and the old one is closed when its last
-lease is released. A generation that cannot be opened is not used and tried again after a minute.
+opened and verified while the old one answers. Then the new one answers new questions, and the old one is closed when
+its last lease is released. A generation that cannot be opened is not used; it is tried again after a minute.
 
-If the generation that answers is found to be damaged, it is opened again, or else the newest other one that is intact.
+If the generation that answers is found to be damaged, the current generation is opened again. If that fails too, the
+newest intact generation answers.
 """
 
 from __future__ import annotations
@@ -38,26 +39,26 @@ from shrag.serving.runtime.leases import CLOSE_TIMEOUT, EngineSource, LeasedEngi
 _log = logging.getLogger("shrag.serving.hot_reload")
 
 OpenEngine = Callable[[Verify, int | None], Engine]
-"""Opens a generation of an index, None for the current one; the first argument says how its checksums are verified."""
+"""Opens a generation of an index, or the current one for None. The first argument says how to verify its checksums."""
 
 POLL_SECONDS = 1.0
 """Seconds between two checks for a new generation."""
 
 _RETRY_SECONDS = 60.0
 
-# A made-up word that no token store has: analyzing it loads Kiwi before the first question needs it.
+# A made-up word that no token store has. Analyzing it loads Kiwi before the first question needs it.
 _UNKNOWN_WORD = "색인교체준비완료여부"
 
 
 class CurrentIndex(EngineSource):
     """The engine of one index's current generation.
 
-    The constructor opens the first generation; it raises what ``open_engine`` raises. Later generations are verified
-    fully before they answer.
+    The constructor opens the first generation and raises what ``open_engine`` raises. All files of later generations
+    are verified before those answer.
 
     Args:
         folder: The index's folder.
-        open_engine: Opens its current generation.
+        open_engine: Opens a generation of the index.
         verify: How to verify the checksums of the first generation.
     """
 
@@ -69,11 +70,11 @@ class CurrentIndex(EngineSource):
         self._watcher: threading.Thread | None = None
         engine, self._pointer = self._open(verify)
         super().__init__(folder.name, engine)
-        # Guarded by ``_lock``, as the served engine.
+        # ``_lock`` guards these, and also ``_serving``.
         self._closing: list[LeasedEngine] = []
         self._swaps = 0
         self._problem = ""
-        # Guarded by ``_refreshing``: the generation that could not be opened, and when to try it again.
+        # ``_refreshing`` guards these: the generation that could not be opened, and when to try again.
         self._refused: tuple[_Pointer, float] | None = None
         self._recover_at = 0.0
 
@@ -85,10 +86,10 @@ class CurrentIndex(EngineSource):
             return SourceStatus(self._serving.generation, closing, self._problem, self._swaps)
 
     def refresh(self) -> bool:
-        """Load the current generation if it differs from the one that answers.
+        """Load the current generation if it differs from the one that answers, or if that one is damaged.
 
-        Errors are not raised but reported by :attr:`status`; the old generation goes on answering. A generation that
-        could not be opened is tried again after a minute.
+        Errors are not raised but reported by :attr:`status`, and the old generation goes on answering. A generation
+        that could not be opened is tried again after a minute.
 
         Returns:
             Whether the engine was replaced.
@@ -113,7 +114,7 @@ class CurrentIndex(EngineSource):
             return self._swap(engine, pointer)
 
     def watch(self, seconds: float = POLL_SECONDS) -> None:
-        """Call :meth:`refresh` every ``seconds`` in a daemon thread until :meth:`close`; to be called once."""
+        """Call :meth:`refresh` every ``seconds`` in a daemon thread until :meth:`close`. Call this once."""
         name = f"current-{self._folder.name}"
         self._watcher = threading.Thread(target=self._poll, args=(seconds,), name=name, daemon=True)
         self._watcher.start()
@@ -121,11 +122,12 @@ class CurrentIndex(EngineSource):
     def close(self) -> None:
         """Give no more leases; close each engine when its last lease is released.
 
-        Waits at most two seconds for each idle engine. An engine that is just being opened is closed once it is open.
+        This waits at most two seconds for each idle engine. An engine that is just being opened is closed once it is
+        open.
         """
         with self._lock:
             self._closed.set()
-        if self._watcher is not None:  # its check for damage has a lease
+        if self._watcher is not None:  # wait for its check for damage, which has a lease on the engine
             self._watcher.join(CLOSE_TIMEOUT)
         with self._lock:
             self._serving.close_when_idle()
@@ -146,13 +148,13 @@ class CurrentIndex(EngineSource):
             return None
 
     def _find_damage(self) -> str:
-        """Return what is wrong with the generation that answers, empty where nothing is known to be."""
+        """Return what is wrong with the files of the generation that answers; empty if nothing is known."""
         with self.use() as engine:
             checksums, folder = engine.open_index.checksums, generation_folder(self._folder, engine.manifest.generation)
             try:
                 check_files(folder, checksums.manifest, contents=False)
             except IndexDamaged as damage:
-                if folder.exists():  # else it was removed, and its open files are readable
+                if folder.exists():  # a removed generation is not damaged: its open files stay readable
                     checksums.report(damage)
             try:
                 checksums.raise_if_damaged()
@@ -161,7 +163,10 @@ class CurrentIndex(EngineSource):
         return ""
 
     def _recover(self, pointer: _Pointer | None, damage: str) -> bool:
-        """Replace the engine, whose files are damaged: the current generation first, since a fault may have ended."""
+        """Replace the engine, whose files are damaged, by the first generation that can be opened.
+
+        The current generation is tried first, since the fault may have ended; then the others, the newest first.
+        """
         if time.monotonic() < self._recover_at:
             return False
         current = pointer[0] if pointer is not None else 0
@@ -195,7 +200,7 @@ class CurrentIndex(EngineSource):
             engine = self._open_engine(verify, None)
             if engine.manifest.generation == pointer[0]:
                 return engine, pointer
-            engine.close()  # another was published in between
+            engine.close()  # another generation was published in between
 
     def _open_and_check(self, number: int | None = None) -> tuple[Engine, _Pointer]:
         """Open a generation, verify its golden queries and load what the first question will need."""
@@ -228,7 +233,7 @@ class CurrentIndex(EngineSource):
 
 
 _Pointer = tuple[int, str]
-"""A generation's number and its manifest's SHA-256, as ``CURRENT`` has them."""
+"""The number of a generation and the SHA-256 of its manifest, as in ``CURRENT``."""
 
 
 def _check_golden(folder: Path, engine: Engine) -> None:

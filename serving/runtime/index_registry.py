@@ -1,4 +1,4 @@
-"""Registry of served indexes, each opened on first use."""
+"""Registry of the indexes that the MCP server serves. Each is opened on first use."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from shrag.serving.runtime.leases import Lease
 from shrag.serving.strategies.registry import STRATEGIES
 
 OpenNamed = Callable[[str, Verify, int | None], Engine]
-"""Opens a generation of the index of that name, None for the current one, its files verified to that degree."""
+"""Opens a generation of the index of that name, or the current one for None. Its files are verified to that degree."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,7 +41,8 @@ class ServedIndex:
 class ServedIndexes:
     """The indexes ``names`` in the folder ``indexes``; the first is the default. Safe to share between threads.
 
-    Raises :class:`~shrag.indexing.errors.IndexMissing` or a related error where one has no readable manifest.
+    The constructor raises :class:`~shrag.indexing.errors.IndexMissing` or a related error if an index has no readable
+    manifest.
     """
 
     def __init__(self, indexes: Path, names: Sequence[str], open_named: OpenNamed, verify: Verify = "full") -> None:
@@ -58,19 +59,19 @@ class ServedIndexes:
 
     @property
     def names(self) -> tuple[str, ...]:
-        """Their names, the default first."""
+        """The names of the indexes, the default first."""
         return tuple(self._folders)
 
     def use(self, name: str = "") -> Lease:
         """Return a lease on the engine of ``name``, as :meth:`CurrentIndex.use` does.
 
-        Raises :class:`UnknownIndex`, :class:`ShuttingDown` after :meth:`close`, and where it is opened as
-        :func:`~shrag.serving.engine.open_engine` does.
+        Raises :class:`UnknownIndex`; :class:`ShuttingDown` after :meth:`close`; and, if the index is opened now, what
+        :func:`~shrag.serving.engine.open_engine` raises.
         """
         return self.current(name).use()
 
     def current(self, name: str = "") -> CurrentIndex:
-        """Return the index of that name, opened; raises as :meth:`use` does."""
+        """Open the index of that name if it is not open yet, and return it; raises as :meth:`use` does."""
         name = name or self.names[0]
         if name not in self._folders:
             raise UnknownIndex(name, self.names)
@@ -81,12 +82,12 @@ class ServedIndexes:
                 current = CurrentIndex(self._folders[name], partial(self._open_named, name), self._verify)
                 current.watch()
                 self._open[name] = current
-                if self._closed.is_set():  # :meth:`close` did not see it
+                if self._closed.is_set():  # `close` may have run before this index was in `_open`
                     current.close()
             return self._open[name]
 
     def strategies(self) -> tuple[str, ...]:
-        """Return the strategies of the default index, which is opened, and of all others that are open.
+        """Open the default index, and return the strategies of all open indexes together.
 
         Raises as :meth:`use` does.
         """
@@ -98,11 +99,11 @@ class ServedIndexes:
         return tuple(name for name in STRATEGIES if name in there)
 
     def describe(self) -> tuple[ServedIndex, ...]:
-        """Return a description of each index, without opening any."""
+        """Return a description of each index. No index is opened for it."""
         return tuple(self._describe(name) for name in self._folders)
 
     def close(self) -> None:
-        """Close all indexes and open no other; one that is just being opened is closed once it is open."""
+        """Close all indexes, and open no more. An index that is just being opened is closed once it is open."""
         self._closed.set()
         for current in list(self._open.values()):
             current.close()

@@ -1,4 +1,4 @@
-"""Leases on engines (reference counting): a replaced engine is closed when its last lease is released."""
+"""Leases on engines, which count references: a replaced engine is closed when its last lease is released."""
 
 from __future__ import annotations
 
@@ -17,17 +17,17 @@ from shrag.serving.events import Event
 from shrag.serving.request import Request
 
 CLOSE_TIMEOUT = 2.0
-"""Seconds to wait at most for an idle engine to be closed."""
+"""Maximum seconds to wait until an idle engine is closed."""
 
 
 @dataclass(frozen=True, slots=True)
 class SourceStatus:
-    """Status of an index that is served, by the numbers of its generations.
+    """Status of an index that is served. Generations are given by their numbers.
 
     Attributes:
         generation: The generation that answers new questions.
         closing: Earlier generations with requests that have not ended.
-        problem: Why the current generation of the index is not the one that answers; empty where it is.
+        problem: Why the index's current generation does not answer; empty if it does.
         swaps: How often the engine was replaced since the start.
     """
 
@@ -41,8 +41,8 @@ class EngineSource(ABC):
     """Gives leases on the engine of one index. Thread-safe.
 
     Args:
-        name: The index.
-        engine: Its first engine, which a subclass may replace later.
+        name: The name of the index.
+        engine: The first engine, which a subclass may replace later.
     """
 
     def __init__(self, name: str, engine: Engine) -> None:
@@ -62,11 +62,11 @@ class EngineSource(ABC):
     @property
     @abstractmethod
     def status(self) -> SourceStatus:
-        """The generations that answer, and why it is not the current one."""
+        """The generations that answer, and the problem of the current one if it does not answer."""
 
     @abstractmethod
     def close(self) -> None:
-        """Give no more leases; each engine is closed when its last lease is released."""
+        """Give no more leases, and close each engine when its last lease is released."""
 
 
 class FixedEngine(EngineSource):
@@ -81,7 +81,7 @@ class FixedEngine(EngineSource):
         return SourceStatus(self._serving.generation, (), "", 0)
 
     def close(self) -> None:
-        """Give no more leases. Waits for the engine to be closed if it is not in use, at most two seconds."""
+        """Give no more leases. If the engine is idle, wait at most two seconds until it is closed."""
         self._serving.close_when_idle()
         if not self._serving.in_use:
             self._serving.wait_closed(CLOSE_TIMEOUT)
@@ -119,17 +119,17 @@ class LeasedEngine:
             return Lease(self, self._engine)
 
     def close_when_idle(self) -> None:
-        """Give no more leases; close the engine now if it is not in use, else when its last lease is released."""
+        """Give no more leases. Close the engine now if it is idle, else when its last lease is released."""
         with self._lock:
             self._closing = True
             self._close_if_unused()
 
     def wait_closed(self, seconds: float) -> bool:
-        """Wait at most ``seconds`` until the engine is closed; return whether it is."""
+        """Wait at most ``seconds`` until the engine is closed, and return whether it is closed."""
         return self._closed.wait(seconds)
 
     def release(self) -> None:
-        """Count one lease less; only :class:`Lease` calls this."""
+        """Count one lease less. Only :class:`Lease` calls this."""
         with self._lock:
             self._leases -= 1
             self._close_if_unused()
@@ -138,27 +138,27 @@ class LeasedEngine:
         if not self._closing or self._leases or self._engine is None:
             return
         engines, self._engine = [self._engine], None
-        # In another thread, since closing is slow and the thread that released the last lease has a response to send.
-        # ``_close`` empties the list, so that the thread's arguments do not keep the engine alive.
+        # Another thread closes it: closing is slow, and the thread that released the last lease has a response to send.
+        # ``_close`` empties the list, so that the arguments of the thread do not keep the engine alive.
         threading.Thread(target=self._close, args=(engines,), name=f"close-{self.generation}").start()
 
     def _close(self, engines: list[Engine]) -> None:
         try:
             engines.pop().close()
             detach_thread()
-            # The engine has reference cycles: without a collection Kiwi and the memory-mapped vectors stay.
+            # The engine has reference cycles. Without a collection, Kiwi and the mapped vectors would stay in memory.
             trim_malloc()
         finally:
             self._closed.set()
 
 
 class Lease:
-    """Keeps an engine open until it is released, explicitly or by ``with``, from any thread.
+    """Keeps an engine open until the lease is released, explicitly or by ``with``. Any thread may release it.
 
     Attributes:
         engine: The engine.
-        name: The index.
-        generation: Number of its index's generation.
+        name: The name of the index.
+        generation: The number of the index's generation.
     """
 
     def __init__(self, owner: LeasedEngine, engine: Engine) -> None:
@@ -173,11 +173,11 @@ class Lease:
         return self.engine
 
     def __exit__(self, *_: object) -> None:
-        """Release it."""
+        """Release the lease."""
         self.release()
 
     def run(self, request: Request) -> EventRun[Event]:
-        """Return the engine's run of ``request``; the lease is released when it ends or cannot start.
+        """Return the engine's run of ``request``. The lease is released when the run ends, or if it cannot be made.
 
         Raises as :meth:`~shrag.serving.engine.Engine.run` does.
         """
@@ -198,7 +198,7 @@ class Lease:
 
 
 def trim_malloc() -> None:
-    """Collect garbage and return free pages of the heap to the system (``malloc_trim`` of glibc; nothing elsewhere)."""
+    """Collect garbage, and return free pages of the heap to the system by glibc's ``malloc_trim``, if it exists."""
     gc.collect()
     trim = getattr(ctypes.CDLL(None), "malloc_trim", None)  # other C libraries have none
     if trim is not None:

@@ -1,4 +1,4 @@
-"""Prometheus metrics."""
+"""The server's metrics in Prometheus' format."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _SECONDS = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5
 
 
 class Metrics:
-    """Metrics of one application. No label has text of a client, so that their number is bounded."""
+    """Metrics of one application. No label has a client's text, so that the number of time series is bounded."""
 
     def __init__(self) -> None:
         registry = self._registry = CollectorRegistry()
@@ -75,7 +75,7 @@ class Metrics:
         self._rejections.labels(reason).inc()
 
     def observe(self, *events: Event) -> None:
-        """Count the stages, fallbacks and unsupported sentences in events of a question."""
+        """Count the stages, the fallbacks and the unsupported sentences in a question's events."""
         for event in events:
             if isinstance(event, Timings):
                 for stage, seconds in event.seconds.items():
@@ -94,14 +94,14 @@ class Metrics:
         self._busy.labels(stage).set(busy)
 
     def indexes(self, served: Iterable[tuple[str, int, str, bool]]) -> None:
-        """Set which indexes are served: the name, generation and digest of each, and whether words alone rank it."""
+        """Set which indexes are served: each by its name, generation, digest, and whether words alone rank it."""
         self._index.clear()
         for name, generation, digest, words_alone in served:
             self._index.labels(name, str(generation), digest).set(1)
             self._words_alone.labels(name).set(words_alone)
 
     def status(self, statuses: Mapping[str, SourceStatus]) -> None:
-        """Set which generations are served of each index, by its name."""
+        """Set the status of each index, by the index's name."""
         self._statuses = statuses
 
     def cache(self, counters: CacheCounters) -> None:
@@ -109,7 +109,7 @@ class Metrics:
         self._cache = counters
 
     def model(self, up: bool, endpoints: Sequence[EndpointStatus] = ()) -> None:
-        """Set whether the language model answers, and what is known of its endpoints where it has several."""
+        """Set whether the language model answers, and the status of its endpoints if it has several."""
         self._model.set(up)
         self._endpoints = endpoints
 
@@ -118,7 +118,7 @@ class Metrics:
         return generate_latest(self._registry)
 
     def _counted(self) -> Iterator[Metric]:
-        """Yield the metrics that are counted elsewhere."""
+        """Yield the metrics that other parts of the program count."""
         cache = self._cache
         errors = CounterMetricFamily(
             "shrag_background_errors", "Unexpected errors of background threads.", labels=("task",)

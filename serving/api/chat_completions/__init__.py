@@ -1,1 +1,1 @@
-"""The API of OpenAI: models and chat completions."""
+"""OpenAI's API: models and chat completions."""

@@ -1,7 +1,8 @@
 """Tasks that a chat client gives its model beside the user's questions: a title, tags, follow-up questions.
 
-Open WebUI asks for them after each answer, as a message of the user that begins with ``### Task:`` and has the
-conversation between ``<chat_history>`` marks. They are no questions to an index, and get the plainest valid reply.
+Open WebUI sends them after each answer as a message of the user. The message begins with ``### Task:`` and has the
+conversation between ``<chat_history>`` tags. Such tasks are no questions for an index; they get the simplest valid
+reply.
 """
 
 from __future__ import annotations
@@ -17,9 +18,9 @@ _LONGEST_TITLE = 40
 
 
 def task_reply(message: str) -> str | None:
-    """Return the reply to a client's task, None for a question.
+    """Return the reply to a client's task, or None for a question.
 
-    The title is the first question of the conversation, shortened; tags, follow-up questions and the like are empty.
+    A title is the first question of the conversation, shortened. Tags, follow-up questions and the like are empty.
 
     >>> task_reply('### Task: name it. Form: { "tags": ["a"] } <chat_history>USER: Why?</chat_history>')
     '{"tags": []}'

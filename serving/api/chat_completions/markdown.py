@@ -1,4 +1,4 @@
-"""Escape text of records and models for Markdown: no picture, link, HTML or code block comes of it."""
+"""Escape text of records and models for Markdown, so that it makes no picture, link, HTML or code block."""
 
 from __future__ import annotations
 
@@ -7,15 +7,15 @@ from collections.abc import Iterator
 
 _ACTIVE = re.compile(r"[\\`]|!\[|\]\(|\]\[|\]:|<(?![\s=\d])|&(?=[#A-Za-z])|~{3,}")
 
-# Readers of GitHub's Markdown, and those with linkify-it, make links of these without any mark. A backslash does not
-# help: some look for addresses after escapes are undone. In a code span none does. Adjacent ones share a span, since
-# their backticks would run together.
+# Renderers of GitHub's Markdown, and those with linkify-it, make links of bare addresses. A backslash does not help:
+# some renderers look for addresses after they resolve escapes. No renderer looks for them in a code span. Adjacent
+# addresses share a span, since their backticks would run together.
 _ADDRESS = re.compile(
     r"(?:(?:[a-z][a-z0-9+.-]{0,30}:)?//[!-~]*|www\.[!-~]*|"
     r"(?:mailto:|xmpp:)?[\w.!#$%&'*+/=?^{|}~-]{1,64}@[\w-]+(?:\.[\w-]+)+[!-~]*)+",
     re.IGNORECASE,
 )
-# linkify-it makes links of names too that end in a known domain, as "results.In" does.
+# linkify-it also makes links of words that end in a known domain, such as "results.In".
 _DOMAIN = re.compile(
     r"(?<=\w)\.(?=(?:[a-z]{2}|xn--[a-z0-9-]+|biz|com|edu|gov|net|org|pro|web|xxx|aero|asia|coop|info|museum|name|shop|рф)"
     r"(?![a-z0-9_-]))",
@@ -27,8 +27,8 @@ _BACKTICKS = re.compile("`+")
 def escape_markdown(text: str) -> str:
     r"""Escape ``text`` so that no Markdown renderer makes a picture, a link, HTML or a code block of it.
 
-    The URL of a picture or a link from a record or a model could leak the conversation (EchoLeak, CVE-2025-32711). An
-    address becomes a code span.
+    Records and models are not trusted: the URL of a picture or a link of theirs could leak the conversation (EchoLeak,
+    CVE-2025-32711). An address becomes a code span.
 
     >>> escape_markdown("![x](http://evil.example) <img src=x> a < b [1]")
     '!\\[x]\\(`http://evil.example)` \\<img src=x> a < b [1]'
@@ -50,7 +50,7 @@ def _escape(text: str) -> str:
 
 
 def _code_span(text: str) -> str:
-    """Return ``text`` between more backticks than it has in a row."""
+    """Return ``text`` as a code span, whose fences have more backticks than ``text`` has in a row."""
     fence = "`" * (1 + max((len(run) for run in _BACKTICKS.findall(text)), default=0))
     blank = " " if text.startswith("`") or text.endswith("`") else ""
     return f"{fence}{blank}{text}{blank}{fence}"

@@ -1,4 +1,4 @@
-"""Events of a question → a chat completion, complete or streamed; its text is Markdown with sources."""
+"""Turn the events of a question into a chat completion, complete or streamed. Its text is Markdown with sources."""
 
 from __future__ import annotations
 
@@ -65,9 +65,9 @@ class ChatCompletion:
     """One answer as a chat completion.
 
     Args:
-        model: The name that the client sent.
+        model: The model's name, as the client sent it.
         language: The language of the question.
-        fields: What the answer is made from, without the records found.
+        fields: The fields beyond OpenAI's, without the records found.
         record_url: Returns the URL of a record by its docid.
     """
 
@@ -97,9 +97,10 @@ class ChatCompletion:
     async def stream(
         self, events: AsyncGenerator[Event | None, None], *, include_usage: bool
     ) -> AsyncGenerator[bytes, None]:
-        """Yield the server-sent events: the records, text, the sources, the finish reason, ``[DONE]``.
+        """Yield the server-sent events: the records, the text, the sources, the finish reason, ``[DONE]``.
 
-        A failure is an event: the ``openai`` client takes a stream that just ends for a complete answer.
+        A failure is sent as an event. If the stream just ended, the ``openai`` client would take it for a complete
+        answer.
         """
         try:
             async with aclosing(events):
@@ -122,7 +123,7 @@ class ChatCompletion:
             first = self._chunk(Delta(role="assistant", content=""), usage=usage)
             first.shrag = replace(self._fields, hits=self._hits, confidence=self._confidence)
             yield first
-            if self._text.text:  # how a follow-up question was read, or whom it names, which comes before the ranking
+            if self._text.text:  # how a follow-up was read, and named authors: these events precede the ranking
                 yield self._chunk(Delta(content=self._text.text), usage=usage)
         elif added and not isinstance(event, FollowUp | Authors):
             yield self._chunk(Delta(content=added), usage=usage)
@@ -157,14 +158,14 @@ class ChatCompletion:
 
 
 def plain_completion(model: str, text: str) -> ChatResponse:
-    """Return a completion of a given text, for which nothing was searched and no model asked."""
+    """Return a completion with a given text. Nothing was searched for it, and no model wrote it."""
     choice = Choice(0, AnswerMessage("assistant", text, ()), "stop")
     completion_id = f"chatcmpl-{request_id() or uuid.uuid4().hex}"
     return ChatResponse(completion_id, "chat.completion", int(time.time()), model, (choice,), Usage(0, 0, 0))
 
 
 async def stream_plain(completion: ChatResponse) -> AsyncGenerator[bytes, None]:
-    """Yield a completion as a stream of one chunk, and ``[DONE]``."""
+    """Yield a completion as a stream: one chunk, then ``[DONE]``."""
     delta = Delta(role="assistant", content=completion.choices[0].message.content)
     choices = (ChunkChoice(0, delta, "stop"),)
     yield _data(ChatChunk(completion.id, "chat.completion.chunk", completion.created, completion.model, choices))
@@ -199,11 +200,11 @@ class AnswerText:
 
     @property
     def finish_reason(self) -> Literal["stop", "length"]:
-        """How the answer ended; ``length`` where a model was cut short."""
+        """How the answer ended; ``length`` if the model was cut off."""
         return "stop" if self._answer is None or self._answer.complete else "length"
 
     def feed(self, event: Event) -> str:
-        """Return the text that ``event`` adds, often none."""
+        """Take an event, and return the text that it adds; many add none."""
         before = len(self._text)
         if isinstance(event, AnswerSentence):
             self._sentence(event)
@@ -219,7 +220,7 @@ class AnswerText:
 
     @property
     def annotations(self) -> tuple[Annotation, ...]:
-        """The records cited, each with the position of its first mark in the text; none before the answer is whole."""
+        """The cited records, each with the position of its first mark in the text; none before the answer is whole."""
         if self._answer is None:
             return ()
         return tuple(
@@ -239,7 +240,7 @@ class AnswerText:
             self._add_marks(event.sentence)
 
     def _begin_section(self, event: AnswerSentence) -> None:
-        """Add the heading of a section; one of one record has its title, and its mark once, behind that."""
+        """Add the heading of a section. If the section quotes one record, that is the record's title and its mark."""
         before, self._section = self._section, (event.part, event.source)
         gap = "\n\n" if self._length else ""
         if event.part == "title":
@@ -271,7 +272,7 @@ class AnswerText:
         self._add(mark)
 
     def _fallback(self, event: Fallback) -> None:
-        """Add that the text above is discarded, and with it its citations."""
+        """Add a line that says that the text above is discarded, and drop the citations of that text."""
         gap = "\n\n" if self._length else ""
         self._add(f"{gap}> {FALLBACKS[self._language][event.cause]}")
         self._section = None

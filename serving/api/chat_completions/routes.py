@@ -1,6 +1,6 @@
-"""OpenAI's API: every index × strategy is a model, the last message of the user is the question.
+"""OpenAI's API: every index with every strategy is a model, and the last message of the user is the question.
 
-The messages before it are the turns that a follow-up question is read after.
+The messages before it are the history of a follow-up question.
 """
 
 from __future__ import annotations
@@ -109,7 +109,10 @@ def _find_model(service: Service, name: str) -> ModelEntry:
 
 
 def _nearest_models(name: str, names: list[str]) -> list[str]:
-    """Return the models that ``name`` may mean: of the index that it names, else the most similar, else the default."""
+    """Return the models that ``name`` may mean.
+
+    For the name of an index, they are its models; else the most similar names; else the models of the default strategy.
+    """
     index, slash, _ = name.partition("/")
     own = [each for each in names if each.startswith(f"{index}/")]
     if own and not slash:
@@ -119,7 +122,7 @@ def _nearest_models(name: str, names: list[str]) -> list[str]:
 
 
 def _turns(body: ChatRequest) -> list[EarlierTurn]:
-    """Return the user's messages, each with the assistant's message behind it; the last one is the question."""
+    """Return the user's messages, each with the assistant's message after it. The last one is the question."""
     if body.n is not None and body.n != 1:
         raise HTTPProblem(
             400, "one_answer_only", Text("n is {n}, but a question has one answer: leave it out.", n=body.n)
@@ -144,7 +147,7 @@ def _turns(body: ChatRequest) -> list[EarlierTurn]:
 
 
 def _reply_to_task(reply: str, body: ChatRequest) -> ChatResponse | SSEResponse:
-    """Return the reply to a task of the client itself, for which nothing is searched."""
+    """Return the reply to a task of the client. Nothing is searched for it."""
     completion = plain_completion(body.model, reply)
     return SSEResponse(stream_plain(completion), lambda: None) if body.stream else completion
 

@@ -1,6 +1,6 @@
 """Request and response schemas of OpenAI's API, as far as it is implemented here.
 
-Requests are read leniently, since clients send many fields. Source of the schemas: OpenAI's API reference for chat
+Requests are read leniently, since clients send many fields. The schemas follow OpenAI's API reference for chat
 completions and models, and the ``openai`` client.
 """
 
