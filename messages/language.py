@@ -1,4 +1,4 @@
-"""The language that messages are shown in: of a command by its locale, of a request by its Accept-Language."""
+"""The language of messages: a command takes it from its locale, a request from its Accept-Language header."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _LOCALE_VARIABLES = ("LC_ALL", "LC_MESSAGES", "LANG")
 
 
 def locale_language(environment: Mapping[str, str], configured: str = AUTO) -> Language:
-    """Return the language of ``SHRAG_LANG``, else the one ``configured``, else of the first variable of POSIX's.
+    """Return the language of ``SHRAG_LANG``, else the ``configured`` one, else that of the first POSIX variable set.
 
     >>> locale_language({"LANG": "ko_KR.UTF-8"}), locale_language({"LC_ALL": "C", "LANG": "ko_KR.UTF-8"})
     ('ko', 'en')
@@ -27,7 +27,7 @@ def locale_language(environment: Mapping[str, str], configured: str = AUTO) -> L
 
 
 def accepted_language(header: str) -> Language:
-    """Return the language that an ``Accept-Language`` header prefers, English where it prefers neither.
+    """Return the language that an ``Accept-Language`` header prefers, English if it prefers neither.
 
     >>> accepted_language("ko-KR,ko;q=0.9,en;q=0.8"), accepted_language("ko;q=0.1, en"), accepted_language("*")
     ('ko', 'en', 'en')

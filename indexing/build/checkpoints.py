@@ -1,4 +1,6 @@
-"""Workspace of a build: its plan, disk space, and checkpoints of finished steps, so that a killed build resumes.
+"""Workspace of a build: its plan, the check of the disk space, and a checkpoint for each finished step.
+
+A killed build resumes after its last checkpoint.
 
 indexes/NAME/build-000008/PLAN.json         inputs of the build; only a build with the same plan resumes it
 indexes/NAME/build-000008/stage/            checkpoints of finished steps, and their working files
@@ -26,8 +28,8 @@ from shrag.messages.text import Text
 _PLAN_FILE = "PLAN.json"
 _Stored = TypeVar("_Stored", bound=msgspec.Struct)
 
-# Shares of the corpus's decompressed bytes, the largest of four corpora: Lucene's files, which are there twice during a
-# merge, and the tokens of new words, whose number is limited.
+# Disk space as a multiple of the corpus's decompressed bytes, each the largest of four corpora. Lucene's files exist
+# twice during a merge. The number of new words is limited, so the space for their tokens is too.
 _LUCENE_SHARE = 2.4
 _WORDS_SHARE = 2.8
 _MOST_WORDS_BYTES = 400 << 20
@@ -36,9 +38,10 @@ _MARGIN = 1.3
 
 
 class BuildPlan(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """Everything that determines the content of an index: a build resumes another one if their plans are equal.
+    """Everything that determines the content of an index. A build resumes another one if their plans are equal.
 
-    ``encoder`` has the encoder's settings, empty for none; ``corrections`` the SHA-256 of the glossary corrections.
+    ``encoder`` has the encoder's settings, or is empty for no vectors. ``corrections`` has the SHA-256 of the glossary
+    corrections.
     """
 
     format_version: int
@@ -78,9 +81,9 @@ class BuildStep(NamedTuple):
     """One step of a build.
 
     Attributes:
-        name: Its name, for the checkpoint.
+        name: The name of the step and of its checkpoint.
         outputs: The files and folders that only this step writes, as paths in the build's folder.
-        run: Does it; called again after an interruption, it resumes or starts over.
+        run: Executes the step. If it is called again after an interruption, it resumes or starts over.
     """
 
     name: str
@@ -118,7 +121,7 @@ def find_workspace(index: Path, plan: BuildPlan, notify: Callable[[str], None]) 
 
 
 def drop_workspaces(index: Path) -> None:
-    """Remove the workspaces of all interrupted builds, and what is left of folders that were being removed."""
+    """Remove the workspaces of all interrupted builds, and complete interrupted removals of folders."""
     for folder in index.glob("build-[0-9]*"):
         remove_folder(folder)
     remove_leftovers(index)
@@ -136,7 +139,7 @@ def start_workspace(index: Path, plan: BuildPlan, generation: int) -> BuildWorks
 
 
 def required_bytes(corpus: int) -> int:
-    """Return the most bytes that a build takes, estimated from the corpus's decompressed bytes."""
+    """Estimate the most bytes of disk space that a build takes, from the corpus's decompressed bytes."""
     return int(corpus * _LUCENE_SHARE) + min(int(corpus * _WORDS_SHARE), _MOST_WORDS_BYTES) + _LEAST
 
 
@@ -147,7 +150,7 @@ def check_disk_space(index: Path, need: int) -> None:
 
 
 def disk_full(index: Path, need: int) -> DiskFull:
-    """Return an error that says how much is free and how much the build takes."""
+    """Return an error that says how much space is free and how much the build takes."""
     free = shutil.disk_usage(index).free
     return DiskFull(
         Text(
@@ -164,8 +167,9 @@ def disk_full(index: Path, need: int) -> DiskFull:
 def run_steps(build: BuildWorkspace, steps: Sequence[BuildStep]) -> dict[str, FileChecksum]:
     """Run the steps that are not finished, in order, with a checkpoint after each.
 
-    A step is finished if its inputs (the plan, the outputs of the steps before) and every byte of its outputs are what
-    its checkpoint says: files of an interrupted build may have been damaged since.
+    A step counts as finished if its inputs and every byte of its outputs match its checkpoint. Its inputs are the plan
+    and the outputs of the earlier steps. The bytes are compared because the files of an interrupted build may have been
+    damaged since.
 
     Returns:
         The checksum of each file that a step wrote, by its path in the build's folder.
@@ -186,7 +190,7 @@ def run_steps(build: BuildWorkspace, steps: Sequence[BuildStep]) -> dict[str, Fi
 
 
 def check_files_written(index: Path, written: Mapping[str, FileChecksum], found: Mapping[str, FileChecksum]) -> None:
-    """Raise :class:`IndexDamaged` for a file of the folder ``index`` that is not as a step wrote it.
+    """Raise :class:`IndexDamaged` if a file in the folder ``index`` has changed since a step wrote it.
 
     Args:
         index: The folder that will be published.

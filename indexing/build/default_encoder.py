@@ -1,4 +1,4 @@
-"""Choose the encoder of an index for which none was chosen: the one whose weights are installed."""
+"""Choose the encoder of an index if the user chose none: the only encoder whose weights are installed."""
 
 from __future__ import annotations
 

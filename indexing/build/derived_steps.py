@@ -1,4 +1,8 @@
-"""Build steps after the records: rejects, token store, golden queries, glossary, vectors; also those of an update."""
+"""Build steps that follow the records, in a build and in an update.
+
+They write the rejects, the token store, the golden queries, the glossary, the calibration, the vectors and the FAISS
+index.
+"""
 
 from __future__ import annotations
 
@@ -116,7 +120,7 @@ def write_tokens(job: BuildJob) -> None:
 def build_glossary(job: BuildJob) -> None:
     """Mine the glossary from the corpus, apply the user's corrections, and write both files."""
     index = job.workspace.index
-    # The new token store has every word of the corpus, so Kiwi is not needed.
+    # The new token store has every word of the corpus, so the analyzer needs no Kiwi.
     with (
         closing(TokenStore(index / TOKEN_STORE)) as store,
         closing(LuceneSearcher(index / FOLDER, job.workspace.plan.bm25)) as searcher,

@@ -16,7 +16,7 @@ from shrag.messages.text import Text
 
 
 def check_build(job: BuildJob) -> None:
-    """Raise :class:`IndexDamaged` if Lucene's files, or the records in them, are not what was written."""
+    """Raise :class:`IndexDamaged` if Lucene's files have changed, or if their records are not those of the corpus."""
     build = job.workspace
     folder = build.index / FOLDER
     if problems := check_lucene(folder, checksums_only=True):

@@ -1,4 +1,4 @@
-"""Count the evidence for the glossary in ranges of the records, on all cores; the result does not depend on them."""
+"""Count the evidence for the glossary on all cores, in ranges of records. The number of cores changes no result."""
 
 from __future__ import annotations
 
@@ -31,13 +31,15 @@ COMMAND = (sys.executable, "-P", "-m", "shrag.indexing.build.glossary_workers")
 """Command of the fork server."""
 
 RANGE = 4_096
-"""Records that are counted together; another number drops other rare words where there are very many."""
+"""Records that are counted together. In a very large corpus rare words are dropped after each range, so another number
+would drop other words.
+"""
 
 _ATTEMPTS = 3
 
 
 class CountedRecords(NamedTuple):
-    """What a range of records tells of terms and spellings."""
+    """The counts of a range of records: evidence for the glossary, and spellings."""
 
     evidence: CountedEvidence
     spellings: SpellingCounts
@@ -66,18 +68,18 @@ class _Reply(msgspec.Struct, frozen=True, array_like=True):
 def count_records(
     records: Path, index: Path, rejected: Sequence[str], analyzer: Analyzer, workers: int
 ) -> Iterator[CountedRecords]:
-    """Yield the counts of a file of records, range by range in order, without those of the ``rejected`` docids.
+    """Yield the counts of each range of a file of records, in order, without the ``rejected`` records.
 
     Args:
         records: The file.
         index: The folder with the token store, which has every word, and with the user dictionary.
-        rejected: Docids.
-        analyzer: The index's analyzer, for a file of one range, which is counted here.
-        workers: The number of processes otherwise.
+        rejected: The docids of the rejected records.
+        analyzer: The index's analyzer. This process counts with it if there is one range or fewer than two ``workers``.
+        workers: The number of processes that count a longer file.
 
     Raises:
-        CorpusError: The file cannot be read.
-        DiskFailed: Another file cannot be read.
+        CorpusError: The file cannot be read, or a worker cannot read another file.
+        OSError: The operating system prevents the workers from starting.
         IndexingError: Workers keep crashing.
     """
     with RecordFile(records) as file:
@@ -115,13 +117,13 @@ def count_records(
         try:
             yield from _in_order(pool, ask, range(0, total, RANGE), 2 * workers)
         finally:
-            server.interrupt()  # where the build ended early, threads wait for their workers
+            server.interrupt()  # if the build ended early, threads still wait for their workers
 
 
 def _in_order(
     pool: ThreadPoolExecutor, ask: Callable[[int], CountedRecords], starts: Sequence[int], most: int
 ) -> Iterator[CountedRecords]:
-    """Yield the results in order; ``most`` are asked for at a time, to bound the memory."""
+    """Yield the results in order. At most ``most`` are requested at a time, to limit the memory."""
     waiting: deque[Future[CountedRecords]] = deque()
     try:
         for start in starts:
@@ -154,7 +156,7 @@ def _load(setup: bytes) -> Callable[[Connection], None]:
 
 
 def _work(connection: Connection, setup: _Setup) -> None:
-    """Count ranges; raises ``EOFError`` when the connection ends."""
+    """Count ranges until the connection ends, which raises ``EOFError``."""
     index = Path(setup.index)
     analyzer: KoreanEnglishAnalyzer | None = None
     file: RecordFile | None = None

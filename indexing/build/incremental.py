@@ -1,4 +1,4 @@
-"""Update an index: only records that the corpus added, changed or deleted are analyzed and written."""
+"""Update an index from its current generation: only records that were added or changed are analyzed again."""
 
 from __future__ import annotations
 
@@ -59,7 +59,10 @@ class IndexedDigests(ScratchDatabase):
         )
 
     def take(self, docid: str, digest: bytes) -> Change:
-        """Return how a record of the corpus changed, and remove its digest; those left at the end were deleted."""
+        """Return how a record of the corpus changed, and remove its digest.
+
+        The docids that are left at the end were deleted from the corpus.
+        """
         row = self._database.execute("SELECT digest FROM indexed WHERE docid = ?", (docid,)).fetchone()
         if row is None:
             return "added"
@@ -74,10 +77,11 @@ class IndexedDigests(ScratchDatabase):
 def update_index(
     corpora: Path, indexes: Path, name: str, *, options: BuildOptions | None = None
 ) -> tuple[IndexManifest, RecordChanges | None]:
-    """Publish a generation of ``name`` with its corpus's current records, made from the current generation.
+    """Update the index ``name`` to its corpus's current records, and publish the result as the next generation.
 
-    It ranks and scores as one built from nothing: statistics are those of the current records, and ties are broken by
-    docid. Records that were rejected are tried again. A killed update starts from the beginning.
+    The new generation ranks and scores like one that is built from nothing: its statistics are those of the current
+    records, and ties are broken by docid. Rejected records are tried again. A killed update is not resumed: the next
+    one starts from the beginning.
 
     Returns:
         The new manifest and the changes, or the current manifest and None if the index is up to date.
@@ -86,7 +90,7 @@ def update_index(
         IndexMissing: There is no index to update.
         IndexDamaged: The current generation is damaged.
         IndexMismatch: It was built by another analyzer.
-        IndexingError: And the other errors of :func:`~shrag.indexing.build.builder.build_index`.
+        IndexingError: As :func:`~shrag.indexing.build.builder.build_index`, whose other errors are raised too.
     """
     index = indexes / name
     try:
@@ -104,7 +108,7 @@ def update_index(
             if manifest.source.fingerprint == source.fingerprint:
                 return manifest, None
             records = corpora / name / source.records_file
-            # An update writes the whole index, and needs no more space than a build.
+            # An update writes the whole index, so it needs as much space as a build.
             with RecordFile(records) as file:
                 check_disk_space(index, required_bytes(file.bytes_uncompressed()))
             versions = component_versions() | {"updated from": folder.name}
@@ -112,7 +116,7 @@ def update_index(
             build = start_workspace(index, plan, next_generation(index))
             save_dictionary(build.index, choices.dictionary)
             try:
-                # Documents are no longer in the corpus's order, which workers of a cluster go by.
+                # The documents are no longer in the corpus's order, which the workers of a cluster rely on.
                 alone = replace(options or BuildOptions(), ray="")
                 job = BuildJob(build, source, records, choices, alone)
                 changes = _update_records(job, folder)
@@ -161,7 +165,7 @@ def _update_records(job: BuildJob, old: Path) -> RecordChanges:
 
 
 def _delete_old(job: BuildJob, old: Path, writer: LuceneIndexWriter, changed: Path) -> RecordChanges:
-    """Delete the records that were deleted or changed; write the new and changed ones to the file ``changed``."""
+    """Delete the removed and changed records from Lucene; write the new and changed ones to the file ``changed``."""
     counts: Counter[str] = Counter()
     with closing(LuceneSearcher(old / FOLDER, job.workspace.plan.bm25)) as reader:
         stored = (found.record for found in reader.documents(range(reader.count())))
@@ -183,10 +187,10 @@ def _delete_old(job: BuildJob, old: Path, writer: LuceneIndexWriter, changed: Pa
 
 
 def _link_files(old: Path, new: Path) -> None:
-    """Hard-link the files, or copy them if the file system cannot: Lucene writes each of its files once."""
+    """Hard-link the files, or copy them if that fails. Links are safe because Lucene writes each of its files once."""
     new.mkdir()
     for path in sorted(old.iterdir()):
-        if path.name == _LOCK:  # the only one that is opened for writing
+        if path.name == _LOCK:  # the only file that is opened for writing again
             continue
         try:
             os.link(path, new / path.name)

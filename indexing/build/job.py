@@ -1,4 +1,4 @@
-"""BuildJob: the inputs of one build and its options; utilization of its stages."""
+"""BuildJob: the inputs and options of one build, and the utilization of its stages."""
 
 from __future__ import annotations
 
@@ -21,9 +21,9 @@ from shrag.indexing.storage.vector_card import encoder_settings
 
 
 class StageUtilization:
-    """The share of a build's time that each stage is at work: a stage near 100 % is the bottleneck.
+    """Measures the share of a build's time during which each stage works. A stage near 100 % is the bottleneck.
 
-    A stage with several workers has 100 % if all of them are at work.
+    A stage with several workers reaches 100 % if all of them work all the time.
     """
 
     def __init__(self) -> None:
@@ -61,13 +61,13 @@ class BuildOptions:
     """Options that do not change the resulting index.
 
     Attributes:
-        workers: Processes for analysis; 0 is one for each core.
-        max_rejected: Most records that may be left out because they cannot be analyzed.
-        keep: Generations to keep, including the new one.
+        workers: The number of processes for analysis; 0 stands for one for each core.
+        max_rejected: The most records that may be left out because they cannot be analyzed.
+        keep: The number of generations to keep, including the new one.
         report: Called with the progress.
         notify: Called with messages, each a sentence.
-        ray: Address of the Ray cluster that analyzes the records and encodes them by a model, as
-            :class:`~shrag.indexing.build.cluster.ray_job.RayJob` has it; empty for this machine.
+        ray: The address of the Ray cluster that analyzes the records, and encodes them if the encoder is a model
+            (:class:`~shrag.indexing.build.cluster.ray_job.RayJob`); empty for this machine.
     """
 
     workers: int = 0
@@ -86,7 +86,7 @@ class IndexChoices:
         dictionary: The user's words.
         corrections: The user's corrections of the glossary, empty for none.
         encoder: The encoder of the vectors (:func:`~shrag.indexing.storage.vector_card.canonical_encoder`).
-        weights: The folder of the encoders that are chosen by name.
+        weights: The folder with the weights of encoders that are chosen by name.
     """
 
     dictionary: UserDictionary
@@ -103,7 +103,7 @@ class IndexChoices:
 class BuildJob:
     """One build: its workspace, the corpus (manifest and file of records), choices and options.
 
-    It is ``complete`` if it does all the work, neither resumed nor an update.
+    It is ``complete`` if it does all the work. A resumed build and an update are not.
     """
 
     workspace: BuildWorkspace

@@ -1,7 +1,7 @@
 """First build step: analyze every record of the corpus and write it to Lucene, or note why it is rejected.
 
-Each shard ends with a Lucene commit that stores the number of records processed and a digest of the notes; a killed
-build resumes after the last commit, once Lucene's files and the notes are found to be what was written.
+A Lucene commit follows each shard. It stores the number of processed records and a digest of the notes. To resume a
+killed build, this step verifies that Lucene's files and the notes are unchanged, and continues after the last commit.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ NOTES = "notes.sqlite"
 """Name of the file of :class:`BuildNotes`, in a build's stage."""
 
 CACHED_WORDS = 800_000
-"""Most words in the caches of all workers together, some 300 bytes each."""
+"""Most words in the caches of all workers together; a word takes about 300 bytes."""
 
 _SMALLEST_SHARD = 2_048
 _LARGEST_SHARD = 65_536
@@ -44,7 +44,7 @@ _MOST_WORDS = 2_000_000
 
 
 class BuildNotes:
-    """Database of the tokens of new words, for the token store, and of the rejected records.
+    """Database of new words with their tokens, for the token store, and of the rejected records.
 
     It is committed just before each of Lucene's commits, so it covers at least the records that Lucene has. Entries of
     later records are removed when the build resumes (:meth:`rewind`).
@@ -52,7 +52,7 @@ class BuildNotes:
 
     def __init__(self, path: Path) -> None:
         self._database = sqlite3.connect(path, isolation_level=None)
-        # No shared memory, so that a full disk raises an error and no signal (SIGBUS).
+        # Without shared memory, a full disk raises an error instead of the signal SIGBUS.
         self._database.execute("PRAGMA locking_mode = EXCLUSIVE")
         self._database.execute("PRAGMA journal_mode = TRUNCATE")
         self._database.execute("CREATE TABLE IF NOT EXISTS words (word TEXT, tokens BLOB)")
@@ -85,10 +85,10 @@ class BuildNotes:
         return f"{self._words} {digest.hexdigest()}"
 
     def rewind(self, state: str, done: int) -> None:
-        """Remove what was added after the first ``done`` records, when :meth:`state` was ``state``.
+        """Return to the notes of the first ``done`` records, at which :meth:`state` was ``state``.
 
         Raises:
-            IndexDamaged: What is left is not what was written.
+            IndexDamaged: The remaining notes are not those that were written.
             sqlite3.DatabaseError: The file is damaged.
         """
         self._database.execute("DELETE FROM words WHERE rowid > ?", (int(state.partition(" ")[0]),))
@@ -100,13 +100,13 @@ class BuildNotes:
             raise IndexDamaged(Text("The words that the interrupted build noted have changed since."))
 
     def commit(self) -> None:
-        """Commit."""
+        """Write the notes so far to the disk."""
         self._database.execute("COMMIT")
         self._database.execute("BEGIN")
 
     def words(self) -> Iterator[tuple[str, bytes]]:
         """Return the words and their tokens, sorted."""
-        # No generator, which would close its cursor when it is left, behind an error after the database.
+        # The cursor itself and no generator: after an error, that would close its cursor later than the database.
         return self._database.execute("SELECT word, min(tokens) FROM words GROUP BY word ORDER BY word")
 
     def rejects(self) -> list[RejectedRecord]:
@@ -115,7 +115,7 @@ class BuildNotes:
         return [RejectedRecord(*row) for row in rows]
 
     def rejected_numbers(self) -> list[int]:
-        """Return the positions of the rejected records in the corpus, rising."""
+        """Return the positions of the rejected records in the corpus, in ascending order."""
         return [number for (number,) in self._database.execute("SELECT number FROM rejects ORDER BY number")]
 
     def _count(self, words: Iterable[tuple[str, bytes]]) -> None:
@@ -125,7 +125,7 @@ class BuildNotes:
 
 
 class BatchWriter:
-    """Writes batches of analyzed records to Lucene and the notes; ``done`` is the number of records so far."""
+    """Writes batches of analyzed records to Lucene and the notes; ``done`` is the number of records written so far."""
 
     def __init__(
         self, job: BuildJob, records: Path, writer: LuceneIndexWriter, notes: BuildNotes, done: int = 0
@@ -168,13 +168,13 @@ def index_records(job: BuildJob, store: Path | None) -> None:
         store: A token store of the same analyzer, None if there is none.
 
     Raises:
-        IndexDamaged: The files of an interrupted build are not what was written.
+        IndexDamaged: The files of an interrupted build have changed since they were written.
         IndexingError: Workers keep crashing.
     """
     build, total = job.workspace, job.workspace.plan.records
     _check_commit(build)
     setup = WorkerSetup(str(store) if store else None, CACHED_WORDS // job.workers, str(build.index))
-    # The pool first: its process loads Kiwi while Java starts here.
+    # The pool is opened first, so that its process loads Kiwi while Java starts here.
     with (
         _make_pool(job, setup) as pool,
         BuildNotes(build.stage / NOTES) as notes,
@@ -207,7 +207,7 @@ def _make_pool(job: BuildJob, setup: WorkerSetup) -> WorkerPool | RayPool:
 
 
 def _check_commit(build: BuildWorkspace) -> None:
-    """Check the last commit of an interrupted build; without one, remove its notes, which cover nothing."""
+    """Check the last commit of an interrupted build. Without a commit, remove the notes, which then cover nothing."""
     folder = build.index / FOLDER
     if not any(folder.glob("segments_*")):
         (build.stage / NOTES).unlink(missing_ok=True)
@@ -218,7 +218,7 @@ def _check_commit(build: BuildWorkspace) -> None:
 
 
 def _rewind(build: BuildWorkspace, writer: LuceneIndexWriter, notes: BuildNotes) -> int:
-    """Return the number of records that the last commit covers; remove the notes of later ones."""
+    """Return the number of records that the last commit covers; remove the notes of later records."""
     data = writer.commit_data()
     if not data:
         return 0

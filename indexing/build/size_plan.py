@@ -1,8 +1,8 @@
-"""Plan an index before it is built: disk, memory, time, and from which size a distributed engine serves better.
+"""Plan an index before it is built: disk, memory, time, and the size beyond which a distributed engine serves better.
 
-Sizes are linear in the tokens (words between spaces) of all records, by figures measured over corpora of up to
-three million records (docs/en/explanation/benchmarks.md). The build's speed is that of this machine where a large
-enough index was built here.
+Sizes are linear in the number of tokens (words between spaces) of all records. The figures were measured on corpora of
+up to three million records (docs/en/explanation/benchmarks.md). The build's speed is that of this machine if a large
+enough index was built here, else that of the benchmark's machine.
 """
 
 from __future__ import annotations
@@ -21,17 +21,17 @@ from shrag.indexing.storage.generations import current_generation
 
 GIB = 2**30
 
-_TEXT_BYTES = 8.3  # of a token in the corpus, decompressed
-_CORPUS_BYTES = 4.8  # of a token in the stored corpus
-_STORED_BYTES = 12.0  # of a token in Lucene's stored records
-_POSTINGS_BYTES = 1.7  # of a token in Lucene's terms, postings, norms and doc values
-_WORD_BYTES = 160  # of a record in token store and glossary, which are limited
+_TEXT_BYTES = 8.3  # per token, in the decompressed corpus
+_CORPUS_BYTES = 4.8  # per token, in the stored corpus
+_STORED_BYTES = 12.0  # per token, in Lucene's stored records
+_POSTINGS_BYTES = 1.7  # per token, in Lucene's terms, postings, norms and doc values
+_WORD_BYTES = 160  # per record, in the token store and the glossary, whose sizes are limited
 _MOST_WORD_BYTES = 400 << 20
 _SERVER_BYTES = 2 * GIB  # Java's heap, Python, caches
 _BUILD_BYTES = 5 * GIB // 2  # Java, Python, and the cached words of all workers
 _WORKER_BYTES = 150 << 20
-_VECTOR_BYTES = 2  # of a dimension, in half precision
-_FAISS_BYTES = 1  # of a dimension
+_VECTOR_BYTES = 2  # per dimension, in half precision
+_FAISS_BYTES = 1  # per dimension
 _SEARCH_MS = 26.2  # p95 with a million records
 _SEARCH_GROWTH = (0.5, 1.12)  # exponents below a million records, and from one to three million
 _LUCENE_RECORDS = 2**31 - 129
@@ -40,18 +40,18 @@ _LUCENE_RECORDS = 2**31 - 129
 SLOWEST_SEARCH_MS = 1_000
 LONGEST_BUILD_HOURS = 24
 LEAST_BUILT = 50_000
-"""Records of the smallest index whose build tells of the machine's speed."""
+"""Fewest records of an index whose build time gives the machine's speed."""
 
-_REFERENCE_RATE = 1_111.0  # a million records of 110 tokens on two cores
+_REFERENCE_RATE = 1_111.0  # records per second, for a million records of 110 tokens on two cores
 
 _ROWS_PER_SHARD = 100_000_000
 _MOST_SHARDS = 16  # Milvus' limit unless proxy.maxShardNum is raised
-_DISTINCT_TERMS = 0.68  # of the tokens of a record
+_DISTINCT_TERMS = 0.68  # distinct terms of a record per token
 _POSTING_BYTES = 8  # term number or row, and weight
 _HNSW_RECORDS = 100_000_000
-_LINK_BYTES = 2 * HNSW_LINKS * 4  # two lists of neighbours on the lowest level
+_LINK_BYTES = 2 * HNSW_LINKS * 4  # two lists of neighbors on the lowest level
 _DISKANN_DEGREE = 56
-_DISKANN_MEMORY = 0.25  # of the vectors: PQ codes and search cache, an eighth each
+_DISKANN_MEMORY = 0.25  # share of the vectors' size: an eighth each for PQ codes and search cache
 _HEADROOM = 1.3
 NODE_BYTES = 64 * GIB
 """Memory of one query node."""
@@ -61,7 +61,7 @@ LimitName = Literal["memory", "disk", "build", "search", "lucene"]
 
 @dataclass(frozen=True, slots=True)
 class BuildRate:
-    """The speed of a build: ``name`` is the index that was built here, empty for the benchmark's machine."""
+    """The speed of a build. ``name`` is the index that was built on this machine, empty for the benchmark's machine."""
 
     records_per_second: float
     name: str = ""
@@ -70,7 +70,7 @@ class BuildRate:
 
 @dataclass(frozen=True, slots=True)
 class Machine:
-    """What one machine has."""
+    """The cores of one machine, and its memory and free disk space in bytes."""
 
     cores: int
     memory: int
@@ -82,12 +82,12 @@ class EmbeddedPlan:
     """An index in one process on one machine; sizes in bytes.
 
     Attributes:
-        index: Its files.
-        building: The most disk that corpus, build and result take together.
+        index: The index's files.
+        building: The most disk space that corpus, build and result take together.
         build_memory: Memory of a build's processes.
-        serving_memory: Memory of a server, with what of the index should stay in the page cache.
+        serving_memory: Memory of a server, including the part of the index that should stay in the page cache.
         build_hours: Hours of a complete build.
-        search_ms: 95th percentile of a search, extrapolated.
+        search_ms: 95th percentile of the time of a search in milliseconds, extrapolated.
     """
 
     index: int
@@ -100,7 +100,7 @@ class EmbeddedPlan:
 
 @dataclass(frozen=True, slots=True)
 class ClusterPlan:
-    """The same records on Milvus, with ``replicas`` of each; sizes in bytes, of all replicas together."""
+    """The same records on Milvus. Sizes are in bytes, of all ``replicas`` together."""
 
     shards: int
     replicas: int
@@ -116,8 +116,8 @@ class SizePlan:
     """A plan for a number of records.
 
     Attributes:
-        limits: The most records that this machine takes, by what limits them.
-        gpu_records: The number of records whose vectors a GPU's budget holds; 0 without vectors.
+        limits: The most records that this machine takes, by the limiting resource.
+        gpu_records: The number of records whose vectors fit into a GPU's budget; 0 without vectors.
     """
 
     records: int
@@ -144,7 +144,7 @@ class SizePlan:
 def plan_size(
     records: int, tokens: int, dimension: int, machine: Machine, rate: BuildRate, gpu_budget: int, replicas: int = 2
 ) -> SizePlan:
-    """Return the plan for ``records`` records of ``tokens`` tokens, with vectors of ``dimension`` (0: none)."""
+    """Return the plan for ``records`` records of ``tokens`` tokens each, with vectors of ``dimension`` (0: none)."""
 
     def plan(count: int) -> EmbeddedPlan:
         return _embedded(count, tokens, dimension, machine.cores, rate)
@@ -215,7 +215,7 @@ def _embedded(records: int, tokens: int, dimension: int, cores: int, rate: Build
 
 
 def _most(fits: Callable[[int], bool]) -> int:
-    """Return the largest number of records that fits, found by bisection; 0 where none does."""
+    """Return the largest number of records that fits, found by bisection; 0 if none does."""
     low, high = 0, 2**40
     while low < high:
         middle = (low + high + 1) // 2

@@ -1,6 +1,7 @@
-"""Build steps of the vectors: encode every document, or copy its vector from the current generation; the FAISS index.
+"""Build steps of the vectors and of their FAISS index.
 
-Only the vectors of a model are reused: LSA is fit on all documents anew, so all of its vectors change.
+Every document is encoded, or its vector is copied from the current generation if its title and text are the same. Only
+the vectors of a model are copied: LSA is fit anew on all documents, so all of its vectors change.
 """
 
 from __future__ import annotations
@@ -36,7 +37,7 @@ from shrag.models.reranker import Passage
 
 
 def reuse_rows(vectors: Float16Vectors, reader: LuceneSearcher) -> ReusableRows:
-    """Return the vectors of one generation for passages whose title and text are those of its records."""
+    """Return a function that finds one generation's vectors for passages whose title and text are unchanged."""
 
     def rows(passages: Sequence[Passage]) -> dict[int, NDArray[np.float16]]:
         numbers = reader.numbers([passage.docid for passage in passages])
@@ -67,7 +68,7 @@ def build_vectors(
     Args:
         build: The folder that will be published.
         stage: The folder of working files.
-        choice: As for :func:`~shrag.indexing.vectors.encoders.make_encoder`, like the arguments up to ``report``.
+        choice: As for :func:`~shrag.indexing.vectors.encoders.make_encoder`, like ``analyzer`` and ``report``.
         documents: The documents of the Lucene index.
         source: Identifies the documents and their terms.
         weights: The folder of models' weights.
@@ -87,7 +88,7 @@ def build_faiss(build: Path, stage: Path, notify: Callable[[str], None] = lambda
     Args:
         build: The folder that will be published.
         stage: The folder of working files, with the card of the vectors.
-        notify: Called with a sentence where FAISS is not installed.
+        notify: Called with a sentence if FAISS is not installed.
     """
     path, card_file = build / FOLDER / FAISS_FILE, stage / FAISS_CARD_FILE
     for file in (path, card_file):

@@ -1,9 +1,10 @@
-"""Analyzed words that all builds of a data folder share, so that a word is analyzed by Kiwi once.
+"""Analyzed words that all builds of a data folder share, so that Kiwi analyzes each word once.
 
 ``cache/words`` in the data folder has token stores, each named by its analyzer and by its own SHA-256:
-``ANALYZER-SHA256.sqlite``. A build links the one of its analyzer into its workspace and verifies the link, which no
-other build can change or remove; afterwards it writes a new file with its own words added. The words make a build
-faster and change nothing of its result: what is damaged, missing or held by another build is done without.
+``ANALYZER-SHA256.sqlite``. A build links its analyzer's store into its workspace and verifies it. No other build can
+change or remove this link. After the build, a new file with the build's own words added replaces the store. Shared
+words make a build faster and do not change its result, so a build does without a store that is damaged, missing or
+locked.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ from shrag.corpora.files import DiskFailed, DiskFull, FolderBusy, lock_folder
 from shrag.corpora.store.file_checksum import compute_checksum
 
 LEAST_RECORDS = 2_048
-"""Smallest build that shares its words: a smaller one has analyzed them before a large file is copied."""
+"""Fewest records of a build that shares words. A smaller one analyzes them in less time than copying a file takes."""
 
 _MOST_BYTES = 256 << 20
 _MOST_FILES = 3
@@ -32,7 +33,16 @@ def cache_folder(indexes: Path) -> Path:
 
 
 def take_words(cache: Path, analyzer: str, target: Path) -> Path | None:
-    """Make ``target`` the shared token store of an analyzer, by its fingerprint, and return it; None for none."""
+    """Link or copy the shared token store of an analyzer to ``target``.
+
+    Args:
+        cache: The folder of shared words.
+        analyzer: The analyzer's fingerprint.
+        target: The path of the link or copy.
+
+    Returns:
+        ``target``, or None if there is no intact store.
+    """
     target.unlink(missing_ok=True)
     for path in _files(cache, analyzer):
         with suppress(*_ERRORS):
@@ -48,9 +58,10 @@ def take_words(cache: Path, analyzer: str, target: Path) -> Path | None:
 
 
 def share_words(cache: Path, analyzer: str, store: Path) -> None:
-    """Add the words of a token store to those that are shared, unless they all are or another build adds some.
+    """Add the words of a token store to the shared words.
 
-    A file that has grown too large is begun again with the words of this build alone.
+    Nothing is written if all of them are shared already, or if another build is adding words. A file that would become
+    too large is replaced by the words of this build alone.
     """
     draft = cache / f"draft-{os.getpid()}"
     with suppress(*_ERRORS), lock_folder(cache):
@@ -74,7 +85,7 @@ def share_words(cache: Path, analyzer: str, store: Path) -> None:
 
 
 def _add(path: Path, store: Path) -> bool:
-    """Replace ``path``, a link, by a copy with the words of ``store``; return whether there was a new one."""
+    """Replace the link ``path`` by a copy that also has the words of ``store``; return whether any word was new."""
     copy = path.with_suffix(".copy")
     with closing(sqlite3.connect(":memory:")) as database:
         database.execute("ATTACH ? AS known", (f"{path.absolute()}",))
@@ -97,7 +108,7 @@ def _add(path: Path, store: Path) -> bool:
 
 
 def _files(cache: Path, analyzer: str = "") -> list[Path]:
-    """Return the shared files, of one analyzer if one is given, newest first."""
+    """Return the shared files of one analyzer, or of all if none is given, newest first."""
     found = []
     for path in cache.glob(f"{_key(analyzer) if analyzer else '*'}-*.sqlite"):
         with suppress(FileNotFoundError):

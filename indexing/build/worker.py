@@ -1,8 +1,8 @@
 """The analysis process: reads records of the corpus, analyzes them, and sends packed records back.
 
-It is a fork server (:mod:`shrag.models.fork_server`) that loads Kiwi; workers are forks of it, which share Kiwi's
+It is a fork server (:mod:`shrag.models.fork_server`) that loads Kiwi. The workers are forks of it, and share Kiwi's
 250 MB. It never runs Java, which does not survive a fork. A record that crashes Kiwi or exceeds the time limit ends
-only its worker: timers of the kernel kill the process, since Python cannot interrupt native code.
+only its worker. Timers of the kernel kill the process, since Python cannot interrupt native code.
 """
 
 from __future__ import annotations
@@ -34,12 +34,12 @@ if TYPE_CHECKING:
     from shrag.indexing.analysis.korean_english import KoreanEnglishAnalyzer
 
 DEPENDENCY_MISSING = 6
-"""Exit status if a dependency is missing, which the last line of stderr names."""
+"""Exit status if a dependency is missing. The last line of stderr names it."""
 
 _BATCH_BYTES = 1 << 20
 
-# Time limits for a piece: 200 letters for Kiwi (milliseconds), or one sentence. Processor time is independent of
-# the machine's load; the limit of wall-clock time is for a process that waits.
+# Time limits for one piece: a sentence, or 200 letters for Kiwi, which take milliseconds. Processor time is independent
+# of the machine's load. The limit of wall-clock time ends a process that only waits.
 _PIECE_SECONDS = 10.0
 _PIECE_CLOCK_SECONDS = 300.0
 
@@ -62,8 +62,8 @@ class AnalysisTask(msgspec.Struct, frozen=True, array_like=True):
     """Records to analyze.
 
     Attributes:
-        start: Number of the first one.
-        count: How many.
+        start: Number of the first record.
+        count: How many records.
         batch: Most records in a message.
         words: Words to analyze first, for the token store.
         known: New words of other workers, with their tokens.
@@ -87,8 +87,8 @@ class RejectedRecord(msgspec.Struct, frozen=True, array_like=True, tag=True):
 class AnalyzedBatch(msgspec.Struct, frozen=True, array_like=True):
     """Analyzed records in the corpus's order, new words with their tokens, and the seconds for reading and analysis.
 
-    ``error`` is a message that ends the build: the corpus cannot be read or, where the disk has ``failed``, another
-    file.
+    ``error`` is a message that ends the build. The file that cannot be read is the corpus, or another one if ``failed``
+    is true.
     """
 
     records: list[PackedRecord | RejectedRecord]
@@ -116,7 +116,7 @@ class _Worker:
 
     @cached_property
     def _analyzer(self) -> KoreanEnglishAnalyzer:
-        """The analyzer, made with the first task: an error of the token store's file must reach the pool."""
+        """The analyzer. The first task creates it, so that an error of the token store's file reaches the pool."""
         from shrag.indexing.analysis.korean_english import KoreanEnglishAnalyzer
 
         return KoreanEnglishAnalyzer(
@@ -129,7 +129,7 @@ class _Worker:
         )
 
     def run(self) -> None:
-        """Execute tasks; raises ``EOFError`` when the connection ends."""
+        """Execute tasks until the connection ends, which raises ``EOFError``."""
         while True:
             task = msgspec.msgpack.decode(self._connection.receive(), type=AnalysisTask)
             try:

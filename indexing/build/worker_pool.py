@@ -1,6 +1,6 @@
 """WorkerPool: analysis on all cores, in processes that may crash or hang at the cost of one record.
 
-Batches are yielded in the corpus's order. The total size of waiting batches is limited: workers wait for a slow
+Batches are yielded in the corpus's order. A worker waits when too many bytes of its task's batches wait for the
 consumer.
 """
 
@@ -32,9 +32,10 @@ _MOST_NEW_WORDS = 200_000
 
 
 class WorkerPool:
-    """Workers that analyze records; a context manager, which ends them.
+    """Workers that analyze records. The end of its ``with`` block ends them.
 
-    They stay for the next call of :meth:`analyze`, with the words that they have analyzed, which they send once.
+    The workers stay for the next call of :meth:`analyze`. They remember the words that they have analyzed, and send
+    each new word only once.
     """
 
     def __init__(self, workers: int, setup: WorkerSetup) -> None:
@@ -94,7 +95,7 @@ class WorkerPool:
 
 
 class _WorkerSlot:
-    """A thread with one worker, an idle one if there is any, which is replaced if a record crashes it."""
+    """A thread with one worker. It takes an idle worker if there is one, and replaces a worker that crashes."""
 
     def __init__(
         self,
@@ -149,7 +150,7 @@ class _WorkerSlot:
             one_by_one = min(_BATCH_RECORDS, task.left)
 
     def _request(self, connection: Connection, task: _PendingTask, one_by_one: int) -> None:
-        """Send the rest of a task, or its next ``one_by_one`` records singly; ``EOFError`` if the worker ends."""
+        """Send the rest of a task, or its next ``one_by_one`` records singly; raise ``EOFError`` if the worker ends."""
         ends = task.left - one_by_one if one_by_one else 0
         known = tuple(self._new_words.popleft() for _ in range(len(self._new_words)))
         connection.send(task.rest(one_by_one, known))
@@ -164,7 +165,7 @@ class _WorkerSlot:
 
 
 class _PendingTask:
-    """A task, and the batches of it that were not taken yet."""
+    """A task, and those of its batches that were not taken yet."""
 
     def __init__(self, task: AnalysisTask) -> None:
         self.task = task
@@ -200,7 +201,7 @@ class _PendingTask:
         self.put(AnalyzedBatch([RejectedRecord("", reason)], [], 0.0, 0.0), 0)
 
     def fail(self, error: Exception) -> None:
-        """Let the task fail."""
+        """Make the task fail with this error, unless it has failed already."""
         with self._changed:
             self._error = self._error or error
             self._changed.notify_all()

@@ -1,11 +1,11 @@
-"""An index as Parquet files for Milvus's bulk import, in the form that pymilvus's own writer of such files gives them.
+"""Export an index as Parquet files for Milvus's bulk import, in the form of pymilvus's own bulk writer.
 
 FOLDER/COLLECTION-000001.parquet    documents in the order of their numbers, one column for each field
 FOLDER/COLLECTION-000001.json       its manifest: the first document, rows, bytes, SHA-256
 
-COLLECTION is the name of the collection that they are for, so files of two generations are never taken for each other.
-A file has its manifest once it is whole and on the disk. The division into files depends on nothing but the documents,
-so a killed export, run again, writes what is missing and ends in the same files.
+COLLECTION is the name of the target collection, so the files of two generations cannot be confused. A file gets its
+manifest once it is complete and on the disk. The division into files depends only on the documents and the size of a
+file. A killed export that is run again writes the missing files, and the result is the same.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ from shrag.indexing.storage.manifest import IndexManifest
 from shrag.messages.text import Text, message_of
 
 FILE_BYTES = 512 << 20
-"""Size after which a file is complete; Milvus refuses files of more than 16 GiB."""
+"""Bytes after which a file is complete; Milvus refuses files of more than 16 GiB."""
 
 COLUMNS: Mapping[str, ColumnKind] = {
     "number": "integer",
@@ -45,9 +45,9 @@ COLUMNS: Mapping[str, ColumnKind] = {
 """The columns of a collection without vectors."""
 
 DENSE: ColumnKind = "vector"
-"""What the column ``dense`` has in one with vectors."""
+"""The kind of the column ``dense``, in a collection with vectors."""
 
-_GROUP_BYTES = 16 << 20  # Milvus reads a row group's column at once
+_GROUP_BYTES = 16 << 20  # Milvus reads a row group's whole column at once
 _GROUP_ROWS = 10_000
 
 
@@ -55,9 +55,9 @@ class BulkFile(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """A file's manifest.
 
     Attributes:
-        name: The file.
+        name: The file's name.
         first: The number of its first document.
-        rows: Its documents.
+        rows: The number of its documents.
         bytes: Its size.
         sha256: Its SHA-256.
     """
@@ -76,14 +76,14 @@ def export_milvus(
     report: Callable[[str, int], None] = lambda what, done: None,
     file_bytes: int = FILE_BYTES,
 ) -> list[BulkFile]:
-    """Write the current generation of an index as files for Milvus's bulk import; go on with what is there of them.
+    """Write the current generation of an index as files for Milvus's bulk import, or continue a killed export.
 
     Args:
         indexes: The folder of all indexes.
         name: The index.
-        folder: A new folder, or that of the same export.
+        folder: A new folder, or the folder of the export to continue.
         report: Called with the progress.
-        file_bytes: Size after which a file is complete.
+        file_bytes: Bytes after which a file is complete.
 
     Returns:
         The manifests of all files.
@@ -113,15 +113,15 @@ def export_milvus(
 
 
 def read_manifests(folder: Path, name: str, manifest: IndexManifest) -> list[BulkFile]:
-    """Return the manifests of an export, of which the files themselves may be elsewhere.
+    """Return the manifests of an export. The files themselves may be elsewhere.
 
     Args:
-        folder: The folder.
+        folder: The folder of the export.
         name: The index.
-        manifest: The generation that it must be of.
+        manifest: The manifest of the exported generation.
 
     Raises:
-        IndexingError: It is of another generation, or not whole.
+        IndexingError: The export is incomplete, or of another generation.
     """
     files: list[BulkFile] = []
     done = 0
@@ -161,7 +161,7 @@ def _check_folder(folder: Path, stem: str) -> None:
 
 
 def _write(path: Path, documents: OpenDocuments, numbers: range, file_bytes: int) -> BulkFile:
-    """Write the documents of the numbers until the file is large enough."""
+    """Write the documents with these numbers until the file is large enough."""
     _manifest(path).unlink(missing_ok=True)
     rows = size = 0
     columns = dict(COLUMNS) if documents.vectors is None else {**COLUMNS, "dense": DENSE}
@@ -180,13 +180,13 @@ def _write(path: Path, documents: OpenDocuments, numbers: range, file_bytes: int
 
 
 def _groups(rows: Iterator[Row], most_bytes: int) -> Iterator[list[dict[str, object]]]:
-    """Yield the documents of one row group after the other."""
+    """Yield the documents, one row group at a time."""
     group: list[dict[str, object]] = []
     size = 0
     for row in rows:
         fields = row_fields(row)
         sparse = row.sparse
-        # Nine digits tell every 32-bit number from the others.
+        # Nine digits distinguish all 32-bit floating-point numbers.
         pairs = (f'"{d}":{w:.9g}' for d, w in zip(sparse.dimensions.tolist(), sparse.weights.tolist(), strict=True))
         fields["sparse"] = f"{{{','.join(pairs)}}}"
         group.append(fields)
@@ -200,7 +200,7 @@ def _groups(rows: Iterator[Row], most_bytes: int) -> Iterator[list[dict[str, obj
 
 
 def _whole(path: Path, first: int) -> BulkFile | None:
-    """Return the manifest of a file that is there as it was written, and begins with the document ``first``."""
+    """Return the manifest of a file if the file is intact and begins with the document ``first``, else None."""
     file = _read(path)
     if file is None or file.first != first or not file.rows:
         return None
@@ -220,7 +220,7 @@ def _manifest(path: Path) -> Path:
 
 
 def _remove_others(folder: Path, files: list[BulkFile]) -> None:
-    """Remove what an earlier export of the generation, divided in another way, left behind the last file."""
+    """Remove the files that an earlier export left, which divided the same generation in another way."""
     kept = {name for file in files for name in (file.name, _manifest(folder / file.name).name)}
     for path in folder.iterdir():
         if path.name not in kept:

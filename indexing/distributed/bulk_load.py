@@ -1,12 +1,12 @@
 """Load a generation into Milvus by its bulk import, and publish it there as any other load does.
 
 Milvus reads the files of :mod:`shrag.indexing.distributed.bulk_files` from its own object storage, where the user has
-put them; this module sends their paths there, and no record. One job imports one file. An imported file replaces
-nothing, so a job is never repeated in a collection: its state is on the disk before the next one,
+put them. This module sends Milvus only their paths, and no records. One job imports one file. Importing a file twice
+would store its documents twice, so a job is never repeated in a collection. Each state is on the disk before the next:
 
-indexes/NAME/loads/gen-000007/milvus-DIGEST.jobs     what is imported; then each file, its job, and that it has ended
+indexes/NAME/loads/gen-000007/milvus-DIGEST.jobs     what is imported; then a line for each state of a file
 
-and where a killed load cannot tell whether a file is imported, it begins again with an empty collection.
+If a killed load cannot tell whether a file was imported, the next load begins again with an empty collection.
 """
 
 from __future__ import annotations
@@ -31,8 +31,8 @@ from shrag.indexing.storage.generations import current_generation
 from shrag.indexing.storage.manifest import IndexManifest
 from shrag.messages.text import Text
 
-_MOST_JOBS = 64  # at once; Milvus takes 1,024 of all its users
-_ASKED, _ENDED = 0, -1  # a job's number while it is asked for, and once the file is imported
+_MOST_JOBS = 64  # at once; Milvus takes 1,024 from all its users together
+_ASKED, _ENDED = 0, -1  # noted instead of a job's number: the job is being requested, or has imported its file
 _POLL_SECONDS = 2.0
 
 
@@ -44,22 +44,22 @@ def bulk_load(
     prefix: str,
     report: Report = lambda what, done: None,
 ) -> bool:
-    """Have Milvus import the files of the current generation, unless it is loaded, and make it the published one.
+    """Make Milvus import the files of the current generation, unless it is loaded, and publish it there.
 
     Args:
         indexes: The folder of all indexes.
         name: The index.
-        folder: The folder that :func:`~shrag.indexing.distributed.bulk_files.export_milvus` wrote; its manifests are
-            enough.
+        folder: The folder that :func:`~shrag.indexing.distributed.bulk_files.export_milvus` wrote. Only its manifests
+            are needed.
         choice: The Milvus server.
-        prefix: Where the files are in the bucket that Milvus is configured with.
+        prefix: The folder of the files in the bucket that Milvus is configured with.
         report: Called with the progress.
 
     Returns:
         Whether anything was imported.
 
     Raises:
-        IndexingError: The folder is not whole or of another generation, Milvus cannot import a file, the collection
+        IndexingError: The export is incomplete or of another generation, Milvus cannot import a file, the collection
             lacks records in the end, or Milvus does not answer.
     """
     index = indexes / check_name(name)
@@ -75,7 +75,7 @@ def bulk_load(
         if there is not None and progress.read() == manifest.records == there.count():
             return False
         with open_documents(generation, manifest):
-            pass  # the vocabulary, without which nothing is found, is there now
+            pass  # opening writes the vocabulary, without which nothing is found
         jobs = _Jobs(progress.path.with_suffix(".jobs"), f"{progress.collection} {_digest(prefix, files)}")
         noted = jobs.read() if there is not None and progress.path.is_file() else None
         if there is None or noted is None:
@@ -96,7 +96,7 @@ def _begin(
     manifest: IndexManifest,
     progress: LoadProgress,
 ) -> MilvusCollection:
-    """Return the collection, created anew; what an import that cannot be continued left there is deleted."""
+    """Create the collection anew, and delete the remains of an import that cannot be continued."""
     if there is not None:
         if database.target(alias_name(name)) == progress.collection:
             raise IndexingError(
@@ -121,7 +121,7 @@ def _import(
     noted: Mapping[str, int],
     report: Report,
 ) -> None:
-    """Have every file imported of which there is no note, and wait for all; some of them at once."""
+    """Import every file that has no note, several at a time, and wait until all are imported."""
     waiting = deque(file for file in files if file.name not in noted)
     running = {file: noted[file.name] for file in files if noted.get(file.name, _ENDED) != _ENDED}
     done = sum(file.rows for file in files if noted.get(file.name) == _ENDED)
@@ -160,7 +160,7 @@ def _path(prefix: str, file: BulkFile) -> str:
 
 
 def _check_prefix(prefix: str) -> None:
-    """Raise :class:`IndexingError` for what is no folder of a bucket, an address for example."""
+    """Raise :class:`IndexingError` if the prefix cannot be a folder of a bucket, for example if it is an address."""
     parts = prefix.split("/")
     if prefix and (":" in prefix or "\\" in prefix or not prefix.isprintable() or {"", ".", ".."} & set(parts)):
         raise IndexingError(
@@ -194,19 +194,19 @@ class _Job(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class _Jobs:
-    """The jobs of an import on the disk: a line of what is imported, then one before and after each step of a file."""
+    """The file of an import's jobs: a line that identifies the import, then a line for each new state of a file."""
 
     def __init__(self, path: Path, header: str) -> None:
         self._path = path
         self._header = _Job(header, _ASKED)
 
     def read(self) -> dict[str, int] | None:
-        """Return the files' jobs; None where they are another import's, or it is not known whether one was begun."""
+        """Return each file's job; None if they are another import's, or if it is unknown whether a job was started."""
         found: dict[str, int] = {}
         lines = self._path.read_bytes().splitlines() if self._path.is_file() else []
         try:
             header, *rest = (msgspec.json.decode(line, type=_Job) for line in lines)
-        except (msgspec.MsgspecError, ValueError):  # none, or the last one is not whole
+        except (msgspec.MsgspecError, ValueError):  # no line at all, or an incomplete last one
             return None
         for each in rest:
             found[each.file] = each.job

@@ -1,7 +1,7 @@
 """Protocols of a vector database and its collections, and the rows, conditions and hits that they exchange.
 
-A condition is a tree of integers only: text that a user gave, such as an author's name, is compared by
-:func:`value_number`, so no text becomes part of a database's filter language.
+A condition is a tree of integers only. Text from a user, such as an author's name, is compared by its
+:func:`value_number`, so no text becomes part of an expression in a database's filter language.
 """
 
 from __future__ import annotations
@@ -17,23 +17,23 @@ from numpy.typing import NDArray
 from shrag.models.encoder import Vectors
 
 IntegerField = Literal["number", "docid_number", "year", "keys", "terms"]
-"""Integers of a document: its number, its docid's, its year; the values it is filtered by; the terms it has."""
+"""Integers of a document: its number, its docid's number, its year, and the numbers of its values and its terms."""
 
 Part = Literal["docid", "sparse", "dense", "stored"]
-"""What is read of a document."""
+"""A part of a document that can be read."""
 
 MOST_HITS = 16_384
-"""Documents that one search or read returns at most: Milvus's limit."""
+"""Most documents that one search or read returns: Milvus's limit."""
 
 HNSW_LINKS = 32
 """Links of a node in the HNSW index of the dense vectors (``M``)."""
 
 HNSW_BUILD_WIDTH = 360
-"""Candidates that are kept while a node is added to it (``ef_construction``)."""
+"""Candidates that are kept while a node is added to the HNSW index (``ef_construction``)."""
 
 
 class SparseVector(NamedTuple):
-    """Rising dimensions, ``uint32[n]``, and their weights, ``float32[n]``."""
+    """Dimensions in ascending order, ``uint32[n]``, and their weights, ``float32[n]``."""
 
     dimensions: NDArray[np.uint32]
     weights: NDArray[np.float32]
@@ -58,14 +58,14 @@ class Between:
 
 @dataclass(frozen=True, slots=True)
 class Every:
-    """Documents that meet every condition; of none, all documents."""
+    """Documents that meet every condition; without conditions, all documents."""
 
     conditions: tuple[Condition, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class Some:
-    """Documents that meet at least one of the conditions, of which there is at least one."""
+    """Documents that meet at least one of the conditions. There must be at least one condition."""
 
     conditions: tuple[Condition, ...]
 
@@ -90,11 +90,11 @@ class Row(NamedTuple):
         number: Its number in the index, from 0; the database's identifier.
         docid: Its identifier.
         docid_number: The docid's :func:`value_number`.
-        sparse: Its terms.
-        dense: Its vector, None in a collection without vectors.
-        stored: The record with its terms, as it is decoded again.
-        year: The year it is filtered by, None without one.
-        keys: The numbers of the values it is filtered by.
+        sparse: The sparse vector of its terms.
+        dense: Its dense vector, None in a collection without vectors.
+        stored: The record with its terms, for :func:`~shrag.indexing.analyzed_record.decode_record`.
+        year: Its year for filters, None without one.
+        keys: The :func:`value_number` of each of its values for filters.
         terms: The numbers of its terms.
     """
 
@@ -110,7 +110,7 @@ class Row(NamedTuple):
 
 
 class StoredParts(NamedTuple):
-    """What was read of a document; what was not asked for is empty."""
+    """The parts of a document that were read; parts that were not asked for are empty."""
 
     docid: str = ""
     sparse: SparseVector | None = None
@@ -125,36 +125,36 @@ Scored = list[tuple[int, float]]
 class Collection(Protocol):
     """The documents of one generation of an index. Thread-safe.
 
-    Every method raises :class:`~shrag.indexing.errors.EngineUnavailable` where the database does not answer in time.
+    Every method raises :class:`~shrag.indexing.errors.EngineUnavailable` if the database does not answer in time.
     """
 
     def upsert(self, rows: Sequence[Row]) -> None:
-        """Store documents; one that is there is replaced."""
+        """Store documents, and replace those that exist already."""
 
     def finish(self) -> None:
-        """Write what was stored to the disk and build the indexes; returns when all of it can be searched."""
+        """Write the stored documents to the disk and build the indexes; return when all can be searched."""
 
     def search(self, queries: Sequence[SparseVector], k: int, condition: Condition = EVERYTHING) -> list[Scored]:
-        """Return for each query the ``k`` documents of largest inner product above 0, in one request."""
+        """Return for each query the ``k`` documents with the largest inner products above 0, in one request."""
 
     def search_dense(self, queries: Vectors, k: int, condition: Condition = EVERYTHING) -> list[Scored]:
-        """Return for each vector the ``k`` documents of largest inner product, in one request."""
+        """Return for each vector the ``k`` documents with the largest inner products, in one request."""
 
     def read(self, numbers: Sequence[int], parts: Sequence[Part]) -> dict[int, StoredParts]:
-        """Return the documents of these numbers that there are, at most :data:`MOST_HITS`."""
+        """Return those documents with these numbers that exist. At most :data:`MOST_HITS` can be read at a time."""
 
     def find(self, condition: Condition, most: int) -> list[int]:
-        """Return the numbers of at most ``most`` documents that meet the condition, in no order."""
+        """Return the numbers of at most ``most`` documents that meet the condition, in no particular order."""
 
     def count(self, condition: Condition = EVERYTHING) -> int:
-        """Return how many documents meet the condition, counting every document stored before the call."""
+        """Return how many documents meet the condition, among all documents that were stored before the call."""
 
 
 class VectorDatabase(Protocol):
     """Collections by name, and aliases. Thread-safe; raises as :class:`Collection` does."""
 
     def create(self, name: str, dimension: int) -> Collection:
-        """Return the collection of that name, created if there is none; ``dimension`` 0 is one without vectors."""
+        """Return the collection of that name, and create it if needed; ``dimension`` 0 stands for no dense vectors."""
 
     def open(self, name: str) -> Collection | None:
         """Return the collection of that name, None if there is none."""
@@ -173,14 +173,14 @@ class VectorDatabase(Protocol):
 
 
 def hnsw_search_width(k: int) -> int:
-    """Return the candidates that are kept while the HNSW index is searched for ``k`` neighbours (``ef``)."""
+    """Return how many candidates are kept while the HNSW index is searched for ``k`` neighbors (``ef``)."""
     return max(4 * k, 400)
 
 
 def value_number(*texts: str) -> int:
-    """Return 63 bits of a digest of texts, to compare them by.
+    """Return 63 bits of a digest of texts, by which they are compared.
 
-    Of 10^9 different values a given one shares its number with another by a chance of 10^-10.
+    Among 10^9 different values, the probability that a given one shares its number with another is 10^-10.
     """
     digest = hashlib.blake2b(digest_size=8)
     for text in texts:

@@ -1,4 +1,4 @@
-"""Open the vector database of an engine; the names of collections and aliases."""
+"""Open the vector database of an engine, and name its collections and aliases."""
 
 from __future__ import annotations
 
@@ -46,12 +46,12 @@ def _open_qdrant(choice: EngineChoice) -> VectorDatabase:
 
 
 def collection_name(index: str, manifest: IndexManifest) -> str:
-    """Return the name of a generation's collection, which tells it from every other generation of any index."""
+    """Return the name of a generation's collection. No other generation of any index has the same name."""
     return f"shrag_{_plain(index)}_{manifest.generation:06d}_{manifest_digest(manifest)[:12]}"
 
 
 def alias_name(index: str) -> str:
-    """Return the name of the alias of an index's published collection."""
+    """Return the name of the alias that points to an index's published collection."""
     return f"shrag_{_plain(index)}_{hashlib.sha256(index.encode()).hexdigest()[:8]}"
 
 

@@ -1,10 +1,10 @@
 """Load a published generation into a vector database, and publish it there by an alias.
 
 indexes/NAME/loads/gen-000007/vocabulary.sqlite      the frozen vocabulary, the same for every database
-indexes/NAME/loads/gen-000007/milvus-DIGEST.jsonl    the progress of one database: what is loaded where, then its shards
+indexes/NAME/loads/gen-000007/milvus-DIGEST.jsonl    the progress in one database: the collection and its stored rows
 
-Documents are stored by their number, so loading some again changes nothing: a killed load, run again, goes on after its
-last shard and ends in the same collection.
+Documents are stored by their number, so loading some of them again changes nothing. A killed load that is run again
+continues after its last shard, and the resulting collection is the same.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ def load_index(
     report: Report = lambda what, done: None,
     shard_rows: int = SHARD_ROWS,
 ) -> bool:
-    """Load the current generation of an index, unless it is loaded, and make it the published one.
+    """Load the current generation of an index into a vector database, unless it is loaded, and publish it there.
 
     Args:
         indexes: The folder of all indexes.
@@ -66,7 +66,7 @@ def load_index(
         Whether any record was loaded.
 
     Raises:
-        IndexingError: The index cannot be read, the database lacks records in the end, or does not answer.
+        IndexingError: The index cannot be read, or the database lacks records in the end or does not answer.
     """
     index = indexes / check_name(name)
     folder, manifest = current_generation(index)
@@ -78,10 +78,10 @@ def load_index(
 def publishing(
     index: Path, manifest: IndexManifest, choice: EngineChoice
 ) -> Iterator[tuple[VectorDatabase, LoadProgress]]:
-    """Open the database that a generation is loaded into within the block; publish the collection where it ends well.
+    """Open the database for a block that loads a generation; publish the collection if the block ends without an error.
 
     Args:
-        index: The index's folder, locked meanwhile.
+        index: The index's folder, which is locked during the block.
         manifest: The generation's manifest.
         choice: The database.
 
@@ -103,20 +103,20 @@ def publishing(
 
 
 class OpenDocuments(NamedTuple):
-    """What the documents of a generation are made of: its records with their terms, its vocabulary, its vectors."""
+    """The sources of a generation's documents: its records with their terms, its vocabulary and its vectors."""
 
     records: LuceneSearcher
     vocabulary: Vocabulary
     vectors: Float16Vectors | None
 
     def rows(self, numbers: range) -> Iterator[Row]:
-        """Yield the documents of these numbers, a few hundred at a time in memory."""
+        """Yield the documents with these numbers, and hold a few hundred of them in memory at a time."""
         return _rows(self.records, self.vocabulary, self.vectors, numbers)
 
 
 @contextmanager
 def open_documents(folder: Path, manifest: IndexManifest) -> Iterator[OpenDocuments]:
-    """Open the documents of a generation; its vocabulary is written unless it is there.
+    """Open the documents of a generation, and write its vocabulary if it does not exist yet.
 
     Args:
         folder: The generation's folder, whose files are checked first.
@@ -134,7 +134,7 @@ def open_documents(folder: Path, manifest: IndexManifest) -> Iterator[OpenDocume
 
 
 def check_count(collection: Collection, manifest: IndexManifest, progress: LoadProgress) -> None:
-    """Raise :class:`EngineUnavailable`, and forget the progress, unless a collection has all records."""
+    """Raise :class:`EngineUnavailable` and delete the progress, unless the collection has all records."""
     found = collection.count()
     if found != manifest.records:
         progress.remove()
@@ -156,7 +156,7 @@ def copy_documents(
     shard_done: Callable[[int], None] = lambda done: None,
     shard_rows: int = SHARD_ROWS,
 ) -> None:
-    """Store the documents from number ``first`` on; ``shard_done`` is called with the number of those stored."""
+    """Store the documents from number ``first`` on; after each shard, call ``shard_done`` with the number stored."""
     total = documents.count()
     while first < total:
         end = min(first + shard_rows, total)
@@ -198,7 +198,7 @@ def _load(
 
 
 def _vocabulary(index: Path, manifest: IndexManifest, searcher: LuceneSearcher) -> Vocabulary:
-    """Return the generation's vocabulary, written if there is none or another generation's."""
+    """Return the generation's vocabulary; write it if there is none or only another generation's."""
     path, source = vocabulary_path(index, manifest.generation), manifest_digest(manifest)
     try:
         if path.is_file():
@@ -243,7 +243,7 @@ def _batch_rows(
 
 
 def _drop_old(database: VectorDatabase, index: Path, choice: EngineChoice) -> None:
-    """Drop the collections of generations that are no longer kept, which this index's folder has loaded there."""
+    """Drop the collections that were loaded from this index's folder and whose generations are no longer kept."""
     kept = {load_folder(index, number) for number in list_generations(index)}
     for folder in (index / LOADS).iterdir():
         if folder in kept:
@@ -266,7 +266,9 @@ class _Shard(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class LoadProgress:
-    """The rows of a collection that are stored: a line after each shard, on the disk before the next one.
+    """The file that says how many rows of a collection are stored.
+
+    A line is on the disk after each shard, before the next shard begins.
 
     Attributes:
         path: The file.
@@ -279,7 +281,7 @@ class LoadProgress:
 
     @staticmethod
     def collection_of(path: Path) -> str:
-        """Return the name of the collection that a progress file is of."""
+        """Return the name of the collection in a progress file."""
         return msgspec.json.decode(path.read_bytes().split(b"\n")[0], type=_Shard).collection
 
     def read(self) -> int:
@@ -308,5 +310,5 @@ class LoadProgress:
             os.fsync(stream.fileno())
 
     def remove(self) -> None:
-        """Forget what is stored."""
+        """Delete the file."""
         self.path.unlink(missing_ok=True)

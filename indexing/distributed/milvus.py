@@ -1,7 +1,7 @@
 """Milvus as a vector database, and Milvus Lite for tests: the only module that imports pymilvus.
 
-Milvus Lite is the same interface over a folder of this machine, in this process, for one process at a time; it listens
-on a port of the loopback interface meanwhile.
+Milvus Lite has the same interface over files of this machine, which one process at a time can use. It runs in this
+process, and listens on a port of the loopback interface meanwhile.
 """
 
 from __future__ import annotations
@@ -43,21 +43,21 @@ DENSE_INDEX: dict[str, Any] = {
     "metric_type": "IP",
     "params": {"M": HNSW_LINKS, "efConstruction": HNSW_BUILD_WIDTH},
 }
-"""The index of vectors."""
+"""The index of the dense vectors."""
 
 _WIDEST_SEARCH = 32_768
-_MOST_TERMS = 4_096  # of an ARRAY field
+_MOST_TERMS = 4_096  # the capacity of an ARRAY field
 _PART_CHARACTERS = 16_000  # a VARCHAR has at most 65,535 bytes, a character at most 4
 _MOST_PARTS = 256
 _MOST_ROWS_BYTES = 4 << 20
 _NOT_LOADED = 101
 _IMPORTED, _NOT_IMPORTED = 6, {1, 7}  # pymilvus.BulkInsertState: ImportCompleted; ImportFailed, ImportFailedAndCleaned
-# pymilvus pings every ten seconds, for which Milvus Lite ends an idle connection; requests have their own limit.
+# pymilvus would ping every ten seconds, and Milvus Lite then ends an idle connection. Requests have their own limit.
 _PINGS = {"grpc.keepalive_time_ms": 600_000, "grpc.keepalive_permit_without_calls": 0}
 
 
 class ImportState(NamedTuple):
-    """How far a file's import is; ``failure`` is why it ended without the file's records, empty otherwise."""
+    """The state of a file's import. ``failure`` says why it ended without the file's records, empty otherwise."""
 
     is_finished: bool
     failure: str = ""
@@ -72,8 +72,8 @@ class MilvusDatabase:
         timeout: Seconds that a request may take.
 
     Raises:
-        DependencyMissing: pymilvus is not installed, or Milvus Lite for a path.
-        EngineUnavailable: Nothing answers at the address.
+        DependencyMissing: pymilvus is not installed.
+        EngineUnavailable: Nothing answers at the address, or the address is a path and Milvus Lite is not installed.
     """
 
     def __init__(self, address: str, key: str = "", timeout: float = 10.0) -> None:
@@ -84,9 +84,9 @@ class MilvusDatabase:
             raise DependencyMissing(
                 Text("The engine milvus needs pymilvus ({error}): `pip install 'shrag[milvus]'`.", error=error)
             ) from error
-        logging.getLogger("pymilvus").setLevel(logging.CRITICAL)  # what it logs is raised too
+        logging.getLogger("pymilvus").setLevel(logging.CRITICAL)  # it also raises the errors that it logs
         self._milvus = pymilvus
-        # What ran out of time is raised as it comes from the wire.
+        # pymilvus passes a timeout on as gRPC's own error.
         self.errors: tuple[type[Exception], ...] = (pymilvus.MilvusException, grpc.RpcError, OSError, ValueError)
         self.address = address
         self.timeout = timeout
@@ -97,7 +97,7 @@ class MilvusDatabase:
         )
 
     def call(self, function: Callable[[], _T]) -> _T:
-        """Return what a function returns; pymilvus's errors are raised as ours."""
+        """Call a function and return its result; raise pymilvus's errors as :class:`EngineUnavailable`."""
         try:
             return function()
         except self.errors as error:
@@ -146,14 +146,14 @@ class MilvusDatabase:
         self.call(lambda: self.client.drop_collection(name, timeout=self.timeout))
 
     def start_import(self, name: str, path: str) -> int:
-        """Ask Milvus to import a Parquet file of its object storage into a collection; return the job's number.
+        """Ask Milvus to import a Parquet file from its object storage into a collection; return the job's number.
 
         Args:
             name: The collection.
             path: The file's path in the bucket that Milvus is configured with.
         """
-        # Asked once: a timeout by keyword and more tries would have pymilvus ask again, and import the file twice.
-        # Its client of today has no other function for this that needs no further packages.
+        # Milvus must be asked only once. With a timeout by keyword, or with retries, pymilvus would repeat the request
+        # and import the file twice. MilvusClient has no public function for this that needs no further packages.
         return self.call(
             lambda: int(
                 self.client._get_connection().do_bulk_insert(
@@ -163,7 +163,7 @@ class MilvusDatabase:
         )
 
     def import_state(self, job: int) -> ImportState:
-        """Return how far an import is; one that Milvus no longer knows has failed."""
+        """Return the state of an import. A job that Milvus no longer knows has failed."""
 
         def ask() -> ImportState:
             try:
@@ -215,7 +215,7 @@ class MilvusDatabase:
             try:
                 self.client.create_index(name, arrays, timeout=self.timeout)
             except self._milvus.MilvusException as error:
-                if "does not support" not in str(error):  # as Milvus Lite says
+                if "does not support" not in str(error):  # Milvus Lite's message
                     raise
         self.client.load_collection(name, timeout=self.timeout)
 
@@ -247,12 +247,12 @@ class MilvusCollection:
     def finish(self) -> None:
         """See :class:`~shrag.indexing.distributed.collection.Collection`."""
         client, name = self._database.client, self._name
-        # What a whole generation takes to be indexed may take long.
+        # There is no timeout, because the indexing of a whole generation may take long.
         self._database.call(lambda: client.flush(name, timeout=None))
         self._database.call(lambda: client.load_collection(name, timeout=None))
 
     def finish_import(self) -> None:
-        """Have imported files searched, which Milvus does not load by itself; returns when all can be."""
+        """Load imported files, which Milvus does not do by itself; return when all of them can be searched."""
         self._database.call(lambda: self._database.client.refresh_load(self._name, timeout=None))
 
     def search(self, queries: Sequence[SparseVector], k: int, condition: Condition = EVERYTHING) -> list[Scored]:
@@ -313,7 +313,7 @@ class MilvusCollection:
             except database.errors as error:
                 if not _is_released(error):
                     raise
-            # A server that was started again may have to be told to keep the collection in memory.
+            # A server that was restarted may need to be told again to load the collection into memory.
             database.client.load_collection(self._name, timeout=database.timeout)
             return ask()
 
@@ -334,7 +334,7 @@ def row_fields(row: Row) -> dict[str, Any]:
     """Return a document as the fields of its collection.
 
     Raises:
-        IndexingError: It is larger than Milvus stores.
+        IndexingError: The document is larger than Milvus stores.
     """
     stored = [row.stored[start : start + _PART_CHARACTERS] for start in range(0, len(row.stored), _PART_CHARACTERS)]
     if len(row.terms) > _MOST_TERMS or len(row.keys) > _MOST_TERMS or len(stored) > _MOST_PARTS:
@@ -378,7 +378,7 @@ def _parts(fields: dict[str, Any]) -> StoredParts:
 
 
 def _expression(condition: Condition) -> str:
-    """Return a condition in Milvus's language, which has only field names and integers; empty for everything."""
+    """Return a condition in Milvus's language, with field names and integers only; empty for everything."""
     match condition:
         case Has("keys" | "terms" as field, values):
             return f"array_contains_any({field}, {list(values)})"

@@ -1,4 +1,4 @@
-"""Open a generation's collection for search."""
+"""Open a generation's collection in a vector database for search."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ LOADS = "loads"
 
 
 def load_folder(index: Path, generation: int) -> Path:
-    """Return the folder of what is kept of a generation's loads, beside the generations themselves."""
+    """Return the folder with the files of a generation's loads, which is outside the generation's own folder."""
     return index / LOADS / generation_folder(index, generation).name
 
 
@@ -35,7 +35,7 @@ def vocabulary_path(index: Path, generation: int) -> Path:
 
 
 def files_there(folder: Path, manifest: IndexManifest) -> IndexManifest:
-    """Return the manifest without those files that the database has instead and ``folder`` lacks."""
+    """Return the manifest without the files that ``folder`` lacks because the database has their content."""
     instead = {f"{VECTORS}/{FILE}", f"{VECTORS}/{FAISS_FILE}"}
     files = {
         name: each
@@ -57,9 +57,9 @@ def open_distributed(
         is_published: Whether the index's alias must point to the collection.
 
     Raises:
-        IndexMismatch: The generation is not loaded there, not whole, or another one is published.
+        IndexMismatch: The generation is not loaded there or is incomplete, or another one is published.
         IndexDamaged: The vocabulary cannot be read.
-        IndexingError: Raised as :func:`~shrag.indexing.distributed.database.open_database` does.
+        IndexingError: As :func:`~shrag.indexing.distributed.database.open_database`.
     """
     with ExitStack() as opened:
         database = open_database(choice)
@@ -79,7 +79,7 @@ def open_distributed(
 
 
 def check_loaded(database: VectorDatabase, index: str, manifest: IndexManifest, choice: EngineChoice) -> Collection:
-    """Return the collection of a generation; raise :class:`IndexMismatch` unless it has all of its records."""
+    """Return the collection of a generation; raise :class:`IndexMismatch` unless it has all the records."""
     collection = database.open(collection_name(index, manifest))
     if collection is None:
         raise _not_loaded(choice, index, manifest, Text("it is not there"))

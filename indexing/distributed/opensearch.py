@@ -1,7 +1,8 @@
-"""An index as files for OpenSearch: settings and mapping, records for its bulk interface, and request bodies.
+"""Export an index for OpenSearch: settings and mapping, records for its bulk interface, and bodies of requests.
 
-The fields hold the terms of the index's own analyzer, divided at spaces, so OpenSearch needs no Korean analyzer, and
-are scored with the index's k1 and b. OpenSearch is no engine of SHRAG, and these files have not been loaded into one.
+The fields hold the terms of the index's own analyzer, separated by spaces, so OpenSearch needs no Korean analyzer. They
+are scored with the index's k1 and b. OpenSearch is not an engine of SHRAG, and these files have never been loaded into
+OpenSearch.
 """
 
 from __future__ import annotations
@@ -79,7 +80,7 @@ def export_opensearch(
 
 
 def index_body(bm25: Bm25, card: VectorCard | None) -> _Json:
-    """Return the settings and the mapping of the index, with vectors where it has a ``card`` of them."""
+    """Return the settings and the mapping of the index, with vectors if there is a ``card`` of them."""
     terms = {"type": "text", "analyzer": "whitespace", "similarity": "shrag", "index_options": "freqs"}
     properties: _Json = {
         "contents": terms,
@@ -97,7 +98,7 @@ def index_body(bm25: Bm25, card: VectorCard | None) -> _Json:
 
 
 def document_body(analyzed: AnalyzedRecord) -> _Json:
-    """Return a record as it is indexed: its terms, the values it is filtered by, and itself with its terms."""
+    """Return a record's body: its terms, its values for filters, and the stored record with its terms."""
     packed = pack_record(analyzed)
     body: _Json = {"contents": " ".join(analyzed.contents_terms), "title": " ".join(analyzed.title_terms)}
     for field, key, _ in record_parts(analyzed.record):
@@ -112,8 +113,8 @@ def document_body(analyzed: AnalyzedRecord) -> _Json:
 def search_body(query: Query, k: int, title_boost: float, record_filter: RecordFilter = EVERY_RECORD) -> _Json:
     """Return the body of ``POST /NAME/_search?search_type=dfs_query_then_fetch``.
 
-    With that parameter the statistics are those of all shards. A score equals Lucene's where OpenSearch uses Lucene's
-    own similarity, and is ``k1 + 1`` times as high where it uses the older one: the order is the same.
+    With that parameter, the statistics are those of all shards. A score equals Lucene's if OpenSearch uses Lucene's
+    own similarity. With the older similarity it is ``k1 + 1`` times as high, so the order is the same.
     """
     filters: list[_Json] = []
     if record_filter.years is not None:
@@ -127,7 +128,7 @@ def search_body(query: Query, k: int, title_boost: float, record_filter: RecordF
 
 
 def query_body(query: Query, title_boost: float) -> _Json:
-    """Return a tree in OpenSearch's query language; terms are values and are never parsed."""
+    """Return a query tree in OpenSearch's query language. Terms are values and are never parsed."""
     match query:
         case Term(term):
             found: _Json = {"should": _leaves(term, title_boost)}

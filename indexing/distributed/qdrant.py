@@ -40,7 +40,7 @@ from shrag.models.encoder import Vectors
 _T = TypeVar("_T")
 
 MEMORY = ":memory:"
-"""The address of qdrant-client's own search in Python, for tests."""
+"""The address that selects qdrant-client's own search in Python, for tests."""
 
 _POLL_SECONDS = 0.5
 
@@ -71,7 +71,7 @@ class QdrantDatabase:
         self._errors = (ApiException, ResponseHandlingException, OSError, ValueError)
         self._address = address
         self.is_server = address != MEMORY
-        # Without its question for the server's version, and without the proxies of the environment.
+        # The client must not ask for the server's version, and must not use the environment's proxies.
         options: dict[str, Any] = {"check_compatibility": False, "trust_env": False} if self.is_server else {}
         self.client: Any = qdrant_client.QdrantClient(
             location=address, api_key=key or None, timeout=math.ceil(timeout), **options
@@ -79,7 +79,7 @@ class QdrantDatabase:
         self.call(self.client.get_collections)
 
     def call(self, function: Callable[[], _T]) -> _T:
-        """Return what a function returns; the client's errors are raised as ours."""
+        """Call a function and return its result; raise the client's errors as :class:`EngineUnavailable`."""
         try:
             return function()
         except self._errors as error:

@@ -1,7 +1,7 @@
 """Qdrant's core in this process, over a folder of this machine: the only module that imports qdrant-edge-py.
 
-For tests, and to try the engine without a server: one process at a time, one shard for each collection, and aliases as
-files. Its storage and its search are those of a Qdrant server.
+It is for tests, and for trying the engine without a server. One process at a time can use the folder. Each collection
+is one shard, and each alias is a file. The storage and the search are those of a Qdrant server.
 """
 
 from __future__ import annotations

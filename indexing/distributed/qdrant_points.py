@@ -1,6 +1,6 @@
-"""Documents, queries and conditions in Qdrant's terms, which its client and its core share.
+"""Conversion of documents, queries and conditions to the classes of Qdrant's client or of its core.
 
-``types`` is the module of either, whose classes have the same names.
+The argument ``types`` is the module of either of them. Both modules have classes of the same names.
 """
 
 from __future__ import annotations
@@ -24,14 +24,14 @@ from shrag.indexing.distributed.collection import (
 )
 
 INDEXED = ("number", "docid_number", "year", "keys", "terms")
-"""The fields of a document that conditions are about, integers or lists of them."""
+"""The fields that conditions compare; each is an integer or a list of integers."""
 
 MOST_ROWS_BYTES = 8 << 20
-"""Bytes of the records of one request; a server takes at most 32 MiB, of JSON."""
+"""Most bytes of the records in one request; a server takes at most 32 MiB of JSON."""
 
 
 def payload(row: Row) -> dict[str, Any]:
-    """Return what is stored of a document besides its vectors."""
+    """Return the fields that are stored of a document besides its vectors."""
     fields: dict[str, Any] = {
         "number": row.number,
         "docid": row.docid,
@@ -44,7 +44,7 @@ def payload(row: Row) -> dict[str, Any]:
 
 
 def vectors(types: Any, row: Row) -> dict[str, Any]:  # noqa: ANN401 - a module
-    """Return a document's vectors by their names."""
+    """Return a document's vectors by name."""
     named: dict[str, Any] = {"sparse": sparse(types, row.sparse)}
     return named if row.dense is None else {**named, "dense": row.dense.tolist()}
 
@@ -62,7 +62,7 @@ def selected(parts: Sequence[Part]) -> tuple[list[str], list[str]]:
 
 
 def stored_parts(point: Any) -> StoredParts:  # noqa: ANN401 - a class of either module
-    """Return what was read of a document."""
+    """Return the parts of a document that were read."""
     fields, named = point.payload or {}, point.vector or {}
     found, dense = named.get("sparse"), named.get("dense")
     vector = None
@@ -77,7 +77,7 @@ def stored_parts(point: Any) -> StoredParts:  # noqa: ANN401 - a class of either
 
 
 def batches(rows: Sequence[Row]) -> list[list[Row]]:
-    """Return the rows in parts of which each fits into one request."""
+    """Divide the rows into parts that each fit into one request."""
     found: list[list[Row]] = [[]]
     size = 0
     for row in rows:

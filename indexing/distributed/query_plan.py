@@ -1,8 +1,10 @@
 """Plan a query tree for a vector database: a vector that bounds its score, a filter, and the exact score of documents.
 
-A term, a disjunction and a boost are one inner product. The score of the other trees is at most that of the sum that
-has the same leaves: a :class:`~shrag.indexing.query.DisjunctionMax` takes the best clause, and an
-:class:`~shrag.indexing.query.And` or a :class:`~shrag.indexing.query.Not` inside another tree may add nothing.
+The score of a term, a disjunction or a boost is one inner product. The score of any other tree is bounded by one:
+
+- A :class:`~shrag.indexing.query.DisjunctionMax` takes its best clause. The bound has each dimension's largest weight.
+- An :class:`~shrag.indexing.query.And` or a :class:`~shrag.indexing.query.Not` inside another tree may add nothing. The
+  bound has the sum of the wanted clauses.
 """
 
 from __future__ import annotations
@@ -25,13 +27,13 @@ _Known = Mapping[str, KnownTerm]
 
 @dataclass(frozen=True, slots=True)
 class BoundedQuery:
-    """A query as it is asked.
+    """A query in the form in which a database is asked.
 
     Attributes:
         query: The tree.
-        bound: The query vector whose inner product is at least the score of each document that matches.
-        condition: What a document must meet besides a product above 0; :data:`EVERYTHING` for a tree without ``And``
-            and ``Not``.
+        bound: The query vector. Its inner product with a matching document is at least the document's score.
+        condition: The condition that a document must meet besides a product above 0; :data:`EVERYTHING` for a tree
+            without ``And`` and ``Not``.
     """
 
     query: Query
@@ -40,7 +42,7 @@ class BoundedQuery:
 
 
 def plan_query(query: Query, known: _Known, header: VocabularyHeader) -> BoundedQuery | None:
-    """Return how the query is asked, None where no document can match it."""
+    """Return the query in the form in which a database is asked, None if no document can match it."""
     matching = matching_condition(query, known)
     if matching is None:
         return None
@@ -49,7 +51,7 @@ def plan_query(query: Query, known: _Known, header: VocabularyHeader) -> Bounded
 
 
 def matching_condition(query: Query, known: _Known) -> Condition | None:
-    """Return the condition that the documents that match meet and no others, None where none can."""
+    """Return the condition that exactly the matching documents meet, None if no document can match."""
     match query:
         case Term(term):
             return Has("terms", (known[term].number,)) if term in known else None
@@ -69,7 +71,7 @@ def matching_condition(query: Query, known: _Known) -> Condition | None:
 def exact_scores(
     query: Query, vectors: Sequence[SparseVector], known: _Known, header: VocabularyHeader
 ) -> tuple[NDArray[np.bool_], _Scores]:
-    """Return for each document's vector whether it matches the query, and its score.
+    """Return for each document, given by its vector, whether it matches the query, and its score.
 
     Scores are summed in double precision and rounded to single, so that equal documents have equal scores.
     """
@@ -80,7 +82,7 @@ def exact_scores(
 
 
 def known_terms(queries: Sequence[Query], vocabulary: Vocabulary) -> _Known:
-    """Return the terms of the queries that any document has."""
+    """Return those terms of the queries that occur in any document."""
     return vocabulary.terms(term for query in queries for term in terms_of(query))
 
 
@@ -128,7 +130,7 @@ def _bound(query: Query, known: _Known, header: VocabularyHeader) -> dict[int, f
 
 
 def _leaf_scores(leaves: Mapping[str, Mapping[int, float]], vectors: Sequence[SparseVector]) -> dict[str, _Scores]:
-    """Return the score of each term in each document, 0 where the document lacks it."""
+    """Return the score of each term in each document, 0 if the document lacks it."""
     asked = sorted({dimension for weights in leaves.values() for dimension in weights})
     found = np.zeros((len(asked), len(vectors)))
     if asked and vectors:

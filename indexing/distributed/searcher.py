@@ -1,8 +1,8 @@
-"""DistributedSearcher: an index's words, records and vectors in a collection of a vector database.
+"""DistributedSearcher: search over an index's words, records and vectors in a collection of a vector database.
 
-The database finds candidates, by sums that are at least their scores; the client computes the scores from the stored
-vectors (``query_plan.py``). So they are the same on every database, and those of
-:class:`~shrag.indexing.lexical.searcher.LuceneSearcher` but for the rounding of single precision.
+The database finds candidates by inner products that are at least their scores (``query_plan.py``). This process then
+computes the scores from the stored vectors, so they are the same on every database. They equal those of
+:class:`~shrag.indexing.lexical.searcher.LuceneSearcher` up to the rounding of single precision.
 """
 
 from __future__ import annotations
@@ -60,11 +60,11 @@ from shrag.messages.text import Text
 from shrag.models.encoder import Vectors
 
 MOST_FACETED = 50_000
-"""Hits whose values are counted all, since each is read."""
+"""Most hits for which all facets are counted. Counting reads each hit."""
 
 _EXTRA_CANDIDATES = 32
 _DEPTH_FACTOR = 4
-_SLACK = 1e-5  # of a sum in single precision
+_SLACK = 1e-5  # relative rounding error of a sum in single precision
 _EXTRA_NEIGHBOURS = 64
 _BATCH = 256
 _CACHED_VECTORS = 20_000
@@ -78,12 +78,12 @@ class _Candidate(NamedTuple):
 class DistributedSearcher:
     """Implements :class:`~shrag.indexing.search_engine.SearchEngine` over a collection. Thread-safe.
 
-    Also the index's :class:`~shrag.indexing.analyzed_record.RecordStore`,
+    It is also the index's :class:`~shrag.indexing.analyzed_record.RecordStore`,
     :class:`~shrag.indexing.vectors.store.StoredDocuments` and
     :class:`~shrag.indexing.vectors.vector_index.VectorRows`.
 
     Args:
-        database: What :meth:`close` closes.
+        database: The database of the collection, which :meth:`close` closes.
         collection: The documents.
         vocabulary: The vocabulary that they were loaded with.
     """
@@ -144,7 +144,8 @@ class DistributedSearcher:
     def count_facets(self, queries: Sequence[Query], record_filter: RecordFilter) -> FacetCounts:
         """See :class:`~shrag.indexing.search_engine.SearchEngine`; reads each record that matches.
 
-        Where more than :data:`MOST_FACETED` match, only all hits, those without a year and the languages are counted.
+        If more than :data:`MOST_FACETED` records match, only the hits, the hits without a year, and the languages are
+        counted.
         """
         condition = matching_condition(Or(tuple(queries)), known_terms(queries, self._vocabulary))
         if condition is None:
@@ -209,7 +210,7 @@ class DistributedSearcher:
                 yield decode_record(stored[number])
 
     def nearest(self, question_vector: Vectors, k: int, record_filter: RecordFilter) -> list[Hit]:
-        """See :class:`~shrag.indexing.vectors.vector_index.VectorRows`; the candidates are the database's."""
+        """See :class:`~shrag.indexing.vectors.vector_index.VectorRows`. The database's HNSW index finds candidates."""
         if k < 1:
             raise ValueError(f"k must be at least 1, got {k}.")
         depth = min(k + _EXTRA_NEIGHBOURS, MOST_HITS, self._documents)
@@ -235,7 +236,7 @@ class DistributedSearcher:
         return mean_vector(np.concatenate([self._dense(batch)[1] for batch in batches]))
 
     def _search(self, plans: Mapping[int, BoundedQuery], depth: int, filtered: Condition) -> dict[int, Scored]:
-        """Search for all plans that have the same condition in one request."""
+        """Search for all plans, with one request for all those that have the same condition."""
         groups: dict[Condition, list[int]] = {}
         for place, plan in plans.items():
             groups.setdefault(_both(plan.condition, filtered), []).append(place)
@@ -248,7 +249,7 @@ class DistributedSearcher:
     def _rank(
         self, plan: BoundedQuery, scored: Scored, k: int, depth: int, known: Mapping[str, KnownTerm]
     ) -> tuple[list[Hit], bool]:
-        """Return the best ``k`` of the candidates, and whether no other document can be among them."""
+        """Return the best ``k`` of the candidates, and whether no document beyond the candidates can be better."""
         there = [self._load_candidates([number])[number] for number, _ in scored]
         matches, scores = exact_scores(plan.query, [each.vector for each in there], known, self._vocabulary.header)
         hits = (
@@ -258,7 +259,7 @@ class DistributedSearcher:
         if len(scored) < depth or depth == self._documents:
             return best, True
         unseen, last = scored[-1][1], best[-1].score if len(best) == k else 0.0
-        # At the limit, documents that are as good as the last one may remain unseen.
+        # At MOST_HITS the search cannot go deeper, so documents that tie with the last hit may remain unseen.
         return best, last > unseen * (1 + _SLACK) or (depth == MOST_HITS and last >= unseen * (1 - _SLACK))
 
     def _load_candidates(self, numbers: Iterable[int]) -> dict[int, _Candidate]:
@@ -303,12 +304,12 @@ class DistributedSearcher:
         """Return which of these documents have a vector, and the vectors."""
         read = self._collection.read(list(numbers), ("dense",))
         there = {number: parts.dense for number, parts in read.items() if parts.dense is not None}
-        # The vectors were stored from half precision, which they still have.
+        # The vectors had half precision when they were stored, so nothing is lost here.
         rows = np.stack(list(there.values())).astype(np.float16) if there else np.empty((0, 0), dtype=np.float16)
         return list(there), rows
 
     def _numbers(self, condition: Condition) -> list[int]:
-        """Return the numbers of all documents that meet the condition, rising."""
+        """Return the numbers of all documents that meet the condition, in ascending order."""
         found: list[int] = []
         ranges = [(0, self._documents - 1)]
         while ranges:
@@ -340,9 +341,10 @@ class DistributedSearcher:
         )
 
     def _first_numbers(self, condition: Condition, there: int, most: int) -> list[int]:
-        """Return the lowest numbers, ``most`` at most, of the ``there`` documents that meet the condition."""
+        """Return the lowest numbers, at most ``most``, of the ``there`` documents that meet the condition."""
         most = min(most, MOST_HITS // 2)
-        # So many documents hold about as many as are wanted; twice as many as fit are never asked for.
+        # If these documents are spread evenly, the range to ``last`` has about ``most`` of them. An answer holds twice
+        # as many.
         last = min(self._documents, self._documents * most // max(there, 1) + 1)
         found = sorted(self._collection.find(_both(condition, Between("number", 0, last)), MOST_HITS))
         while len(found) < min(there, most) and last < self._documents:
@@ -352,7 +354,7 @@ class DistributedSearcher:
 
 
 def filter_condition(record_filter: RecordFilter) -> Condition:
-    """Return the condition that the records that pass a filter meet."""
+    """Return the condition that exactly the records that pass a filter meet."""
     conditions: list[Condition] = []
     if record_filter.years is not None:
         conditions.append(Between("year", *record_filter.years))

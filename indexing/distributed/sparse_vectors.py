@@ -1,8 +1,8 @@
 """BM25 as an inner product of sparse vectors (docs/en/how-to/distributed-engine.md).
 
-A document's weight is what :mod:`shrag.indexing.bm25` makes of a term's count and the field's length; a query's is the
-term's idf, and for the title that times the boost. Dimension ``2 n`` is term ``n`` in the contents, ``2 n + 1`` in the
-title. The statistics are those of the whole index however a database divides it.
+A document's weight follows from a term's count and the field's length (:mod:`shrag.indexing.bm25`). A query's weight is
+the term's idf, multiplied by the boost for the title. Dimension ``2 n`` stands for term ``n`` in the contents, and
+``2 n + 1`` for term ``n`` in the title. The statistics are those of the whole index, however a database divides it.
 """
 
 from __future__ import annotations
@@ -19,13 +19,13 @@ from shrag.indexing.errors import IndexDamaged
 from shrag.messages.text import Text
 
 NO_TERM = 2**32 - 2
-"""The only dimension of a document without terms, since a database refuses an empty vector; no term has it."""
+"""The only dimension of a document without terms, since a database refuses an empty vector. No term has it."""
 
 
 def document_vector(
     contents: Sequence[str], title: Sequence[str], known: Mapping[str, KnownTerm], header: VocabularyHeader
 ) -> SparseVector:
-    """Return the vector of a document with these terms, each of which is ``known``."""
+    """Return the vector of a document with these terms, which must all be ``known``."""
     weights: dict[int, float] = {}
     for terms, (_, average), place in ((contents, header.contents, 0), (title, header.title, 1)):
         counts = Counter(terms)
@@ -36,7 +36,7 @@ def document_vector(
 
 
 def term_weights(term: KnownTerm, header: VocabularyHeader) -> dict[int, float]:
-    """Return the dimensions of a term in a query and their weights."""
+    """Return the weights of a term in a query, by dimension."""
     weights = {2 * term.number: idf(term.in_contents, header.contents[0])}
     boost = header.bm25.title_boost
     if boost and term.in_title:
@@ -45,7 +45,7 @@ def term_weights(term: KnownTerm, header: VocabularyHeader) -> dict[int, float]:
 
 
 def sparse_vector(weights: Mapping[int, float]) -> SparseVector:
-    """Return the vector of dimensions and weights."""
+    """Return the sparse vector with these weights by dimension."""
     dimensions = np.fromiter(weights.keys(), dtype=np.uint32, count=len(weights))
     order = np.argsort(dimensions)
     return SparseVector(dimensions[order], np.fromiter(weights.values(), dtype=np.float32, count=len(weights))[order])
@@ -59,5 +59,5 @@ def _number(term: str, known: Mapping[str, KnownTerm]) -> int:
 
 
 def term_numbers(terms: Iterable[str], known: Mapping[str, KnownTerm]) -> tuple[int, ...]:
-    """Return the numbers of the terms, each once, rising."""
+    """Return the numbers of the terms, each once, in ascending order."""
     return tuple(sorted({_number(term, known) for term in terms}))

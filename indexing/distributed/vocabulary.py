@@ -1,8 +1,8 @@
-"""The frozen vocabulary of a generation: its terms with their numbers and document frequencies, and its lengths.
+"""The frozen vocabulary of a generation: its terms with their numbers and document frequencies, and its mean lengths.
 
-It is written once from Lucene's term dictionary, into one SQLite file that is not read as a whole, so that a machine
-that asks a vector database needs no Lucene files. A term's number is its place among all terms, from 0, in the order
-of their UTF-8 bytes.
+It is written once from Lucene's term dictionary into a SQLite file, so that a machine that searches a vector database
+needs no Lucene files. The file is not read as a whole. A term's number is its position among all terms, from 0, in the
+order of their UTF-8 bytes.
 """
 
 from __future__ import annotations
@@ -38,13 +38,13 @@ class KnownTerm(NamedTuple):
 
 
 class VocabularyHeader(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """What holds for all terms.
+    """The figures of the whole generation.
 
     Attributes:
-        source: The generation that the terms are of.
-        records: Its documents.
-        contents: Documents with contents, and their mean length in terms.
-        title: Documents with a title, and its mean length in terms.
+        source: The digest of the generation's manifest.
+        records: The number of its documents.
+        contents: The number of documents with contents, and the mean length of the contents in terms.
+        title: The number of documents with a title, and the mean length of the titles in terms.
         bm25: The index's parameters.
     """
 
@@ -58,9 +58,10 @@ class VocabularyHeader(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 def write_vocabulary(
     path: Path, source: str, records: int, terms: Iterable[str], engine: SearchEngine, bm25: Bm25
 ) -> int:
-    """Write the vocabulary of an index's ``terms``, rising in UTF-8, with the engine's statistics; return their number.
+    """Write the vocabulary of an index's ``terms`` with the engine's statistics; return the number of terms.
 
-    The file appears under its name once it is complete and on the disk.
+    The terms must be in the order of their UTF-8 bytes. The file appears under its name once it is complete and on the
+    disk.
     """
     path.parent.mkdir(parents=True, exist_ok=True)
     draft = path.with_name(f"{path.name}.draft")
@@ -113,7 +114,7 @@ class Vocabulary:
             ) from error
 
     def terms(self, terms: Iterable[str]) -> dict[str, KnownTerm]:
-        """Return those of the terms that any document has."""
+        """Return those of the terms that occur in any document."""
         found: dict[str, KnownTerm] = {}
         with self._lock:
             cache = self._cache
@@ -155,7 +156,7 @@ class Vocabulary:
 
 
 def _is_text(term: str) -> bool:
-    """Return whether a term can be encoded; half of a surrogate pair is in no index."""
+    """Return whether a term can be encoded in UTF-8. Half of a surrogate pair cannot, and is in no index."""
     return not any("\ud800" <= character <= "\udfff" for character in term)
 
 

@@ -1,1 +1,1 @@
-"""Verifying, listing and rolling back published indexes."""
+"""Verify, list, roll back, remove, export and import published indexes."""

@@ -27,10 +27,10 @@ _FAILURE_WORDS = ("FAILED", "ERROR", "WARNING", "Exception")
 
 
 def check_lucene(folder: Path, *, checksums_only: bool = False) -> list[str]:
-    """Return the errors that ``CheckIndex`` finds in ``folder``, that of the Lucene index; empty for an intact one.
+    """Return the errors that ``CheckIndex`` finds in ``folder`` of the Lucene index; none if it is intact.
 
-    It compares terms, postings, stored fields and doc values, and verifies Lucene's own checksums, which each of its
-    files ends with; with ``checksums_only`` nothing else. Nothing is written, not even a lock.
+    ``CheckIndex`` compares terms, postings, stored fields and doc values, and verifies the checksum at the end of each
+    of Lucene's files. With ``checksums_only`` it verifies only the checksums. Nothing is written, not even a lock.
     """
     doing = f"checking {folder}"
     try:
@@ -57,7 +57,7 @@ def check_lucene(folder: Path, *, checksums_only: bool = False) -> list[str]:
 
 
 _BATCH = 10_000
-_ROUNDING = 0.02  # of codes of eight bits
+_ROUNDING = 0.02  # rounding error of a score with 8-bit codes
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,7 +74,7 @@ class IndexContents:
     """A generation (one build of an index) that is open for the checks of its content.
 
     ``report`` is called with what is being done and how many items are done. The checks raise :class:`IndexingError`,
-    ``msgspec.MsgspecError`` or ``OSError`` where the content cannot be read.
+    ``msgspec.MsgspecError`` or ``OSError`` if the content cannot be read.
     """
 
     folder: Path
@@ -112,9 +112,9 @@ def check_databases(folder: Path) -> IndexCheck:
 
 
 def check_faiss(folder: Path, manifest: IndexManifest) -> IndexCheck:
-    """Check that the FAISS index fits the vectors, and finds a sample of them by themselves.
+    """Check that the FAISS index fits the vectors, and that each vector of a sample finds itself.
 
-    Nothing is examined where the index has none, or FAISS is not installed.
+    Nothing is examined if there is no FAISS index, or if FAISS is not installed.
     """
     card = manifest.vectors
     if card is None or card.faiss is None or not has_faiss():
@@ -154,7 +154,7 @@ def check_counts(contents: IndexContents) -> IndexCheck:
 
 
 def check_golden_queries(contents: IndexContents) -> IndexCheck:
-    """Repeat the golden queries, which the build stored with their hits, and compare the hits."""
+    """Repeat the golden queries, and compare their hits with those that the build stored."""
     answers = golden.verify_golden_queries(contents.folder / golden.FILE, contents.reader)
     problems = tuple(contents.problem(FOLDER, f"“{question}” {wrong}") for question, wrong in answers if wrong)
     return IndexCheck("golden queries", len(answers), problems)

@@ -1,4 +1,4 @@
-"""Golden queries: queries stored with an index together with their hits, to verify that it still gives them."""
+"""Golden queries: a build stores them with their hits, to verify later that the index still finds the same hits."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ QUERIES = 20
 HITS = 10
 _TERMS = 8
 _DECIMALS = 6
-_ROUNDING = 2e-4  # of the scores of other engines than the one that built the index
+_ROUNDING = 2e-4  # largest difference of a score by an engine other than Lucene, which built the index
 
 _Hits = tuple[tuple[str, float], ...]
 
@@ -46,7 +46,7 @@ def write_golden_queries(generation: Path, parameters: Bm25) -> None:
 def verify_golden_queries(path: Path, engine: SearchEngine) -> list[tuple[str, str]]:
     """Search with every query of the file again.
 
-    The scores of another engine than Lucene may differ by its rounding, and hits by that of their scores.
+    The scores of an engine other than Lucene may differ by rounding, and so may the order of hits with such scores.
 
     Returns:
         Each query as text, and how its hits differ, empty if they do not.
@@ -85,7 +85,7 @@ def _difference(stored: _Hits, found: _Hits, rounding: float) -> str:
 
 
 def _is_same(hit: tuple[str, float], expected: tuple[str, float], stored: _Hits, rounding: float) -> bool:
-    """Return whether a hit is the expected one, or by ``rounding`` another one with its score."""
+    """Return whether a hit is the expected one or, up to ``rounding``, another one with its score."""
     if hit == expected:
         return True
     own = dict(stored).get(hit[0], stored[-1][1])

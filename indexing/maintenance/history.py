@@ -35,12 +35,12 @@ def roll_back(indexes: Path, name: str, to: int | None = None, engine: EngineCho
         indexes: The folder of all indexes.
         name: The index.
         to: The generation, None for the newest intact one before the current one.
-        engine: Where it is a vector database, the generation must be loaded there and is published there too.
+        engine: If it is a vector database, the generation must be loaded there, and is published there too.
 
     Raises:
         IndexMissing: There is no such generation.
-        IndexDamaged: A file of it does not have its checksum.
-        IndexMismatch: It was built by another format or analyzer, or is not loaded.
+        IndexDamaged: A file of the generation does not match its checksum.
+        IndexMismatch: The generation has another format or analyzer, or is not loaded.
         IndexingError: The vector database does not answer.
     """
     index = indexes / check_name(name)
@@ -123,7 +123,7 @@ def _checked(index: Path, number: int) -> IndexManifest:
 
 @dataclass(frozen=True, slots=True)
 class GenerationInfo:
-    """A generation; if its manifest cannot be read, ``problem`` says why and the figures are 0."""
+    """A generation. If its manifest cannot be read, ``problem`` says why and the figures are 0."""
 
     index: str
     generation: int

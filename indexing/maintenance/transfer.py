@@ -29,16 +29,16 @@ from shrag.indexing.storage.manifest import IndexManifest, decode_manifest
 from shrag.messages.text import Text, message_of
 
 IMPORT_FOLDER = "import"
-"""The folder in that of an index into which an archive is extracted."""
+"""Name of the folder, in an index's folder, into which an archive is extracted."""
 
 
 def export_index(indexes: Path, name: str, path: Path, generation: int | None = None) -> ArchiveHeader:
-    """Write a generation of an index, the current one by default, as the archive ``path``, after a check of its files.
+    """Check the files of a generation, the current one by default, and write them as the archive ``path``.
 
     Raises:
         IndexMissing: There is no such index or generation.
-        IndexDamaged: A file of it is damaged.
-        CorpusError: The file exists.
+        IndexDamaged: A file of the generation is damaged.
+        CorpusError: The archive's file exists already.
     """
     index = indexes / check_name(name)
     number = read_current(index)[0] if generation is None else generation
@@ -51,9 +51,9 @@ def export_index(indexes: Path, name: str, path: Path, generation: int | None = 
 
 
 def import_index(indexes: Path, path: Path, name: str = "") -> IndexManifest:
-    """Publish the generation in an archive as the next one of its index; servers that are running switch to it.
+    """Publish the generation in an archive as the next one of its index. Running servers switch to it.
 
-    One that is current here already is not published again.
+    A generation that is already the current one here is not published again.
 
     Args:
         indexes: The folder of all indexes.
@@ -65,7 +65,8 @@ def import_index(indexes: Path, path: Path, name: str = "") -> IndexManifest:
 
     Raises:
         CorpusError: The archive is damaged.
-        IndexMismatch: It was built by another format or analyzer.
+        IndexDamaged: Its manifest is missing or damaged, or lists other files.
+        IndexMismatch: The generation has another format or analyzer.
         IndexingError: A build writes the index.
     """
     index = indexes / check_name(name or read_header(path, "index").name)
@@ -79,7 +80,7 @@ def import_index(indexes: Path, path: Path, name: str = "") -> IndexManifest:
                 if (here := _current_manifest(index)) is not None and here.files == manifest.files:
                     return here
                 manifest = msgspec.structs.replace(manifest, generation=next_generation(index))
-                check_files(draft, manifest)  # from the disk, so that the first question does not wait for it
+                check_files(draft, manifest)  # now, so that the first question need not wait for it
                 before = current_number(index)
                 publish(index, draft, manifest)
             finally:
@@ -91,7 +92,7 @@ def import_index(indexes: Path, path: Path, name: str = "") -> IndexManifest:
 
 
 def _current_manifest(index: Path) -> IndexManifest | None:
-    """Return the manifest of the current generation if its files are there and whole, else None."""
+    """Return the manifest of the current generation if its files are intact, else None."""
     try:
         folder, manifest = current_generation(index)
         check_files(folder, manifest)
@@ -101,18 +102,18 @@ def _current_manifest(index: Path) -> IndexManifest | None:
 
 
 def archived_manifest(path: Path) -> tuple[str, IndexManifest]:
-    """Return the name and the manifest of the index in an archive, after a check of all its files; extract nothing.
+    """Check all files of an archive without extracting them; return the name and the manifest of its index.
 
     Raises:
         CorpusError: The archive is damaged.
-        IndexDamaged, IndexMismatch: Its manifest is missing, damaged, or of another format.
+        IndexDamaged, IndexMismatch: The manifest is missing, damaged, or of another format.
     """
     header, found = read_files(path, "index", [MANIFEST_FILE])
     return header.name, _listed_manifest(header, path, found.get(MANIFEST_FILE, b""), header.name)
 
 
 def _checked(draft: Path, header: ArchiveHeader, path: Path) -> IndexManifest:
-    """Return the manifest among the extracted files, which have the checksums of the header."""
+    """Return the manifest among the extracted files, and check that it fits the header and the analyzer."""
     data = (draft / MANIFEST_FILE).read_bytes() if MANIFEST_FILE in header.files else b""
     manifest = _listed_manifest(header, path, data, draft.parent.name)
     check_analyzer(draft.parent.name, manifest, analyzer_fingerprint(load_dictionary(draft)))

@@ -46,7 +46,7 @@ _CONTENTS: tuple[tuple[str, Callable[[IndexContents], IndexCheck]], ...] = (
 
 @dataclass(frozen=True, slots=True)
 class Verification:
-    """The checks of a generation; ``skipped`` names those that damage made impossible."""
+    """The checks of a generation. ``skipped`` names the checks that damage made impossible."""
 
     index: str
     generation: int
@@ -62,11 +62,11 @@ class Verification:
 def verify_index(
     indexes: Path, name: str, generation: int | None = None, report: ProgressCallback = lambda stage, done: None
 ) -> Verification:
-    """Run all checks of a generation, also after problems were found.
+    """Run all checks of a generation, even if some of them find problems.
 
-    In this order: ``CURRENT`` and the manifest; size and SHA-256 of every file; Lucene's CheckIndex; SQLite's integrity
+    The order is: ``CURRENT`` and the manifest; size and SHA-256 of every file; Lucene's CheckIndex; SQLite's integrity
     check; opening the index; the FAISS index; every stored record; the golden queries; the analysis of a sample of
-    records. The last five need intact files.
+    records. The last five need intact files, and the last three need an index that can be opened.
 
     Args:
         indexes: The folder of all indexes.
@@ -145,10 +145,10 @@ def _find(index: Path, generation: int | None) -> tuple[int, IndexManifest | Non
             message = f"{index / CURRENT_FILE} has another digest than {path}, which is as it was published"
             problems.append(FileDamage(CURRENT_FILE, message))
     except IndexDamaged as damage:
-        # There are two digests of the manifest: if one of them fits, the other one is wrong, else the manifest is.
+        # There are two digests of the manifest. If one of them fits, the other one is wrong; else the manifest is.
         intact = (
             number == current and path.is_file() and hashlib.sha256(path.read_bytes()).hexdigest() == digest
-        )  # an empty digest, of a damaged CURRENT, is none
+        )  # a damaged CURRENT has an empty digest, which never fits
         problems.append(FileDamage(f"{folder.name}/{MANIFEST_CHECKSUM_FILE if intact else MANIFEST_FILE}", str(damage)))
         manifest = _readable(path)
     return number, manifest, IndexCheck("manifest", 3, tuple(problems))

@@ -1,4 +1,4 @@
-"""Checksums of an index's files: compute them, find differences; open SQLite files read-only."""
+"""Compute the checksums of an index's files, find differences from them, and open SQLite files read-only."""
 
 from __future__ import annotations
 
@@ -17,13 +17,14 @@ MANIFEST_CHECKSUM_FILE = "MANIFEST.sha256"
 """File with the manifest's SHA-256, in the format of ``sha256sum``."""
 
 Verify = Literal["changed", "full", "quick"]
-"""What is compared before an index is used: names and sizes of all files, and the bytes of those that changed since
-they were last verified (``changed``), of all (``full``) or of none (``quick``). Others are read in the background.
+"""What is verified before an index is used. The names and sizes of all files are always compared. ``changed`` also
+reads the files that changed since they were last verified, ``full`` reads all files, and ``quick`` reads none. The
+remaining files are read in the background.
 """
 
 
 class FileDamage(NamedTuple):
-    """A damaged file, by its path in the folder of the generation or the index, and a sentence about it."""
+    """A damaged file, by its path in the folder of the generation or the index, and a message about it."""
 
     file: str
     message: str
@@ -37,9 +38,11 @@ def compute_checksums(folder: Path) -> dict[str, FileChecksum]:
 def find_damage(
     folder: Path, checksums: Mapping[str, FileChecksum], *, contents: bool | Set[str] = True
 ) -> Iterator[FileDamage]:
-    """Yield the differences from the checksums: of names, sizes, and the ``contents`` of all, no or the named files.
+    """Yield the differences between the files in a folder and their checksums.
 
-    An additional file is a difference too: Lucene would open any newer ``segments_N``.
+    Names and sizes are always compared. ``contents`` says whose bytes are compared too: of all files (true), of none
+    (false), or of the named files. An additional file is a difference too, since Lucene would open any newer
+    ``segments_N``.
     """
     for name in sorted({*_files(folder), *checksums}):
         read = contents if isinstance(contents, bool) else name in contents
@@ -49,10 +52,10 @@ def find_damage(
 
 
 def file_damage(path: Path, checksum: FileChecksum | None, *, contents: bool = True) -> str:
-    """Return how a file differs from its checksum, empty if it does not; None stands for a file without one.
+    """Return how a file differs from its checksum, empty if it does not; None means that it should not exist.
 
     Raises:
-        OSError: The process has no file descriptor left, which says nothing of the file.
+        OSError: The process has no file descriptor left, which says nothing about the file.
     """
     if checksum is None:
         return f"{path} is not part of the index"

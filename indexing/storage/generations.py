@@ -1,4 +1,4 @@
-"""Folder of an index: its numbered generations, and the file CURRENT that names the current one.
+"""The folder of an index: its numbered generations, and the file CURRENT that names the current one.
 
 indexes/NAME/CURRENT            "gen-000007 SHA-256-of-its-manifest", replaced by one rename
 indexes/NAME/gen-000007/        published, never written again
@@ -49,8 +49,9 @@ def next_generation(index: Path) -> int:
 def publish(index: Path, build: Path, manifest: IndexManifest) -> Path:
     """Write the manifest of ``build`` and make it the current generation; return its new folder.
 
-    The files are flushed to the disk before the manifest, the manifest before the folder is renamed, the folder before
-    ``CURRENT`` names it: after a crash at any point either the old or the complete new generation is current.
+    The files are flushed to the disk before the manifest is written, the manifest before the folder is renamed, and the
+    folder before ``CURRENT`` names it. So after a crash at any point, either the old generation or the complete new one
+    is current.
     """
     for name in manifest.files:
         sync_file(build / name)
@@ -83,7 +84,7 @@ def set_current(index: Path, number: int) -> IndexManifest:
 def prune_generations(index: Path, current: int, before: int | None, keep: int = KEPT_GENERATIONS) -> None:
     """Delete all generations but ``keep``: the current one, the one that was current ``before``, then the newest.
 
-    A process that has a deleted generation open can still read it: the system frees a file when it is closed.
+    A process that has a deleted generation open can still read it: the system frees a file only when it is closed.
     """
     others = sorted(list_generations(index), key=lambda number: (number == current, number == before, number))
     for number in others[: max(len(others) - keep, 0)]:
@@ -94,8 +95,8 @@ def prune_generations(index: Path, current: int, before: int | None, keep: int =
 def remove_folder(folder: Path) -> None:
     """Delete a folder of an index.
 
-    It is renamed first, so that an interrupted deletion, or one that the disk refuses, leaves nothing that looks like a
-    generation or a build.
+    The folder is renamed first. So a deletion that is interrupted, or that the disk refuses, leaves nothing that looks
+    like a generation or a build.
     """
     aside = folder.with_name(f"old-{folder.name}")
     shutil.rmtree(aside, ignore_errors=True)
@@ -104,7 +105,7 @@ def remove_folder(folder: Path) -> None:
 
 
 def remove_leftovers(index: Path) -> None:
-    """Delete what is left of folders whose removal was interrupted."""
+    """Delete the remains of folders whose removal was interrupted."""
     for old in index.glob("old-*"):
         shutil.rmtree(old, ignore_errors=True)
 
@@ -138,7 +139,7 @@ def read_generation(index: Path, number: int) -> IndexManifest:
     try:
         digest, _, name = path.read_bytes().decode("ascii", "replace").removesuffix("\n").partition("  ")
     except OSError as error:
-        with suppress(OSError):  # a manifest of an older format has no such file, and raises here
+        with suppress(OSError):  # a generation of an older format has no such file: its manifest raises IndexMismatch
             decode_manifest((folder / MANIFEST_FILE).read_bytes(), folder / MANIFEST_FILE)
         raise IndexDamaged(
             Text(
@@ -160,9 +161,9 @@ def read_generation(index: Path, number: int) -> IndexManifest:
 
 
 def check_files(folder: Path, manifest: IndexManifest, *, contents: bool = True) -> None:
-    """Verify all files; raises :class:`IndexDamaged` for the first that differs.
+    """Verify all files; raise :class:`IndexDamaged` for the first that differs.
 
-    Where their contents were read, that is remembered for :func:`check_changed_files`.
+    If their contents are read, this is remembered for :func:`check_changed_files`.
     """
     states = file_states(folder, manifest.files)
     _check(folder, manifest, contents)
@@ -171,10 +172,10 @@ def check_files(folder: Path, manifest: IndexManifest, *, contents: bool = True)
 
 
 def check_changed_files(folder: Path, manifest: IndexManifest) -> bool:
-    """Verify all files, without reading those that did not change since they were last verified.
+    """Verify all files, but read only those that have changed since they were last verified.
 
     Returns:
-        Whether there were such files.
+        Whether there were files that were not read.
 
     Raises:
         IndexDamaged: A file differs.

@@ -20,19 +20,19 @@ FORMAT_VERSION = 6
 
 
 class IndexManifest(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """What one generation of an index was made of and by what.
+    """The description of one generation of an index: its sources, its settings and its files.
 
     Attributes:
         format_version: :data:`FORMAT_VERSION` of the SHRAG that built it.
         source: The corpus's own manifest, with its account of every line read.
-        records: How many records of the corpus it holds.
-        rejected: How many it does not, because they cannot be analyzed.
-        utilization: The share of the build's time that each stage was at work; for information only.
+        records: The number of records of the corpus that it holds.
+        rejected: The number of records that it lacks because they cannot be analyzed.
+        utilization: The share of the build's time during which each stage worked; for information only.
         files: Size and checksum of every file, by its path in the generation's folder.
-        versions: The versions of the parts that built it; for information only.
-        vectors: Its vectors, None where it has none.
-        build_seconds: The time of a complete build, from which `shrag plan` knows the machine's speed; 0 for one that
-            was resumed, and for an update.
+        versions: The versions of the components that built it; for information only.
+        vectors: Its vectors, None if it has none.
+        build_seconds: The time of a complete build, from which `shrag plan` knows the machine's speed; 0 for a resumed
+            build and for an update.
     """
 
     format_version: int

@@ -1,4 +1,4 @@
-"""VectorCard: the manifest's description of an index's vectors; choices of encoders."""
+"""VectorCard: the manifest's description of an index's vectors; the choices of encoders."""
 
 from __future__ import annotations
 
@@ -29,13 +29,13 @@ NO_ENCODER = "none"
 """The choice of no vectors."""
 
 AUTO = "auto"
-"""The choice of the current generation's encoder or, where it has none, of the only one with weights."""
+"""The choice of the current generation's encoder or, if it has none, of the only encoder with weights."""
 
 LSA = "lsa"
 """The encoder that is computed from the index itself; every other one is a model."""
 
 CARD_FILE = "vector-card.json"
-"""Name of the card's file in a build's stage."""
+"""Name of the file of the vectors' card in a build's stage."""
 
 FAISS_CARD_FILE = "faiss-card.json"
 """Name of the file of the FAISS index's card in a build's stage."""
@@ -47,9 +47,9 @@ class FaissCard(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     Attributes:
         factory: Its description for ``faiss.index_factory``: ``SQfp16`` (flat, half precision) or ``IVF1024,SQ8``.
         version: The version of FAISS that built it.
-        lists: Its inverted lists; 0 for a flat index, which compares a query with all vectors.
-        probes: The lists that are searched for a query; 0 for a flat index.
-        recall: The share of the 100 nearest vectors that half as many lists find, for a sample of the vectors.
+        lists: The number of its inverted lists; 0 for a flat index, which compares a query with all vectors.
+        probes: The number of lists that are searched for a query; 0 for a flat index.
+        recall: The share of the 100 nearest vectors that half of the probes find, measured on a sample of the vectors.
     """
 
     factory: str
@@ -94,7 +94,7 @@ def load_vector_card(stage: Path) -> VectorCard | None:
 
 
 def canonical_encoder(choice: str) -> str:
-    """Return the canonical form of a choice: ``none``, ``auto``, ``lsa``, a name of the catalogue, or a full path.
+    """Return the canonical form of a choice: ``none``, ``auto``, ``lsa``, a name of the catalog, or a full path.
 
     Raises:
         UnknownEncoder: There is no such encoder.

@@ -1,8 +1,8 @@
 """Remember the files that were verified, so that a start reads only those that changed since, as ``git status`` does.
 
-A file is taken as unchanged if it has the inode, the size and the times that it had before it was last read through.
-The time of its last change (``ctime``) is the system's own: whatever writes to a file, or replaces it, changes that. A
-copy of an index on another disk has other inodes, and is read through once.
+A file counts as unchanged if it has the inode, the size and the times that it had before it was last verified. The time
+of its last change (``ctime``) is set by the system alone, whenever the file is written or replaced. A copy of an index
+on another disk has other inodes, so its files are read once.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ _SETTLED_SECONDS = 2
 
 
 class FileState(NamedTuple):
-    """What the system says of a file that changes whenever its content does; the times are in nanoseconds."""
+    """The properties of a file that change whenever its content does. The times are in nanoseconds."""
 
     inode: int
     bytes: int
@@ -39,7 +39,7 @@ _Verified = dict[str, dict[str, FileState]]
 
 
 def file_states(folder: Path, names: Iterable[str]) -> dict[str, FileState]:
-    """Return the states of files that can be remembered, to be read before the files are.
+    """Return the states of files. Call it before the files are read, so that a later change is noticed.
 
     A file that is missing, or changed within the last two seconds, is left out.
     """
@@ -59,7 +59,7 @@ def read_verified(index: Path, digest: str) -> Mapping[str, FileState]:
 
 
 def remember_verified(index: Path, digest: str, states: Mapping[str, FileState]) -> None:
-    """Remember that files of a generation were verified in these states; nothing where the folder is read-only."""
+    """Remember that files of a generation were verified in these states, unless the folder is read-only."""
     verified = _read(index)
     verified.pop(digest, None)
     newest = dict([*verified.items(), (digest, dict(states))][-_MOST_GENERATIONS:])

@@ -1,1 +1,1 @@
-"""Dense retrieval: stored vectors, exact and approximate nearest-neighbour search."""
+"""Dense retrieval: stored vectors, exact and approximate nearest-neighbor search."""

@@ -1,7 +1,7 @@
-"""Vector search by a FAISS index, flat or IVF, on a CPU or a GPU, and the choice of a search.
+"""Vector search with a FAISS index, flat or IVF, on a CPU or a GPU, and the choice of a search.
 
-The flat search is exact: it rescores the candidates of a FAISS scan and scans deeper until no further row can be among
-the best ``k``, given the scan's rounding. :class:`IvfSearch` is approximate.
+:class:`FlatSearch` is exact. It rescores the candidates of a FAISS scan, and scans deeper until the scan's rounding
+cannot hide any row of the best ``k``. :class:`IvfSearch` is approximate.
 """
 
 from __future__ import annotations
@@ -38,13 +38,13 @@ from shrag.indexing.vectors.store import Float16Vectors
 from shrag.models.encoder import Vectors
 
 FAISS_MIN_ROWS = 20_000
-"""Fewest vectors for which FAISS is used: below, loading it takes longer than it saves."""
+"""Fewest vectors for which FAISS is used. For fewer, loading FAISS takes longer than it saves."""
 
 
 def choose_search(
     vectors: Float16Vectors, docids: DocidsOf, path: Path | None = None, card: FaissCard | None = None
 ) -> VectorSearch:
-    """Return a search for vectors: by their FAISS index, on a GPU where there is one, or exact by NumPy without it.
+    """Return a search for vectors: with their FAISS index, on a GPU if there is one, or else exact with NumPy.
 
     Args:
         vectors: The vectors.
@@ -77,7 +77,7 @@ class RescoredSearch:
         scan: Search over all vectors, or over ``rows``, with approximate scores.
         margin: Largest difference of the scan's scores from the exact ones.
         max_depth: The scan's largest depth, None for no limit.
-        rows: The rows that the scan is over, None for all.
+        rows: The rows that the scan searches, None for all.
     """
 
     def __init__(
@@ -121,27 +121,29 @@ class RescoredSearch:
         """Return whether no row outside the candidates can be among the best ``k`` or tie with one of them."""
         if len(scores) == self._count:
             return True
-        # Rows that score 0 or less are no hits in any case.
+        # Rows that score 0 or less are never hits.
         floor = max(float(scores[k - 1]) - 2 * self._margin, -self._margin) if k <= len(scores) else -self._margin
         return float(scores[-1]) < floor
 
 
 GPU_MARGIN = 1e-3
-"""Queries are rounded to half precision on a GPU: eleven bits of each component, so at most 5e-4 of a cosine."""
+"""Largest difference of a GPU's scores from the exact ones. A GPU rounds queries to half precision: eleven bits of each
+component, so at most 5e-4 of a cosine.
+"""
 
 _GPU_MAX_DEPTH = 2_048
 
 
 def _is_compared(rows: Rows, moved: GpuIndex | None) -> bool:
-    """Return whether the vectors of ``rows`` are compared with a query one by one.
+    """Return whether the vectors of ``rows`` are compared with a query one by one, without the FAISS index.
 
-    It is as fast for few rows; and an index on a GPU cannot leave rows out.
+    This is as fast for few rows, and needed for an index on a GPU, which cannot leave rows out.
     """
     return moved is not None or len(rows) < FAISS_MIN_ROWS
 
 
 class FlatSearch:
-    """Exact search with a flat FAISS index in half precision, as large in memory as the vector file.
+    """Exact search with a flat FAISS index in half precision, which takes as much memory as the vector file.
 
     Implements :class:`~shrag.indexing.vectors.exact_search.VectorSearch`.
     """
@@ -168,7 +170,7 @@ class FlatSearch:
 
 
 MIN_RESCORED = 200
-"""Fewest candidates to rescore; four per hit if that is more."""
+"""Fewest candidates to rescore. Four per hit are rescored if that is more."""
 
 _RESCORED_PER_HIT = 4
 
@@ -176,8 +178,8 @@ _RESCORED_PER_HIT = 4
 class IvfSearch:
     """Approximate search with an inverted-file index: only the lists nearest to a query are searched.
 
-    Implements :class:`~shrag.indexing.vectors.exact_search.VectorSearch` but for exactness: a record in another list is
-    missed. The candidates are rescored with the stored vectors.
+    It implements :class:`~shrag.indexing.vectors.exact_search.VectorSearch`, except that it misses records in the other
+    lists. The candidates are rescored with the stored vectors.
     """
 
     def __init__(self, vectors: Float16Vectors, docids: DocidsOf, index: FaissIndex, *, on_gpu: bool = False) -> None:

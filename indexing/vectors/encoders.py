@@ -1,7 +1,7 @@
 """Create or open an index's encoder: LSA, or a transformer model.
 
-An LSA encoder is fit on the index and stored in it. A model's weights are outside, in one folder for all indexes; the
-index records their digest and is not searched with other weights.
+An LSA encoder is fit on the index and stored in it. A model's weights are outside the index, in one folder for all
+indexes. The index records their digest, and is not searched with other weights.
 """
 
 from __future__ import annotations
@@ -85,7 +85,10 @@ def open_encoder(name: str, card: VectorCard, folder: Path, analyzer: Analyzer, 
 
 
 def _find_weights_of(card: VectorCard, weights: Path) -> EncoderChoice:
-    """Return the choice with the weights that made the vectors; a path's folder is also searched below ``weights``."""
+    """Return the choice with the weights that made the vectors.
+
+    If the choice is a path, the folder of the same name below ``weights`` is tried too.
+    """
     choices = [card.encoder]
     if is_path(card.encoder):
         choices.append(str(weights.absolute() / Path(card.encoder).name))
@@ -181,7 +184,7 @@ def open_lsa(name: str, card: VectorCard, folder: Path, analyzer: Analyzer) -> E
 
 
 def sample_documents(documents: StoredDocuments, most: int) -> list[int]:
-    """Return the numbers of the ``most`` documents whose identifiers have the smallest hashes, ordered by hash.
+    """Return the numbers of the ``most`` documents whose docids have the smallest hashes, ordered by hash.
 
     The sample and its order do not depend on the order of the documents in the index.
     """

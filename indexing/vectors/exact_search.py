@@ -1,4 +1,4 @@
-"""Vector search protocol, and exact search with NumPy."""
+"""The protocol of a vector search, and an exact search with NumPy."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ DocidsOf = Callable[[Sequence[int]], list[str]]
 """Row numbers → document identifiers."""
 
 Rows = NDArray[np.int64]
-"""Row numbers, rising."""
+"""Row numbers, in ascending order."""
 
 MARGIN = 1e-5
 """Largest difference of a single-precision inner product from the exact one."""
@@ -27,18 +27,18 @@ _DECIMALS = 6
 
 
 class VectorSearch(Protocol):
-    """Exact nearest-neighbour search. Implementations are thread-safe."""
+    """Exact nearest-neighbor search. Implementations are thread-safe."""
 
     def search(self, queries: Vectors, k: int, rows: Rows | None = None) -> list[list[Hit]]:
-        """Return the at most ``k`` hits of each query (a row of ``queries``), best first, ties by docid.
+        """Return at most ``k`` hits for each query (a row of ``queries``), best first, ties by docid.
 
-        A score is the cosine to six decimals; documents that score 0 or less are no hits. Where ``rows`` are given,
-        rising numbers of documents, only these may be hits.
+        A score is the cosine to six decimals. Documents that score 0 or less are no hits. If ``rows`` are given, the
+        ascending numbers of documents, only these documents can be hits.
         """
 
 
 class BlockSearch:
-    """Implements :class:`VectorSearch` with NumPy; reads every vector once per call, and holds none in memory."""
+    """Implements :class:`VectorSearch` with NumPy. A call reads every vector once, and keeps none in memory."""
 
     def __init__(self, vectors: Float16Vectors, docids: DocidsOf) -> None:
         self._vectors = vectors
@@ -64,7 +64,7 @@ def rank_rows(
 ) -> list[Hit]:
     """Return the best ``k`` of the candidate ``rows``, by exact scores.
 
-    They are rescored since a scan's rounding depends on a row's position, so that equal vectors would not tie.
+    A scan's rounding depends on a row's position, so equal vectors would not tie without this second scoring.
     """
 
     def candidates() -> Iterator[tuple[float, str]]:
@@ -89,7 +89,7 @@ def inner_products(rows: Float16Vectors, query: NDArray[np.float32]) -> NDArray[
 
 
 def mean_vector(rows: Float16Vectors) -> Vectors:
-    """Return the mean of the rows: ``float32[dim]``, of double precision, so that their order does not show."""
+    """Return the mean of the rows: ``float32[dim]``, computed in double precision so that their order has no effect."""
     mean: Vectors = rows.astype(np.float64).mean(axis=0).astype(np.float32)
     return mean
 

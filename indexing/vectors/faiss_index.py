@@ -1,8 +1,9 @@
 """The FAISS index of an index's vectors: build it from the vector file, write, read, and move it to a GPU.
 
 It is flat (every vector, in half precision) up to :data:`FLAT_MAX_ROWS` vectors, else an inverted file (IVF) of 8-bit
-codes: vectors are grouped around centroids, and a query is compared with the lists of the nearest ones. Source: Jégou,
-Douze and Schmid, *Product quantization for nearest neighbor search*, TPAMI 2011. Row n is Lucene's document n.
+codes. An inverted file groups the vectors around centroids, and compares a query with the lists of the nearest ones.
+Source: Jégou, Douze and Schmid, *Product quantization for nearest neighbor search*, TPAMI 2011. Row n is Lucene's
+document n.
 """
 
 from __future__ import annotations
@@ -47,7 +48,7 @@ _SEED = 0
 
 
 class FaissIndex(Protocol):
-    """What is used of a FAISS index; ``search`` gives scores and rows, ``[n, k]``, best first, -1 for no row."""
+    """What SHRAG uses of a FAISS index. ``search`` gives scores and rows, ``[n, k]``, best first, -1 for no row."""
 
     ntotal: int
     d: int
@@ -101,7 +102,7 @@ def write_index(index: FaissIndex, path: Path) -> None:
 
 
 def read_index(path: Path, shape: tuple[int, ...]) -> FaissIndex:
-    """Read the index of vectors of a shape; raises :class:`IndexDamaged` for one that is damaged or does not fit."""
+    """Read the index of vectors of a shape; raise :class:`IndexDamaged` if it is damaged or does not fit."""
     try:
         index: FaissIndex = load_faiss().read_index(str(path))
     except RuntimeError as error:
@@ -129,7 +130,7 @@ def search_rows(
     queries: Vectors,
     k: int,
 ) -> tuple[NDArray[np.float32], NDArray[np.int64]]:
-    """Search an index on a CPU as ``index.search`` does, for the given rows alone."""
+    """Search an index on a CPU as ``index.search`` does, but only among the given rows."""
     faiss = load_faiss()
     mask = np.zeros(index.ntotal, dtype=bool)
     mask[rows] = True
@@ -144,7 +145,7 @@ def search_rows(
 
 @dataclass(frozen=True, slots=True)
 class GpuIndex:
-    """An index on a GPU, and the resources that must live as long."""
+    """An index on a GPU, and the resources that must live as long as the index."""
 
     index: FaissIndex
     resources: Any
@@ -161,7 +162,7 @@ def move_to_gpu(index: FaissIndex, library: Faiss | None = None) -> GpuIndex:
 
 
 def _train(index: Any, sample: Vectors) -> None:  # noqa: ANN401
-    """Find the centroids, on a GPU where there is one: of millions of vectors that is most of a build."""
+    """Find the centroids, on a GPU if there is one. For millions of vectors this takes most of a build's time."""
     if count_gpus() > 0:
         flat = move_to_gpu(load_faiss().IndexFlat(index.d, index.metric_type))
         index.clustering_index = flat.index
@@ -172,7 +173,10 @@ def _train(index: Any, sample: Vectors) -> None:  # noqa: ANN401
 
 
 def _list_count(rows: int) -> int:
-    """Return the number of lists: the power of two nearest to four times the root, if there are vectors to train on."""
+    """Return the number of lists: the power of two nearest to four times the square root of the number of vectors.
+
+    It is smaller if there are too few vectors to train that many lists.
+    """
     wanted = 1 << max(0, round(math.log2(max(_LISTS_PER_ROOT * math.sqrt(rows), 1))))
     return max(1, min(wanted, rows // _SAMPLES_PER_LIST))
 
@@ -183,9 +187,10 @@ def _sample(vectors: Float16Vectors, size: int) -> Float16Vectors:
 
 
 def _choose_probes(index: Any, vectors: Float16Vectors, lists: int) -> tuple[int, float]:  # noqa: ANN401
-    """Return twice the lists to search that find 99.5 % of the nearest vectors of a sample, and the share found.
+    """Return the number of lists to search, and the share of the nearest vectors that half as many lists find.
 
-    Twice, since questions are farther from the vectors than these are from each other. The index keeps the number.
+    Half as many lists find 99.5 % of the nearest vectors of a sample. The number is doubled because questions are
+    farther from the vectors than the vectors are from each other. It is also set in the index.
     """
     queries = _sample(vectors, _SAMPLE_QUERIES).astype(np.float32)
     nearest = _nearest(vectors, queries)
@@ -202,7 +207,7 @@ def _choose_probes(index: Any, vectors: Float16Vectors, lists: int) -> tuple[int
 
 
 def _nearest(vectors: Float16Vectors, queries: Vectors) -> NDArray[np.int64]:
-    """Return the rows of the nearest vectors of each query, by comparing with all."""
+    """Return the rows of the nearest vectors of each query, found by comparison with all vectors."""
     scores = np.empty((len(queries), 0), np.float32)
     rows = np.empty((len(queries), 0), np.int64)
     for start in range(0, len(vectors), _BLOCK_ROWS):

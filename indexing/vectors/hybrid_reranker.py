@@ -1,4 +1,4 @@
-"""Rerank passages by their words and by the cosines of an index's vectors, on one scale for both languages."""
+"""Rerank passages by their words and by the cosines of an index's vectors, on one scale for all languages."""
 
 from __future__ import annotations
 
@@ -14,31 +14,33 @@ MODEL_WEIGHT = 0.5
 """Weight of a model's cosines."""
 
 LSA_WEIGHT = 0.1
-"""The same of latent semantic analysis, which ranks worse than words."""
+"""Weight of the cosines of latent semantic analysis, which ranks worse than words."""
 
 LEAST_SPREAD = 0.01
-"""Standard deviation of cosines that say something; of less, what is left of rounding would be enlarged.
+"""Least standard deviation of cosines that carry information. Division by a smaller one would enlarge rounding errors.
 
-The cosines of a question's candidates have 0.014 to 0.03 by multilingual-e5-small and 0.1 to 0.25 by LSA; by LSA less
-than 0.0001 where a question has no word that the encoder knows well.
+Measured standard deviations of the cosines of a question's candidates:
+multilingual-e5-small: 0.014 to 0.03; LSA: 0.1 to 0.25; LSA, if it knows none of the question's words well: below 0.0001
 """
 
 
 @dataclass(frozen=True, slots=True)
 class HybridReranker:
-    """Implements :class:`~shrag.models.reranker.Reranker` by another re-ranker's scores and cosines.
+    """Implements :class:`~shrag.models.reranker.Reranker` by the sum of another re-ranker's scores and cosines.
 
-    ``score = s + weight · σ(s) · (c − mean(c)) / max(σ(c), LEAST_SPREAD)``: ``s`` is the score of ``words``, and ``c``
-    the cosine less the mean cosine of the index's documents in the passage's language. Encoders of several languages
-    place any text in the question's language nearer to it than one in another language, so only how far it is from
-    their mean can be compared. The mean and the standard deviations over all candidates make both spread alike,
-    whatever their units are. Where all have the same ``s``, σ(s) counts as 1, and the cosines alone decide.
+    ``score = s + weight · σ(s) · (c − mean(c)) / max(σ(c), LEAST_SPREAD)``
+
+    ``s`` is the score of ``words``. ``c`` is the cosine minus the mean cosine of the index's documents in the passage's
+    language. A multilingual encoder places any text in the question's language nearer to the question than a text in
+    another language, so only the differences from the language's mean can be compared. The mean and the standard
+    deviations are those of all candidates. They give both parts the same spread, whatever their units are. If all
+    candidates have the same ``s``, σ(s) counts as 1, and the cosines alone decide.
 
     Attributes:
-        words: The re-ranker by words, or a cross-encoder. What it leaves out stays left out.
+        words: The re-ranker by words, or a cross-encoder. A passage that it leaves out stays left out.
         vectors: The re-ranker by cosines.
-        weight: Weight of the cosines: with 1, a record that stands out by its words as much as another by its vector
-            has the same score.
+        weight: Weight of the cosines. With 1, a record that stands out by its words has the same score as another that
+            stands out as much by its vector.
     """
 
     words: Reranker
@@ -64,14 +66,14 @@ class HybridReranker:
     ) -> list[float]:
         """Return ``scores``, which ``words`` gave the passages, with the cosines added.
 
-        The mean and the standard deviations are those of the ``first`` passages, by default of all.
+        The mean and the standard deviations are those of the ``first`` passages, by default of all passages.
         """
         kept = [position for position, score in enumerate(scores) if score > -math.inf]
         added = list(scores)
         if kept:
             cosines = self.vectors.score(question, [passages[position] for position in kept])
             means = self.vectors.language_means(question)
-            others = fmean(means.values()) if means else 0.0  # of a language so rare that no sampled document has it
+            others = fmean(means.values()) if means else 0.0  # for a language that no sampled document has
             above = [
                 cosine - means.get(passages[position].language, others)
                 for position, cosine in zip(kept, cosines, strict=True)
@@ -86,7 +88,7 @@ class HybridReranker:
 
 
 def add_vectors(reranker: Reranker, vectors: VectorReranker, weight: float | None = None) -> HybridReranker:
-    """Return a re-ranker that adds ``vectors`` to another one; ``weight`` None is the one that fits the vectors."""
+    """Return a re-ranker that adds ``vectors`` to another one; ``weight`` None takes the default for these vectors."""
     if weight is None:
         weight = MODEL_WEIGHT if vectors.is_model else LSA_WEIGHT
     return HybridReranker(reranker, vectors, weight)

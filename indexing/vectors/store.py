@@ -1,4 +1,4 @@
-"""Vector file of an index: write it in shards, memory-map it.
+"""The file of an index's vectors: write it in shards, and memory-map it.
 
 vectors/passages.f16    little-endian ``float16[rows, dimension]`` without a header; row n is Lucene's document n
 vectors/encoder/        files of the LSA encoder
@@ -50,7 +50,7 @@ def read_ahead(items: Iterator[_Item]) -> Iterator[Iterator[_Item]]:
 STAGE_FILE = "vectors.jsonl"
 
 SHARD_ROWS = 16_384
-# Half precision has eleven bits per component: a unit row's length changes by far less.
+# Half precision has eleven bits per component, so it changes a unit row's length by far less.
 _UNIT_TOLERANCE = 5e-3
 
 Float16Vectors = NDArray[np.float16]
@@ -73,11 +73,11 @@ class StoredDocuments(Protocol):
         """Yield each document as it was indexed."""
 
     def passing(self, record_filter: RecordFilter) -> NDArray[np.int64]:
-        """Return the numbers of the documents that pass a filter, rising."""
+        """Return the numbers of the documents that pass a filter, in ascending order."""
 
 
 ReusableRows = Callable[[Sequence[Passage]], dict[int, NDArray[np.float16]]]
-"""Passages → vectors of an earlier index by the passage's position, for those that need not be encoded again."""
+"""Passages → vectors of an earlier index, by the positions of the passages that need not be encoded again."""
 
 EncodeRows = Callable[[range], Float16Vectors]
 """Numbers of documents → their vectors."""
@@ -95,7 +95,7 @@ def write_vectors(
 ) -> int:
     """Write the vectors of all documents; return the number of rows.
 
-    Complete shards of an interrupted build are reused if documents and encoder are the same.
+    Complete shards of an interrupted build are reused if the documents and the encoder are the same.
 
     Args:
         folder: The index's folder for vectors.
@@ -103,7 +103,7 @@ def write_vectors(
         rows: The number of documents.
         encoder: The encoder of the vectors.
         source: Identifies the documents.
-        encode: Makes the rows of a shard; called with one shard after another.
+        encode: Makes the rows of a shard. It is called with the document numbers of one shard after another.
         shard_rows: Rows of a shard.
 
     Raises:
@@ -133,7 +133,7 @@ def write_vectors(
 
 
 def open_vectors(folder: Path, card: VectorCard) -> Float16Vectors:
-    """Memory-map the file of :func:`write_vectors`, read-only; raises :class:`IndexDamaged` for another size."""
+    """Memory-map the file of :func:`write_vectors`, read-only; raise :class:`IndexDamaged` if it has another size."""
     path = folder / FILE
     expected = 2 * card.rows * card.dimension
     size = path.stat().st_size if path.is_file() else -1
@@ -161,7 +161,7 @@ def encode_documents(
     report: Callable[[str, int], None] = lambda what, done: None,
     reusable: ReusableRows | None = None,
 ) -> EncodeRows:
-    """Return a function that encodes documents in this process; ``reusable`` has vectors to copy instead."""
+    """Return a function that encodes documents in this process; ``reusable`` gives vectors to copy instead."""
 
     def encode(numbers: range) -> Float16Vectors:
         passages = map(to_passage, documents.documents(numbers))
@@ -179,8 +179,8 @@ def encode_passages(
 ) -> Float16Vectors:
     """Return the vectors of the passages that have these numbers, in half precision.
 
-    The passages of a call of the encoder, and so the rounding of its vectors, depend on ``encoder.batch_rows``, the
-    first number and ``reusable`` alone.
+    Which passages share a call of the encoder influences the rounding of their vectors. This depends only on
+    ``encoder.batch_rows``, the first number and ``reusable``.
 
     Args:
         passages: The passages in order.
@@ -190,11 +190,11 @@ def encode_passages(
         reusable: Vectors to copy instead of encoding them.
 
     Raises:
-        IndexingError: There are fewer passages, or the encoder returned vectors of a wrong shape or length.
+        IndexingError: There are too few passages, or the encoder returned vectors of a wrong shape or length.
     """
     shard = np.empty((len(numbers), encoder.dimension), dtype="<f2")
     filled = 0
-    # One batch is read while a GPU, or another core, encodes the one before.
+    # One batch is read while a GPU, or another core, encodes the previous one.
     with read_ahead(_batches(passages, encoder.batch_rows)) as batches:
         for batch in batches:
             copied = reusable(batch) if reusable else {}

@@ -24,12 +24,12 @@ if TYPE_CHECKING:
     from shrag.models.encoder import Encoder, Vectors
 
 
-# A question is encoded to search and to rank, and again where its answer is asked for after its records.
+# A question is encoded to search and to rank, and again if its answer is requested after its records.
 _MOST_ENCODED = 64
-# Documents whose vectors the means of the languages are taken of; with all 4,502 ScienceON records as many are right.
+# Size of the sample for the languages' mean vectors; with all 4,502 ScienceON records as many answers are right.
 _SAMPLED = 1_000
 
-# Documents with the mean of all languages that each language's own are counted with.
+# Each language's mean is computed as if it had this many more documents, with the mean of all languages.
 _PRIOR = 5
 
 
@@ -37,13 +37,13 @@ class VectorRows(Protocol):
     """The stored vectors of an index. Thread-safe."""
 
     def nearest(self, question_vector: Vectors, k: int, record_filter: RecordFilter) -> list[Hit]:
-        """Return the at most ``k`` documents of largest cosine that pass, best first; those of 0 and less are left out.
+        """Return at most ``k`` documents that pass the filter, those with the largest cosines, best first.
 
-        A cosine has six decimals; ties go by docid.
+        Documents with a cosine of 0 or less are left out. A cosine has six decimals; ties are ordered by docid.
         """
 
     def cosines(self, question_vector: Vectors, docids: Sequence[str]) -> list[float]:
-        """Return the cosine of each document, rounded likewise; 0 for a document without a vector."""
+        """Return the cosine of each document, rounded as :meth:`nearest` does; 0 for a document without a vector."""
 
     def mean(self, numbers: Sequence[int]) -> Vectors:
         """Return the mean of the vectors of documents, by their numbers: ``float32[dim]``."""
@@ -52,17 +52,17 @@ class VectorRows(Protocol):
 class VectorIndex:
     """Encodes questions and searches the vectors of one index. Thread-safe.
 
-    Encoder and vectors are opened by the first call, which raises as
-    :func:`~shrag.indexing.vectors.encoders.open_encoder` does.
+    The first call opens the encoder and the vectors, and raises the errors of
+    :func:`~shrag.indexing.vectors.encoders.open_encoder`.
 
     Args:
         index: Name of the index, for error messages.
         card: The manifest's description of the vectors.
         folder: Folder of the vectors.
         analyzer: The index's analyzer.
-        documents: The docids of the rows.
+        documents: The documents of the rows.
         weights: Folder with the weights of models that are chosen by name.
-        rows: The vectors where they are not files of the folder, else None.
+        rows: The vectors if they are elsewhere than in files of the folder, else None.
     """
 
     def __init__(
@@ -91,7 +91,7 @@ class VectorIndex:
         return self._open().encoder
 
     def prepare(self) -> None:
-        """Open encoder and vectors now, so that the first search does not wait for it."""
+        """Open encoder and vectors now, so that the first search does not wait for them."""
         self._open()
 
     def prepare_means(self) -> None:
@@ -103,17 +103,20 @@ class VectorIndex:
         return self._open().encode(question)
 
     def search(self, question_vector: Vectors, k: int) -> list[Hit]:
-        """Return the at most ``k`` documents of largest cosine, best first; those of 0 and less are left out."""
+        """Return at most ``k`` documents with the largest cosines, best first; those of 0 and less are left out."""
         return self._open().rows.nearest(question_vector, k, self._filter)
 
     def filtered(self, record_filter: RecordFilter) -> VectorIndex:
-        """Return the same vectors, opened once for both, of which :meth:`search` finds those that pass the filter."""
+        """Return an index of the same vectors whose :meth:`search` finds only documents that pass the filter.
+
+        Both share the open files.
+        """
         filtered = copy.copy(self)
         filtered._filter = record_filter
         return filtered
 
     def _check_sizes(self) -> None:
-        """Raise :class:`IndexDamaged` for a file that was truncated: reading its mapped memory ends the process."""
+        """Raise :class:`IndexDamaged` if a file was truncated: reading its mapped memory would end the process."""
         for path, size in self._files.sizes.items():
             with suppress(FileNotFoundError):  # removed with its generation, but still mapped
                 if path.stat().st_size != size:
@@ -131,10 +134,10 @@ class VectorIndex:
         return self._open().rows.cosines(question_vector, docids)
 
     def language_means(self, question_vector: Vectors) -> dict[str, float]:
-        """Return for each language the mean cosine of its documents, of a sample of them.
+        """Return for each language the mean cosine of a sample of its documents.
 
-        That of a few documents is drawn towards the mean of all languages, as if :data:`_PRIOR` more had that: a
-        document alone would be as far from it for every question.
+        The mean of a few documents is drawn toward the mean of all languages, as if :data:`_PRIOR` more documents had
+        that mean. Otherwise a language's only document would equal its mean for every question.
         """
         return {language: float(centre @ question_vector[0]) for language, centre in self._centres().items()}
 
@@ -217,18 +220,18 @@ class _OpenedVectors(NamedTuple):
 
 
 class _OpenFiles:
-    """The encoder and vectors and the mean of each language, None until they are needed, and the sizes of the files."""
+    """The encoder, the vectors and the mean of each language, None until needed, and the sizes of the files."""
 
     def __init__(self) -> None:
         self.lock = threading.Lock()
         self.opened: _OpenedVectors | None = None
         self.sizes: dict[Path, int] = {}
-        self.centres_lock = threading.Lock()  # its own: reading a thousand records takes long
+        self.centres_lock = threading.Lock()  # separate from ``lock``, since reading a thousand records takes long
         self.centres: dict[str, Vectors] | None = None
 
 
 def _products(encoder: Encoder) -> InnerProducts:
-    """Return a product on the encoder's GPU, where it runs on one."""
+    """Return the inner product on the encoder's GPU if it runs on one, else that of NumPy."""
     if encoder.is_model:
         from shrag.models.encoders.transformer import TransformerEncoder
 
@@ -242,12 +245,12 @@ def _products(encoder: Encoder) -> InnerProducts:
 class VectorReranker:
     """Implements :class:`~shrag.models.reranker.Reranker` by the cosines of an index's vectors (SHRAG paper).
 
-    The constructor opens the encoder and the vectors; it raises as they do.
+    The constructor opens the encoder and the vectors, and raises their errors.
     """
 
     def __init__(self, vector_index: VectorIndex) -> None:
         self._vector_index = vector_index
-        # Kept, since the event loop asks for it and may not wait for files.
+        # Stored here, because the event loop reads it and must not wait for files.
         self.name = f"{vector_index.encoder.name} cosine"
         self.is_model = vector_index.encoder.is_model
 
@@ -258,9 +261,9 @@ class VectorReranker:
         return self._vector_index.cosines(self._vector_index.encode(question), [passage.docid for passage in passages])
 
     def prepare_means(self) -> None:
-        """Compute now what :meth:`language_means` needs once."""
+        """Compute the means of the languages now, so that the first :meth:`language_means` does not wait for them."""
         self._vector_index.prepare_means()
 
     def language_means(self, question: str) -> dict[str, float]:
-        """Return for each language the mean cosine of the question and the index's documents in it."""
+        """Return for each language the mean cosine of the question and the index's documents in that language."""
         return self._vector_index.language_means(self._vector_index.encode(question))

@@ -1,1 +1,1 @@
-"""Analysis on the machines of a cluster."""
+"""Analysis and encoding on the machines of a Ray cluster."""

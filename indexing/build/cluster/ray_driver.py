@@ -1,10 +1,10 @@
 """The process that drives a Ray cluster for :mod:`~shrag.indexing.build.cluster.ray_workers`; it alone imports ``ray``.
 
-It is a process of its own because Ray and Java both handle the signals of their process. It reads a
-:class:`~shrag.indexing.build.cluster.ray_job.RayJob` from its input and writes a line of JSON, a
-:class:`~shrag.indexing.build.cluster.ray_job.ShardResult`, for each shard, in order. It ends when its input does.
+It is a process of its own because Ray and Java both handle the signals of their process. It reads one
+:class:`~shrag.indexing.build.cluster.ray_job.RayJob` from its input. For each shard, in order, it writes a
+:class:`~shrag.indexing.build.cluster.ray_job.ShardResult` as a line of JSON. It ends when its input ends.
 
-Ray replaces a worker that ends, and another one does its shard again.
+If a worker ends, Ray replaces it, and another worker repeats its shard.
 """
 
 from __future__ import annotations
@@ -29,31 +29,32 @@ from shrag.indexing.errors import DependencyMissing, IndexingError
 from shrag.messages.text import Text
 
 _NO_FIGURES = {"RAY_USAGE_STATS_ENABLED": "0"}
-"""Ray sends no figures about its use anywhere."""
+"""Environment with which Ray sends no usage statistics."""
 
 _LOOPBACK_ONLY = {
-    # Despite its name: Ray uses the loopback address, and looks for no other.
+    # Despite its name, this makes Ray use the loopback address and look for no other.
     "RAY_ENABLE_WINDOWS_OR_OSX_CLUSTER": "0",
-    # Ray asks the addresses of three clouds where it runs, also where it sends no figures; nobody listens here.
+    # To find out where it runs, Ray asks addresses of three clouds, even without usage statistics. Nothing listens at
+    # this proxy.
     "http_proxy": "http://127.0.0.1:9",
     "https_proxy": "http://127.0.0.1:9",
     "no_proxy": "localhost,127.0.0.1",
 }
-"""A local cluster connects to no other machine."""
+"""Environment with which a local cluster connects to no other machine."""
 
 _CONNECT_SECONDS = 10.0
 
 _RETRIES = 5
-"""Of a shard whose worker ends: one that ends every worker must end the build."""
+"""Retries of a shard whose worker ends. They are limited, since a shard that ends every worker must end the build."""
 
 _UNITS = {"CPU": "CPU", "memory": "bytes of memory"}
 
 _OBJECT_STORE_BYTES = 128 << 20
-"""Of a local cluster: records are in files, so few bytes pass through Ray."""
+"""Size of a local cluster's object store. Few bytes pass through Ray, since the records are in files."""
 
 
 class ShardWorker:
-    """Does one shard after another, in a worker of Ray.
+    """Processes one shard after another, in a worker of Ray.
 
     Args:
         job: A :class:`RayJob` without tasks, as JSON.
@@ -66,14 +67,15 @@ class ShardWorker:
         self._work: ShardAnalysis | ShardEncoding | None = None
 
     def __call__(self, row: Mapping[str, Any]) -> dict[str, bytes]:
-        """Do the shard ``task`` of a row; return its ``result``."""
+        """Process the shard in a row's ``task``, and return a row with its ``result``."""
         folder, task = Path(self._job.folder), row["task"]
         try:
             with disk_errors(folder):
-                # Ray repeats a task also where only the connection broke; a worker tells its new words once.
+                # Ray repeats a task even if only the connection broke. The file of the first run must stay, because
+                # a worker reports each new word only once.
                 manifest = read_manifest(folder, msgspec.json.decode(task, type=Shard))
                 if manifest is None:
-                    if self._work is None:  # not when Ray makes this object: it would try again after an error
+                    if self._work is None:  # not in __init__, which Ray would repeat after an error
                         self._work = self._start()
                     manifest = self._work.run(task, folder)
                 result = ShardResult(manifest)
@@ -143,9 +145,9 @@ def _run(job: RayJob) -> Iterator[ShardResult]:
 
 
 def _places(job: RayJob, nodes: Sequence[Mapping[str, float]]) -> tuple[dict[str, float], int]:
-    """Return what a worker needs of a machine, and for how many workers there is room.
+    """Return the resources that one worker needs, and how many workers the cluster has room for.
 
-    Encoding takes a GPU each where the cluster has any, and a processor and the memory of the weights each where not.
+    A worker that encodes needs a GPU if the cluster has one. Otherwise it needs the memory for the weights.
     """
     needs: list[dict[str, float]] = [{"CPU": 1}]
     if isinstance(job.settings, EncodingSettings):
@@ -163,21 +165,21 @@ def _places(job: RayJob, nodes: Sequence[Mapping[str, float]]) -> tuple[dict[str
 
 
 def _check_reachable(address: str) -> None:
-    """Raise ``OSError`` where nobody listens at ``HOST:PORT``: Ray itself would try for minutes."""
+    """Raise ``OSError`` if nothing listens at ``HOST:PORT``. Ray itself would try for minutes."""
     host, _, port = address.rpartition(":")
     if host and port.isdecimal():
         socket.create_connection((host, int(port)), _CONNECT_SECONDS).close()
 
 
 def _end_with_input() -> None:
-    """End this process, and a cluster that it has started, when the one that reads its results has ended."""
+    """End this process, and a cluster that it has started, when the process that reads its results has ended."""
     os.read(0, 1)  # a buffered reader would keep its lock when this process ends
     os._exit(1)
 
 
 def main() -> None:
     """Read a job and write its results."""
-    # Whatever Ray prints goes to standard error; only results to what was standard output.
+    # Everything that Ray prints goes to standard error. The former standard output receives only the results.
     results = os.fdopen(os.dup(1), "wb", buffering=0)
     os.dup2(2, 1)
     job = msgspec.json.decode(sys.stdin.buffer.readline(), type=RayJob)

@@ -15,7 +15,7 @@ from shrag.indexing.errors import DependencyMissing, IndexingError
 from shrag.models.errors import ModelError, OutOfMemory, PackageMissing, WeightsMissing, WeightsRejected
 
 LOCAL = "local"
-"""The address that stands for a cluster of this machine alone, which is started for the build."""
+"""The address of a cluster of this machine alone, which the build starts."""
 
 ERRORS: Mapping[str, type[Exception]] = {
     each.__name__: each
@@ -28,14 +28,14 @@ ERRORS: Mapping[str, type[Exception]] = {
 
 
 class RayJob(msgspec.Struct, frozen=True):
-    """What to do, and where.
+    """The work for a cluster, and the cluster's address.
 
     Attributes:
         address: :data:`LOCAL`, ``auto`` for the cluster that this machine belongs to, or ``HOST:PORT``.
-        workers: Workers of a local cluster.
+        workers: The number of workers of a local cluster.
         folder: The folder of the shards' files.
-        settings: What all shards have in common, which says what to do with them.
-        tasks: The shards, each a task of these settings as JSON.
+        settings: The settings of all shards. Their class tells whether the shards are analyzed or encoded.
+        tasks: The shards, each as JSON.
     """
 
     address: str

@@ -1,9 +1,9 @@
 """RayPool: analysis of a corpus by the workers of a Ray cluster, shard by shard.
 
-Each worker reads a shard of the corpus, analyzes it as :class:`~shrag.indexing.build.worker_pool.WorkerPool` does, and
-writes it to a file in the build's folder, with a manifest that has the file's checksum. The process that writes the
-index reads the files in the corpus's order, so the index is that of a build on one machine. All machines of the cluster
-see the data folder at the same path.
+Each worker reads a shard of the corpus and analyzes it as :class:`~shrag.indexing.build.worker_pool.WorkerPool` does.
+It writes the result to a file in the build's folder, with a manifest that has the file's checksum. The process that
+writes the index reads the files in the corpus's order, so the index equals that of a build on one machine. All machines
+of the cluster must see the data folder at the same path.
 """
 
 from __future__ import annotations
@@ -25,13 +25,13 @@ from shrag.indexing.build.worker import AnalyzedBatch, WorkerSetup
 
 
 class RayPool:
-    """The workers of a Ray cluster that analyze records; a context manager, which leaves the cluster.
+    """The workers of a Ray cluster that analyze records. The end of its ``with`` block leaves the cluster.
 
     Args:
-        address: That of :class:`~shrag.indexing.build.cluster.ray_job.RayJob`.
-        workers: Workers of a local cluster.
+        address: The cluster, as in :class:`~shrag.indexing.build.cluster.ray_job.RayJob`.
+        workers: The number of workers of a local cluster.
         setup: Settings of the analysis.
-        folder: The folder of analyzed shards, which is made.
+        folder: The folder of analyzed shards, which is created.
         analyzer: Fingerprint of the analyzer.
     """
 
@@ -51,8 +51,8 @@ class RayPool:
         Raises:
             DependencyMissing: Ray is not installed, or no cluster answers.
             IndexDamaged: A shard's file has changed since it was written.
-            IndexingError: A worker has another analyzer, or the cluster fails. Otherwise raises as
-                :meth:`WorkerPool.analyze` does.
+            IndexingError: A worker has another analyzer, or the cluster fails. The errors of
+                :meth:`WorkerPool.analyze` are raised too.
         """
         size = shard_size(stop)
         tasks = [

@@ -1,8 +1,8 @@
-"""Vectors of an index by the workers of a Ray cluster, shard by shard.
+"""Encoding of an index's documents by the workers of a Ray cluster, shard by shard.
 
-Each worker loads the weights from the data folder, which all machines see at the same path, reads a shard of the
-corpus, encodes it in the batches of a build on one machine, and writes the rows to a file in the build's folder. The
-process of the build writes them into the file of vectors, in order.
+Each worker loads the weights from the data folder, which all machines see at the same path. It reads a shard of the
+corpus, encodes it in the same batches as a build on one machine, and writes the rows to a file in the build's folder.
+The build's own process copies the rows into the file of vectors, in order.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ def build_vectors_by_ray(job: BuildJob, documents: StoredDocuments, source: str)
     """Write the vectors of ``documents`` by a model; an interrupted call is resumed.
 
     Args:
-        job: A build of a whole corpus, whose encoder is a model; its weights are not loaded here.
+        job: A build of a whole corpus whose encoder is a model. This process does not load the weights.
         documents: The documents of the Lucene index, in the corpus's order.
         source: Identifies the documents and their terms.
 
@@ -78,7 +78,7 @@ def build_vectors_by_ray(job: BuildJob, documents: StoredDocuments, source: str)
 
 
 class _Encoding:
-    """The vectors of documents, one range after another up to the last one."""
+    """Gives the vectors of documents, one range after another up to the last document."""
 
     def __init__(
         self,
@@ -99,7 +99,10 @@ class _Encoding:
         self._written: list[Path] = []
 
     def rows(self, numbers: range) -> Float16Vectors:
-        """Return the rows of these documents; the shards of those before are on the disk, and their files removed."""
+        """Return the rows of these documents.
+
+        The rows of earlier calls are on the disk by now, so the files of their shards are removed.
+        """
         if self._manifests is None:
             self._tasks.extend(self._plan(numbers.start))
             self._manifests = self._workers.run([task for task in self._tasks if not all(copied_documents(task))])
@@ -141,7 +144,7 @@ class _Encoding:
         return np.packbits(bits).tobytes() if bits.any() else b""
 
     def _copied(self, shard: EncodingShard) -> dict[int, NDArray[np.float16]]:
-        """Return the known vectors of a shard by their place in it."""
+        """Return the vectors that are copied for a shard, by their position in it."""
         if self._known is None:
             return {}
         documents = self._documents.documents(range(shard.start, shard.start + shard.count))
@@ -149,5 +152,5 @@ class _Encoding:
 
 
 def _worker_bytes(weights: Weights) -> int:
-    """Return the memory of a worker on a processor: weights in half precision take twice as much there."""
+    """Return the memory of a worker without a GPU, where weights in half precision take twice as much."""
     return _BASE_BYTES + 2 * sum(path.stat().st_size for path in weights.tensors)

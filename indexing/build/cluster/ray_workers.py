@@ -1,6 +1,6 @@
-"""RayWorkers: the workers of a Ray cluster as a build sees them, through the process that drives the cluster.
+"""RayWorkers: a build's access to the workers of a Ray cluster, through the process that drives the cluster.
 
-A shard that has a manifest is not done again, also where the build itself was killed.
+A shard that has a manifest is not processed again, even if the build itself was killed.
 """
 
 from __future__ import annotations
@@ -18,19 +18,19 @@ from shrag.indexing.errors import IndexingError
 from shrag.messages.text import Text
 
 COMMAND = (sys.executable, "-P", "-c", "from shrag.indexing.build.cluster.ray_driver import main; main()")
-"""Command of the process that drives the cluster; no ``-m``: Ray's workers could not import a main module's classes."""
+"""Command of the process that drives the cluster. Without ``-m``, Ray's workers can import the module's classes."""
 
 LOG = "ray.log"
-"""Name of the file of what Ray says, in the folder of shards."""
+"""Name of the file with Ray's output, in the folder of shards."""
 
 _END_SECONDS = 30.0
 
 
 class RayWorkers:
-    """The workers of a Ray cluster; a context manager, which leaves the cluster.
+    """The workers of a Ray cluster. The end of its ``with`` block leaves the cluster.
 
     Args:
-        job: What they do, without tasks; its folder is made.
+        job: The workers' job, without tasks. Its folder is created.
     """
 
     def __init__(self, job: RayJob) -> None:
@@ -45,18 +45,18 @@ class RayWorkers:
     def __exit__(self, *_: object) -> None:
         if self._driver is None:
             return
-        with self._driver as driver:  # whose input is closed, so that it ends
+        with self._driver as driver:  # communicate() closes its input, so it ends
             try:
                 driver.communicate(timeout=_END_SECONDS)
             except subprocess.TimeoutExpired:
                 driver.kill()
 
     def run(self, tasks: Sequence[Shard]) -> Iterator[ShardManifest]:
-        """Yield the manifest of each shard, in order, as they are done; called once.
+        """Yield the manifest of each shard, in order, as the shards are finished. Call it only once.
 
         Raises:
             DependencyMissing: Ray is not installed, or no cluster answers.
-            IndexingError: The cluster fails; or any other error of a worker.
+            IndexingError: The cluster fails. Any other error of a worker is raised too.
         """
         done = {task.start: manifest for task in tasks if (manifest := read_manifest(self._folder, task)) is not None}
         results = self._results([task for task in tasks if task.start not in done])
@@ -67,7 +67,7 @@ class RayWorkers:
             yield done.pop(task.start)
 
     def _results(self, tasks: list[Shard]) -> Iterator[ShardManifest]:
-        """Yield the manifests of the shards in order, as they are done."""
+        """Start the driver, and yield the manifests of the shards in order, as the shards are finished."""
         with (self._folder / LOG).open("wb") as log:
             self._driver = subprocess.Popen(  # noqa: S603  (our own module)
                 COMMAND, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=log

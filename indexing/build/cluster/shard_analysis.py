@@ -24,21 +24,21 @@ _SHARDS = 48
 
 
 class AnalysisShard(Shard, frozen=True):
-    """A shard to analyze: records of the file ``path``, and ``words`` to analyze before."""
+    """A shard to analyze: records of the file ``path``, and ``words`` to analyze before them."""
 
     path: str
     words: tuple[str, ...] = ()
 
 
 class AnalysisSettings(msgspec.Struct, frozen=True, tag=True):
-    """What all shards have in common: settings, and the fingerprint of the analyzer that a worker must have."""
+    """The settings of all shards, and the fingerprint of the analyzer that a worker must have."""
 
     setup: WorkerSetup
     analyzer: str
 
 
 class ShardAnalysis:
-    """Analyzes one shard after another, by a process of its own that keeps the words that it has analyzed."""
+    """Analyzes one shard after another in a process of its own, which remembers the words that it has analyzed."""
 
     def __init__(self, settings: AnalysisSettings) -> None:
         own = analyzer_fingerprint(load_dictionary(Path(settings.setup.dictionary)))
@@ -49,13 +49,13 @@ class ShardAnalysis:
         self._pool = WorkerPool(1, settings.setup)
 
     def close(self) -> None:
-        """End its process, which ends with this one too."""
+        """End the analyzing process, which also ends together with this process."""
         self._pool.__exit__()
 
     def run(self, task: bytes, folder: Path) -> ShardManifest:
         """Analyze a shard and write it to ``folder``; ``task`` is an :class:`AnalysisShard` as JSON.
 
-        Raises as :meth:`~shrag.indexing.build.worker_pool.WorkerPool.analyze` does.
+        It raises the errors of :meth:`~shrag.indexing.build.worker_pool.WorkerPool.analyze`.
         """
         shard = msgspec.json.decode(task, type=AnalysisShard)
         batches = list(self._pool.analyze(Path(shard.path), shard.start, shard.start + shard.count, shard.words))
@@ -63,7 +63,10 @@ class ShardAnalysis:
 
 
 def shard_size(records: int) -> int:
-    """Return the number of records of a shard, by the corpus alone: a resumed build has the same shards."""
+    """Return the size of a shard in a corpus of that many records.
+
+    The size depends on the corpus alone, so a resumed build has the same shards.
+    """
     return min(max(records // _SHARDS // _SMALLEST_SHARD, 1) * _SMALLEST_SHARD, _LARGEST_SHARD)
 
 
@@ -73,7 +76,7 @@ def analyzed_batches(data: bytes) -> list[AnalyzedBatch]:
 
 
 def from_record(batches: Sequence[AnalyzedBatch], first: int) -> Iterator[AnalyzedBatch]:
-    """Yield the batches without the records before ``first``, which are written already, but with all words."""
+    """Yield the batches with all words, but without their first ``first`` records, which are already written."""
     for batch in batches:
         skipped = min(max(first, 0), len(batch.records))
         first -= skipped

@@ -1,7 +1,7 @@
 """Encoding of shards in a worker of the cluster: records of the corpus → a file of their vectors.
 
-The file has 32 bytes that tell which documents they are (:func:`documents_digest`), then a row of half-precision
-numbers for each document.
+The file begins with 32 bytes that identify the documents (:func:`documents_digest`). A row of half-precision numbers
+for each document follows.
 """
 
 from __future__ import annotations
@@ -37,8 +37,8 @@ class EncodingShard(Shard, frozen=True):
     Attributes:
         path: The file of records.
         first: The number of the first document's record.
-        rejected: The numbers of the records among them that are no documents.
-        copied: A bit for each document, set where its vector is known already; empty for none.
+        rejected: The numbers of the rejected records among the shard's records; they are no documents.
+        copied: A bit for each document, set if its vector is copied from an earlier index; empty if none is.
     """
 
     path: str
@@ -48,14 +48,14 @@ class EncodingShard(Shard, frozen=True):
 
 
 class EncodingSettings(msgspec.Struct, frozen=True, tag=True):
-    """What all shards have in common.
+    """The settings of all shards.
 
     Attributes:
         encoder: The choice of the encoder, as for :func:`~shrag.models.encoders.choice.choose_encoder`.
         weights: The folder of models' weights.
         settings: The settings that a worker's encoder must have.
-        digest: The digest of the weights that it must have.
-        worker_bytes: The memory that a worker takes without a GPU.
+        digest: The digest that a worker's weights must have.
+        worker_bytes: The memory in bytes that a worker takes without a GPU.
     """
 
     encoder: str
@@ -66,7 +66,7 @@ class EncodingSettings(msgspec.Struct, frozen=True, tag=True):
 
 
 class ShardEncoding:
-    """Encodes one shard after another by an encoder that is loaded once; on a GPU if ``gpu`` is true."""
+    """Encodes one shard after another with an encoder that is loaded once, on a GPU if ``gpu`` is true."""
 
     def __init__(self, settings: EncodingSettings, *, gpu: bool) -> None:
         from shrag.models.encoders.transformer import load_encoder
@@ -94,11 +94,11 @@ class ShardEncoding:
     def run(self, task: bytes, folder: Path) -> ShardManifest:
         """Encode a shard and write it to ``folder``; ``task`` is an :class:`EncodingShard` as JSON.
 
-        The rows of documents whose vectors are known are zero.
+        The rows of documents whose vectors are copied are zero here.
 
         Raises:
             CorpusError: The records cannot be read.
-            IndexingError: There are fewer records, or the encoder's vectors are wrong.
+            IndexingError: There are too few records, or the encoder's vectors are wrong.
         """
         shard = msgspec.json.decode(task, type=EncodingShard)
         with RecordFile(Path(shard.path)) as file:
@@ -116,22 +116,24 @@ class ShardEncoding:
 
 
 def shard_size(documents: int) -> int:
-    """Return the number of documents of a shard, by the index alone: a resumed build has the same shards.
+    """Return the size of a shard in an index of that many documents.
 
-    It is a power of two that divides the shards of the file of vectors, and a whole number of batches on a processor:
-    there a worker encodes the very batches that a build on one machine does.
+    The size depends on the index alone, so a resumed build has the same shards. It is a power of two that divides
+    :data:`~shrag.indexing.vectors.store.SHARD_ROWS`. It is also a multiple of the batch size on a CPU, so that a worker
+    there encodes the same batches as a build on one machine.
     """
     smallest_shards = max(documents // _SHARDS // _SMALLEST_SHARD, 1)
     return min(_SMALLEST_SHARD << (smallest_shards.bit_length() - 1), SHARD_ROWS)
 
 
 def plan_shards(path: str, documents: int, start: int, rejected: Sequence[int]) -> list[EncodingShard]:
-    """Return the shards of an index from document ``start`` on, at which one must begin.
+    """Return the shards of an index from document ``start`` on.
 
     Args:
-        path: The file of the corpus's records, which are the documents in the same order, but for those rejected.
+        path: The file of the corpus's records. The documents are these records in order, without the rejected ones.
         documents: The number of documents.
-        rejected: The numbers of the rejected records, rising.
+        start: The first document of a shard.
+        rejected: The numbers of the rejected records, in ascending order.
     """
     size, shards = shard_size(documents), []
     for begin in range(start, documents, size):
@@ -151,19 +153,23 @@ def _record_of(document: int, rejected: Sequence[int]) -> int:
 
 
 def copied_documents(shard: EncodingShard) -> Sequence[int]:
-    """Return for each document of a shard whether its vector is known."""
+    """Return for each document of a shard whether its vector is copied (1) or encoded (0)."""
     bits = np.frombuffer(shard.copied, dtype=np.uint8)
     found: list[int] = np.unpackbits(bits, count=shard.count).tolist() if shard.copied else [0] * shard.count
     return found
 
 
 def documents_digest(docids: Iterable[str], shard: EncodingShard) -> bytes:
-    """Return the SHA-256 of the documents of a shard and of which of them were not encoded."""
+    """Return the SHA-256 of a shard's docids and its ``copied`` bits."""
     return hashlib.sha256("\n".join(docids).encode() + b"\n\n" + shard.copied).digest()
 
 
 def encoded_rows(data: bytes, dimension: int, docids: Iterable[str], shard: EncodingShard) -> Float16Vectors:
-    """Return the rows in a file of :class:`ShardEncoding`; raise :class:`IndexDamaged` if they are of others."""
+    """Return the rows in a file of :class:`ShardEncoding`.
+
+    Raises:
+        IndexDamaged: They are the rows of other documents.
+    """
     digest, rows = data[:_DIGEST_BYTES], np.frombuffer(data[_DIGEST_BYTES:], dtype="<f2")
     if digest != documents_digest(docids, shard) or rows.size != shard.count * dimension:
         raise IndexDamaged(
@@ -173,7 +179,7 @@ def encoded_rows(data: bytes, dimension: int, docids: Iterable[str], shard: Enco
 
 
 def _passages(file: RecordFile, shard: EncodingShard) -> Iterator[Passage]:
-    """Yield a passage for each document of a shard, without terms, which no model uses."""
+    """Yield a passage for each document of a shard. It has no terms, since no model uses them."""
     rejected = set(shard.rejected)
     records = file.read(shard.first, shard.count + len(rejected))
     for number, record in enumerate(records, shard.first):

@@ -1,4 +1,4 @@
-"""Files of shards: what a worker made of some records, and a manifest with their count, bytes and SHA-256."""
+"""Files of shards: a worker's result for a range of records, and a manifest with its count, size and SHA-256."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ from shrag.messages.text import Text
 
 
 class Shard(msgspec.Struct, frozen=True):
-    """What one worker does at a time: ``count`` records or documents from number ``start``."""
+    """The records or documents that a worker processes together: ``count`` from number ``start`` on."""
 
     start: int
     count: int
 
 
 class ShardManifest(msgspec.Struct, frozen=True):
-    """A shard that is done, and its file."""
+    """A finished shard, and its file."""
 
     start: int
     count: int
@@ -31,8 +31,8 @@ class ShardManifest(msgspec.Struct, frozen=True):
 
 
 def write_shard(folder: Path, shard: Shard, data: bytes) -> ShardManifest:
-    """Write what was made of a shard to a file, then its manifest."""
-    # Each attempt has a file of its own: a worker that was given up may still write.
+    """Write a shard's result to a file, then write its manifest."""
+    # Each attempt has a file of its own, because a worker that Ray has given up may still be writing.
     manifest = ShardManifest(
         shard.start, shard.count, f"{_name(shard)}-{uuid.uuid4().hex}", len(data), hashlib.sha256(data).hexdigest()
     )
@@ -42,7 +42,7 @@ def write_shard(folder: Path, shard: Shard, data: bytes) -> ShardManifest:
 
 
 def read_manifest(folder: Path, shard: Shard) -> ShardManifest | None:
-    """Return the manifest of a shard whose file is there, as long as it says; None where there is none."""
+    """Return the manifest of a shard if its file exists and has the size in the manifest, else None."""
     try:
         manifest = msgspec.json.decode((folder / f"{_name(shard)}.json").read_bytes(), type=ShardManifest)
         whole = (folder / manifest.file).stat().st_size == manifest.bytes and manifest.count == shard.count
@@ -52,7 +52,7 @@ def read_manifest(folder: Path, shard: Shard) -> ShardManifest | None:
 
 
 def read_shard(folder: Path, manifest: ShardManifest) -> bytes:
-    """Return what was made of a shard; raises :class:`IndexDamaged` where its file is not what was written."""
+    """Return a shard's result; raise :class:`IndexDamaged` if its file has changed since it was written."""
     data = (folder / manifest.file).read_bytes()
     if hashlib.sha256(data).hexdigest() != manifest.sha256:
         raise IndexDamaged(Text("{file} has changed since it was written: run again.", file=folder / manifest.file))
