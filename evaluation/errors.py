@@ -1,4 +1,4 @@
-"""EvaluationError and its subclasses."""
+"""Errors of the evaluation: EvaluationError and its subclasses."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ class ExperimentRejected(EvaluationError):
 
 
 class ResultsMismatch(EvaluationError):
-    """A results folder belongs to another experiment than the one to be resumed, or is incomplete or damaged."""
+    """A results folder belongs to another experiment, is incomplete, or is damaged."""
 
 
 class PlotLibraryMissing(EvaluationError):

@@ -1,6 +1,7 @@
 """Run an experiment into a results folder: indexes, run card, parts, table, plots.
 
-A killed run is continued by ``resume`` after the last question in its journal, and ends in the same files.
+A run that was killed can be continued with ``resume``. It goes on after the last question in its journal, and ends with
+the same files.
 """
 
 from __future__ import annotations
@@ -73,16 +74,20 @@ from shrag.messages.text import Text, message_of
 from shrag.models.language_model import LanguageModel
 
 DEFAULT_MAX_THREADS = 4
-"""Most questions asked at once by default. More gain nothing under Python's global interpreter lock."""
+"""Most questions asked at once by default. More threads gain nothing under Python's global interpreter lock."""
 
 
 @dataclass(frozen=True, slots=True)
 class RunOptions:
-    """Options of a run. None of them changes a result, except its times.
+    """Options of a run. They change no result, only its times.
 
-    ``threads`` is the number of questions asked at once; 0 is one for each core, four at most. ``command`` is stored in
-    the run card. ``report`` is called with a stage and how many of its questions are done, ``log`` with one line per
-    step.
+    Attributes:
+        resume: Whether to continue a run that was stopped.
+        threads: Number of questions asked at once; 0 for one for each core, four at most.
+        plots: Whether to draw the experiment's plots.
+        command: The command line, to be stored in the run card.
+        report: Called with a stage and the number of its questions that are done.
+        log: Called with one line for each step.
     """
 
     resume: bool = False
@@ -94,7 +99,7 @@ class RunOptions:
 
 
 class ExperimentResult(NamedTuple):
-    """The table, and how many questions this run asked (0 where all had been asked before)."""
+    """The table, and the number of questions that this run asked (0 if all had been asked before)."""
 
     table: ResultTable
     questions_asked: int
@@ -113,7 +118,8 @@ def run_experiment(
         ResultsMismatch: The folder holds results and ``resume`` is off, or they belong to another experiment.
         ExperimentRejected: Data or a language model that the experiment needs is missing.
         PlotLibraryMissing: The experiment has plots and matplotlib is not installed.
-        DiskFull, CorpusError, IndexingError: A corpus cannot be read, or an index cannot be built or opened.
+        CorpusError, IndexingError: A corpus cannot be read, or an index cannot be built or opened.
+        DiskFull: The disk is full.
     """
     options, models = options or RunOptions(), models or LanguageModels()
     weights = weights_folder(folders.indexes)
@@ -138,7 +144,7 @@ def run_experiment(
         results = ResultFolder(folder, experiment, identity.stochastic_conditions, identity.model.name)
         for name, judged_questions in questions.items():
             write_questions(folder, name, judged_questions)
-        # One pool for all parts: the JVM keeps every thread that called it until the process ends.
+        # One pool for all parts, because the JVM keeps every thread that called it until the process ends.
         pool = stack.enter_context(ThreadPoolExecutor(threads, thread_name_prefix="question"))
         runner = PartRunner(folder, experiment, questions, folders, indexes, models, pool, options.report)
         questions_asked = sum(runner.run(part, condition) for part, condition in results.all_parts())
@@ -151,7 +157,7 @@ def run_experiment(
 
 
 def _check_prerequisites(experiment: Experiment, folder: Path, models: LanguageModels, options: RunOptions) -> None:
-    """Raise, before anything is built or asked, for what would stop the run later."""
+    """Raise for what would stop the run later, before anything is built or asked."""
     if (folder / CARD_FILE).exists() and not options.resume:
         raise ResultsMismatch(
             Text(
@@ -167,7 +173,7 @@ def _check_prerequisites(experiment: Experiment, folder: Path, models: LanguageM
 
 
 def _check_strategies(experiment: Experiment, indexes: OpenIndexes, models: LanguageModels) -> None:
-    """Raise :class:`ExperimentRejected` for a strategy that lacks the model or the vectors that it needs."""
+    """Raise :class:`ExperimentRejected` if a condition without a model lacks a model or vectors that it needs."""
     for judged_set in experiment.sets:
         for condition in experiment.conditions:
             if not condition.peer and models.of(condition) is None:
@@ -177,7 +183,10 @@ def _check_strategies(experiment: Experiment, indexes: OpenIndexes, models: Lang
 def _start_session(
     folder: Path, identity: RunIdentity, generations: dict[str, IndexGeneration], session: Session
 ) -> RunCard:
-    """Write the card with this session added; raise :class:`ResultsMismatch` for one of another identity."""
+    """Add this session to the run card, and write the card.
+
+    Raises :class:`ResultsMismatch` if the folder has a card of another identity.
+    """
     earlier: tuple[Session, ...] = ()
     if (folder / CARD_FILE).exists():
         stored = read_card(folder)
@@ -197,7 +206,7 @@ def _start_session(
 
 
 def _judge(results: ResultFolder, model: ModelChoice | None, indexes: OpenIndexes, options: RunOptions) -> None:
-    """Have the answers, or the records, judged by the language model that wrote the answers."""
+    """Have the configured language model judge the answers and the records, as far as the experiment wants it."""
     if not results.judge or model is None:
         options.log("nothing is judged: no language model is configured")
         return
@@ -269,7 +278,7 @@ class PartRunner:
     report: Callable[[str, int], None]
 
     def run(self, part: ExperimentPart, condition: Condition) -> int:
-        """Complete the part; return how many questions were asked for it, 0 where it was complete."""
+        """Complete the part and return how many questions were asked for it, 0 if it was complete."""
         path = part_path(self.folder, part, JOURNAL)
         if is_done(self.folder, part):
             path.unlink(missing_ok=True)
@@ -277,7 +286,7 @@ class PartRunner:
         topics = self.questions[part.set].topics
         records = read_journal(path, [topic.qid for topic in topics])
         resumed = len(records)
-        # Closing cancels the questions that no thread has started.
+        # Closing the generator cancels the questions that no thread has started.
         with closing(self._ask(part, condition, topics[resumed:])) as answers:
             for record in append_to_journal(path, answers):
                 records.append(record)
@@ -288,7 +297,7 @@ class PartRunner:
     def _ask(
         self, part: ExperimentPart, condition: Condition, topics: tuple[Topic, ...]
     ) -> Generator[QuestionRecord, None, None]:
-        """Yield a record for each topic, in their order."""
+        """Yield a record for each topic, in the topics' order."""
         if not topics:
             return
         judged = self.questions[part.set].judged

@@ -1,4 +1,4 @@
-"""Evaluation of run files with judgements, as ``shrag.evaluate`` returns it."""
+"""Evaluate run files with judgements. ``shrag.evaluate`` returns the result."""
 
 from __future__ import annotations
 
@@ -56,12 +56,12 @@ class RunEvaluation:
 
 
 def evaluate_runs(qrels: Path, runs: Sequence[Path], measures: Sequence[str]) -> RunEvaluation:
-    """Evaluate run files; each is named as it is given.
+    """Evaluate run files. In the result each has the name of its path as given.
 
     Args:
         qrels: TREC or MIRACL qrels, or BEIR's TSV.
-        runs: TREC runs; one that is named twice is evaluated once.
-        measures: Names of measures by ir-measures, or one of :mod:`shrag.evaluation.measures`.
+        runs: TREC runs. A path that is given twice is evaluated once.
+        measures: Names of measures in ir-measures' notation, or of those of :mod:`shrag.evaluation.measures`.
 
     Raises:
         EvaluationError: A measure is unknown, or a run cannot be read.

@@ -1,1 +1,1 @@
-"""Experiments: specification, parts, provenance, run cards."""
+"""Experiments: their specification, parts, provenance and run cards."""

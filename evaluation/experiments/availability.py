@@ -1,4 +1,4 @@
-"""Leave out of an experiment what the user has not brought: data, weights, a language model."""
+"""Leave out the parts of an experiment for which the user has not brought data, weights or a language model."""
 
 from __future__ import annotations
 
@@ -23,11 +23,12 @@ def leave_out_missing(
 ) -> Experiment:
     """Return the experiment without the sets and conditions that have ``bring`` and whose files or model are missing.
 
-    ``log`` is called with one line for each. The values that a paper prints for them remain. Sets and conditions
-    without ``bring`` remain too: what is missing of these stops the run with its own message.
+    ``log`` is called with one line for each of them. The values that a paper prints for them remain. If the baseline is
+    left out, the experiment has no baseline and no claims. Sets and conditions without ``bring`` always remain: if
+    something that they need is missing, it stops the run later with a message of its own.
 
     Raises:
-        ExperimentRejected: No set or no condition is left, or the baseline is missing.
+        ExperimentRejected: No set or no condition is left.
     """
     missing_sets = {each.name: why for each in experiment.sets if (why := _missing_file(each, data))}
     missing_conditions = {
@@ -44,7 +45,7 @@ def leave_out_missing(
             Text("No {kind} is left of the experiment: {values}", kind=kind, values="; ".join(missing.values()))
         )
     if experiment.baseline in missing_conditions:
-        # Conditions can be looked at without a baseline; claims are about it.
+        # Conditions can be looked at without a baseline, but claims are about it.
         experiment = msgspec.structs.replace(experiment, baseline="", claims=())
     return narrow_experiment(
         experiment,
@@ -55,7 +56,7 @@ def leave_out_missing(
 
 
 def _missing_file(judged_set: JudgedSet, data: Path) -> str:
-    """Return which file of a set with ``bring`` is missing and what to bring; empty where none is."""
+    """Return which file of a set with ``bring`` is missing and what to bring; empty if none is missing."""
     if not judged_set.bring:
         return ""
     source = judged_set.reference_source
@@ -69,7 +70,7 @@ def _missing_file(judged_set: JudgedSet, data: Path) -> str:
 
 
 def _missing_model(condition: Condition, weights: Path, models: LanguageModels) -> str:
-    """Return what a condition with ``bring`` lacks; empty where it lacks nothing."""
+    """Return what a condition with ``bring`` lacks and what to bring; empty if it lacks nothing."""
     if not condition.bring:
         return ""
     if why := models.missing(condition):

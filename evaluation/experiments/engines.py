@@ -34,13 +34,16 @@ from shrag.serving.search_settings import SearchSettings
 
 @dataclass
 class OpenIndexes:
-    """The open indexes of an experiment by name, each opened at its first use and closed at exit."""
+    """The indexes of an experiment by name. Each is opened at its first use and closed at exit."""
 
     indexes: Path
     _open: dict[str, OpenIndex] = field(default_factory=dict)
 
     def __getitem__(self, name: str) -> OpenIndex:
-        """Return the index called ``name``; raise as :func:`~shrag.indexing.open_index.open_index` does."""
+        """Return the index called ``name``.
+
+        Raises as :func:`~shrag.indexing.open_index.open_index` does.
+        """
         if name not in self._open:
             self._open[name] = open_index(self.indexes, name)
         return self._open[name]
@@ -63,7 +66,7 @@ def condition_engine(condition: Condition, index: OpenIndex, indexes: Path, mode
 
 
 def check_condition(condition: Condition, index: OpenIndex) -> None:
-    """Raise :class:`ExperimentRejected` where the condition's strategy needs a model, or vectors the index lacks."""
+    """Raise :class:`ExperimentRejected` if the condition's strategy needs a model, or vectors that the index lacks."""
     try:
         Engine(index).events("?", strategy=condition.strategy).close()
     except StrategyUnavailable as error:
@@ -80,9 +83,10 @@ def ask_topic(
     judged: Mapping[str, int],
     reference: Reference | None = None,
 ) -> QuestionRecord:
-    """Return the record of one question, asked as the condition says; an error where it cannot be asked.
+    """Ask one question under the condition, and return its record. If it cannot be asked, the record has the error.
 
-    ``judged`` is docid → relevance; ``reference`` has the choices of a multiple-choice question and its paper.
+    ``judged`` is docid → relevance. ``reference`` has the choices of a multiple-choice question, and the paper that a
+    question is about.
     """
     given = condition.settings
     if condition.own_paper and reference is not None and reference.paper:
@@ -111,7 +115,7 @@ _NOT_NAME = re.compile(r"[^a-z0-9_-]+")
 
 @dataclass(frozen=True, slots=True)
 class Folders:
-    """The folders of corpora and of indexes, and the one that an experiment's data paths are relative to."""
+    """The folders of corpora, of indexes, and of data. The paths in an experiment are relative to the last."""
 
     corpora: Path
     indexes: Path
@@ -120,16 +124,17 @@ class Folders:
 
 
 def index_name(judged_set: JudgedSet, encoder: str) -> str:
-    """Return the name of a set's index; an ``encoder`` other than the set's own is part of it."""
+    """Return the name of a set's index. An ``encoder`` other than the set's own is part of the name."""
     name = judged_set.index or judged_set.name
     return name if not encoder or encoder == judged_set.encoder else f"{name}-{_NOT_NAME.sub('-', encoder.lower())}"
 
 
 def prepare_index(judged_set: JudgedSet, encoder: str, folders: Folders) -> str:
-    """Build the index of a set with vectors by ``encoder``, and its corpus, where they do not exist; return its name.
+    """Build the corpus of a set and its index with vectors by ``encoder``, if they do not exist; return their name.
 
-    Raises :class:`ResultsMismatch` where a corpus of that name was read from other files, and ``CorpusError`` or
-    ``IndexingError`` where corpus or index cannot be built.
+    Raises:
+        ResultsMismatch: A corpus of that name was read from other files.
+        CorpusError, IndexingError: The corpus or the index cannot be built.
     """
     name = index_name(judged_set, encoder)
     if judged_set.corpus is None:

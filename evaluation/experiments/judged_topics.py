@@ -1,4 +1,4 @@
-"""Topics of an experiment's set with their judgements and references; a sample drawn by seed."""
+"""Read the topics of an experiment's set with their judgements and references, or a sample drawn by seed."""
 
 from __future__ import annotations
 
@@ -18,13 +18,14 @@ from shrag.evaluation.questions.reference_answers import Reference, encode_refer
 from shrag.messages.text import Text
 
 BUNDLED_PREFIX = "shrag:"
-"""Prefix of paths in the folder of :mod:`shrag.corpora`, such as the demonstration corpus."""
+"""Prefix of paths in the folder of :mod:`shrag.corpora`, such as that of the demonstration corpus."""
 
 
 def resolve_data_path(given: str, data: Path) -> Path:
-    """Return the file or folder that an experiment names; raise :class:`ExperimentRejected` where it does not exist.
+    """Return the path of a file or folder that an experiment names.
 
-    ``given`` is absolute, relative to ``data``, or behind :data:`BUNDLED_PREFIX`.
+    ``given`` is absolute, relative to ``data``, or begins with :data:`BUNDLED_PREFIX`. Raises
+    :class:`ExperimentRejected` if there is no such file or folder.
     """
     bundled = given.startswith(BUNDLED_PREFIX)
     path = Path(shrag.corpora.__path__[0]) / given.removeprefix(BUNDLED_PREFIX) if bundled else data / given
@@ -44,9 +45,13 @@ def resolve_data_path(given: str, data: Path) -> Path:
 class JudgedQuestions:
     """The questions of a set that can be evaluated.
 
-    ``topics`` are in the file's order: those that are judged or known to have no answer; in a set without judgements,
-    those that have a reference. ``unjudged_topics`` counts the file's topics without a judgement, ``missing_topics``
-    the judged ones without a question text.
+    Attributes:
+        topics: The questions in the file's order. They are judged or known to have no answer; in a set without
+            judgements, they have a reference.
+        qrels: The judgements of these questions.
+        unjudged_topics: Number of topics in the file that cannot be evaluated.
+        missing_topics: Number of judged topics that the file lacks; 0 with a subset.
+        references: The reference answers of these questions.
     """
 
     topics: tuple[Topic, ...]
@@ -76,11 +81,13 @@ def qrels_line(qrel: Qrel) -> str:
 
 
 def read_questions(judged_set: JudgedSet, data: Path, seed: int) -> JudgedQuestions:
-    """Read the questions of a set, with its ``subset`` and ``sample`` (drawn by ``seed``) applied.
+    """Read the questions of a set, limited to its ``subset`` and ``sample``; ``seed`` draws the sample.
 
-    All questions of its ``unanswerable`` follow, whatever the subset and the sample.
+    All its ``unanswerable`` questions follow. Neither the subset nor the sample limits them.
 
-    Raises :class:`ExperimentRejected` where a file is missing, a listed question is not in it, or no question is left.
+    Raises:
+        ExperimentRejected: A file is missing, a listed question cannot be evaluated, no question is left, or a question
+            is also among the unanswerable ones.
     """
     topics = read_topics(resolve_data_path(judged_set.topics, data))
     qrels = read_qrels(resolve_data_path(judged_set.qrels, data)) if judged_set.qrels else []
@@ -121,7 +128,7 @@ def read_questions(judged_set: JudgedSet, data: Path, seed: int) -> JudgedQuesti
             )
         )
     if unanswerable := _unanswerable(judged_set, data):
-        # Answerable questions need a reference too, by which the figures of answers are computed.
+        # Answerable questions need a reference too: figures of answers cover only questions with one.
         references |= {topic.qid: Reference(topic.qid) for topic in asked if topic.qid not in references}
         for topic, reference in unanswerable:
             if topic.qid in evaluated:
@@ -146,10 +153,10 @@ def read_questions(judged_set: JudgedSet, data: Path, seed: int) -> JudgedQuesti
 
 
 def sample_topics(topics: Sequence[Topic], size: int, seed: int) -> list[Topic]:
-    """Return a sample of ``size`` topics in their order, or all where there are fewer.
+    """Return a sample of ``size`` topics in their order, or all if there are fewer.
 
-    The topics with the smallest SHA-256 of seed and qid are drawn. So a larger sample contains a smaller one, and
-    adding or removing a topic does not change which of the others precede each other.
+    The topics with the smallest SHA-256 of seed and qid are drawn. So a larger sample contains a smaller one. Adding or
+    removing a topic does not change the order in which the others are drawn.
     """
     order = sorted(topics, key=lambda topic: hashlib.sha256(f"{seed}\t{topic.qid}".encode()).digest())
     drawn = {topic.qid for topic in order[:size]}

@@ -1,4 +1,4 @@
-"""Language models of an experiment: the configured one, and those that its conditions name."""
+"""The language models of an experiment: the configured one, and those that its conditions name."""
 
 from __future__ import annotations
 
@@ -14,9 +14,10 @@ from shrag.models.language_model import LanguageModel
 
 @dataclass(frozen=True, slots=True)
 class ModelChoice:
-    """A language model for an experiment: ``open`` returns a client that samples by the given seed.
+    """A language model for an experiment.
 
-    ``fingerprint`` identifies the model and its settings in the run card.
+    ``fingerprint`` identifies the model and its settings in the run card. ``open`` takes a seed and returns a client
+    that samples by it.
     """
 
     name: str
@@ -26,19 +27,19 @@ class ModelChoice:
 
 @dataclass(frozen=True, slots=True)
 class LanguageModels:
-    """The configured language model, None where there is none, and those of an experiment's ``models`` by name."""
+    """The configured language model, if there is one, and those of an experiment's ``models`` by name."""
 
     configured: ModelChoice | None = None
     named: Mapping[str, ModelChoice] = field(default_factory=dict)
 
     def of(self, condition: Condition) -> ModelChoice | None:
-        """Return the language model of a condition; None where it uses none, or the one that it needs is missing."""
+        """Return the language model of a condition; None if it uses none, or if its model is missing."""
         if condition.peer or condition.model is False:
             return None
         return self.named.get(condition.model) if isinstance(condition.model, str) else self.configured
 
     def missing(self, condition: Condition) -> str:
-        """Return why a condition that needs a language model has none; empty where it has one or needs none."""
+        """Return why a condition lacks the language model that it needs; empty if it has one or needs none."""
         if not condition.model or self.of(condition) is not None:
             return ""
         if isinstance(condition.model, str):
@@ -46,7 +47,7 @@ class LanguageModels:
         return "no language model is configured"
 
     def check(self, experiment: Experiment) -> None:
-        """Raise :class:`ExperimentRejected` where a condition needs a language model that is missing."""
+        """Raise :class:`ExperimentRejected` if a condition needs a language model that is missing."""
         for condition in experiment.conditions:
             if why := self.missing(condition):
                 named = f"give --model {condition.model}=URL, or its url in [[models]]"

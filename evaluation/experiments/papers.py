@@ -1,4 +1,4 @@
-"""The tables and figures of the papers, and the experiments that repeat them, as one page of Markdown."""
+"""List the tables and figures of the papers, with the experiments that repeat them, as one page of Markdown."""
 
 from __future__ import annotations
 
@@ -15,10 +15,18 @@ _CATALOG = Path(__file__).parent / "papers.toml"
 
 
 class Item(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """A table, a figure or a section with a comparison.
+    """A table or figure of a paper, or a section with a comparison.
 
-    An item without ``command``, ``files`` and ``same_as`` is repeated by an experiment, whose file has the paper's
-    values; those of another item are in ``values``. ``files`` are relative to the project's folder.
+    An experiment repeats an item that has no ``command``, ``files`` and ``same_as``. Its file has the paper's values.
+    The values of other items are in ``values``.
+
+    Attributes:
+        item: Its name, such as "Table 2".
+        shows: What it shows.
+        command: The command that shows the same thing here.
+        files: The files that correspond to it, relative to the project's folder.
+        same_as: Another item that is the same.
+        values: The paper's values, in words.
     """
 
     item: str
@@ -30,7 +38,7 @@ class Item(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class Paper(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """A paper with its items in order."""
+    """A paper with its items, in the order of the paper."""
 
     name: str
     title: str
@@ -49,19 +57,19 @@ class PaperExperiment(NamedTuple):
 
     @property
     def needs(self) -> tuple[str, ...]:
-        """What has to be brought for all its sets and conditions, each once."""
+        """What the user has to bring for all its sets and conditions, without duplicates."""
         sets, conditions = self.experiment.sets, self.experiment.conditions
         needed = [*(each.bring for each in sets), *(each.bring for each in conditions)]
         return tuple(dict.fromkeys(each for each in needed if each))
 
 
 def read_papers() -> tuple[Paper, ...]:
-    """Return the papers in the order of the catalogue."""
+    """Return the papers in the order of the catalog."""
     return msgspec.toml.decode(_CATALOG.read_bytes(), type=_Catalog).papers
 
 
 def paper_experiments() -> dict[tuple[str, str], PaperExperiment]:
-    """Return (paper, item) → the experiment that comes with SHRAG and repeats it."""
+    """Return (paper, item) → experiment that repeats it, for the experiments that come with SHRAG."""
     found = {}
     for name, path in built_in_experiments().items():
         experiment = read_experiment(path)
@@ -71,7 +79,7 @@ def paper_experiments() -> dict[tuple[str, str], PaperExperiment]:
 
 
 def papers_page() -> str:
-    """Return the page ``docs/en/explanation/reproduction.md``."""
+    """Return the text of the page ``docs/en/explanation/reproduction.md``."""
     return "\n".join(_lines()) + "\n"
 
 

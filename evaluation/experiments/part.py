@@ -1,8 +1,8 @@
-"""A part of an experiment (one set under one condition): its files and its journal of answered questions.
+"""The files of a part of an experiment. A part is one set under one condition.
 
-``SET/CONDITION.run`` is the TREC run, ``.questions.jsonl`` has the outcome of each question, ``.times.jsonl`` its
-timings. Times have a file of their own because they alone differ between two runs of the same experiment. Until the
-part is complete, answered questions are in ``.journal``, one JSON line each.
+``SET/CONDITION.run`` is the TREC run. ``.questions.jsonl`` has the outcome of each question, ``.times.jsonl`` its
+timings. Times have a file of their own because only they differ between two runs of the same experiment. Until the
+part is complete, ``.journal`` has the answered questions, one JSON line each.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ _Struct = TypeVar("_Struct", bound=msgspec.Struct)
 
 @dataclass(frozen=True, slots=True)
 class ExperimentPart:
-    """One set under one condition. ``repeat`` counts from 1; it is 0 for a condition that is run once."""
+    """One set under one condition. ``repeat`` counts from 1. It is 0 for a condition that is run once."""
 
     set: str
     condition: str
@@ -47,7 +47,7 @@ class ExperimentPart:
 
 
 class QuestionTime(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """Seconds of each stage of a question, and tokens of the language model."""
+    """The seconds of each stage of a question, and the number of the language model's tokens."""
 
     qid: str
     seconds: dict[str, float]
@@ -60,12 +60,12 @@ def part_path(folder: Path, part: ExperimentPart, ending: str) -> Path:
 
 
 def is_done(folder: Path, part: ExperimentPart) -> bool:
-    """Return whether the part is complete: the file that is written last exists."""
+    """Return whether the part is complete, that is, whether the file that is written last exists."""
     return part_path(folder, part, OUTCOMES).is_file()
 
 
 def write_part(folder: Path, part: ExperimentPart, records: Sequence[QuestionRecord]) -> None:
-    """Write the part's files, each by one rename, and delete its journal."""
+    """Write the part's files, each atomically, and delete its journal."""
     run = io.StringIO()
     for each in records:
         write_topic(run, each.outcome.qid, each.hits, part.tag)
@@ -79,12 +79,18 @@ def write_part(folder: Path, part: ExperimentPart, records: Sequence[QuestionRec
 
 
 def read_outcomes(folder: Path, part: ExperimentPart) -> list[QuestionOutcome]:
-    """Return the outcomes of a part; raise :class:`ResultsMismatch` where the file is missing or damaged."""
+    """Return the outcomes of a part.
+
+    Raises :class:`ResultsMismatch` if the file is missing or damaged.
+    """
     return _read(part_path(folder, part, OUTCOMES), QuestionOutcome)
 
 
 def read_times(folder: Path, part: ExperimentPart) -> list[QuestionTime]:
-    """Return the times of a part; raise :class:`ResultsMismatch` where the file is missing or damaged."""
+    """Return the times of a part.
+
+    Raises :class:`ResultsMismatch` if the file is missing or damaged.
+    """
     return _read(part_path(folder, part, TIMES), QuestionTime)
 
 
@@ -110,10 +116,10 @@ def _read(path: Path, kind: type[_Struct]) -> list[_Struct]:
 
 
 def read_journal(path: Path, qids: Sequence[str]) -> list[QuestionRecord]:
-    """Return the records of a journal, and truncate it behind the last valid one; a missing journal is empty.
+    """Return the valid records of a journal, and truncate the file after the last one. A missing journal is empty.
 
-    A line that is incomplete, invalid, or of another question than the one at its position in ``qids`` is dropped with
-    all lines after it.
+    A line is invalid if it is incomplete, is not a record, or is about another question than the one at its position
+    in ``qids``. An invalid line is dropped together with all lines after it.
     """
     records: list[QuestionRecord] = []
     valid_bytes = 0
@@ -133,7 +139,7 @@ def read_journal(path: Path, qids: Sequence[str]) -> list[QuestionRecord]:
 
 
 def append_to_journal(path: Path, records: Iterable[QuestionRecord]) -> Iterable[QuestionRecord]:
-    """Yield ``records``, each after it was appended to the journal."""
+    """Append ``records`` to the journal, and yield each as soon as it is written."""
     with path.open("ab") as stream:
         for record in records:
             stream.write(msgspec.json.encode(record) + b"\n")

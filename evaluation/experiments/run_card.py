@@ -1,7 +1,7 @@
-"""Run card of a results folder: what was run, by which code, on which machine.
+"""The run card of a results folder: what was run, by which code, on which machine.
 
-``identity`` is everything that affects a figure: two results with the same identity have the same figures, and a run
-can be resumed only under the same identity. The other fields are information for people.
+``identity`` is everything that affects a figure. Two results with the same identity have the same figures. A run can be
+resumed only under the same identity. The other fields are information for people.
 """
 
 from __future__ import annotations
@@ -31,13 +31,13 @@ from shrag.prompts.prompt import prompts_fingerprint
 CARD_FILE = "card.json"
 
 FORMAT_VERSION = 4
-"""Version of the layout of a results folder; increased with every change of it."""
+"""Version of the layout of a results folder. Every change of the layout increases it."""
 
 
 class IndexIdentity(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """What affects the ranking of an index.
+    """Everything about an index that affects its rankings.
 
-    ``corpus`` is the fingerprint of its records, ``glossary`` the SHA-256 of its glossary (empty without one).
+    ``corpus`` is the fingerprint of its records. ``glossary`` is the SHA-256 of its glossary, empty without one.
     """
 
     corpus: str
@@ -51,7 +51,7 @@ class IndexIdentity(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class QuestionsIdentity(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """The questions of a set: ``digest`` covers their texts, judgements and references; ``topics`` is their number.
+    """The questions of a set. ``digest`` covers their texts, judgements and references; ``topics`` is their number.
 
     The other two numbers are those of :class:`~shrag.evaluation.experiments.judged_topics.JudgedQuestions`.
     """
@@ -63,7 +63,7 @@ class QuestionsIdentity(msgspec.Struct, frozen=True, forbid_unknown_fields=True)
 
 
 class ModelIdentity(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """The language model; empty fields without one."""
+    """A language model. The fields are empty if there is none."""
 
     name: str = ""
     fingerprint: str = ""
@@ -72,8 +72,8 @@ class ModelIdentity(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 class RunIdentity(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """Everything that affects a figure of a result.
 
-    ``stochastic_conditions`` use a language model, the only source of chance, and are repeated. ``model`` is the
-    configured language model, ``models`` are those that conditions name, by the experiment's name.
+    ``stochastic_conditions`` use a language model, which is the only source of chance. They are repeated. ``model`` is
+    the configured language model. ``models`` has those that conditions name, by their names in the experiment.
     """
 
     format_version: int
@@ -89,7 +89,10 @@ class RunIdentity(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class Session(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """One call of ``shrag experiment`` on the folder; times in UTC, ISO 8601, ``ended`` empty where it was stopped."""
+    """One call of ``shrag experiment`` on the folder.
+
+    Times are in UTC, in ISO 8601. ``ended`` is empty if the call was stopped.
+    """
 
     command: tuple[str, ...]
     started: str
@@ -98,10 +101,10 @@ class Session(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class IndexGeneration(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """Which build of an index was asked: its number on that machine, and the SHA-256 of its manifest.
+    """The build of an index that was asked.
 
-    The manifest has the SHA-256 of every file, so an archive of the index can be compared with it
-    (:mod:`shrag.evaluation.reports.card_check`).
+    ``generation`` is its number on that machine. ``manifest`` is the SHA-256 of its manifest, which has the SHA-256 of
+    every file. So an archive of the index can be compared with it (:mod:`shrag.evaluation.reports.card_check`).
     """
 
     generation: int
@@ -110,13 +113,18 @@ class IndexGeneration(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class RunCard(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """The run card; ``fingerprint`` is the SHA-256 of the identity.
+    """The run card of a results folder.
 
-    ``depths`` has, for each part, the least and the greatest number of hits that the queries of a question were asked
-    for; it is empty until the run is complete.
-    ``generations`` has the build of each index of the identity; another build of the same index gives the same figures.
-    ``files`` has the SHA-256 of every file that is the same, byte for byte, in any run of this identity; it is empty
-    until the run is complete.
+    Attributes:
+        identity: Everything that affects a figure.
+        fingerprint: The SHA-256 of the identity.
+        code: The code of the last session.
+        hardware: The machine of the last session.
+        sessions: The calls of ``shrag experiment`` on the folder.
+        depths: Part → least and greatest number of hits that its queries asked for; empty until the run is complete.
+        generations: The build of each index of the identity. Another build of the same index gives the same figures.
+        files: File → SHA-256, for the files that are the same, byte for byte, in any run of this identity; empty until
+            the run is complete.
     """
 
     identity: RunIdentity
@@ -130,10 +138,10 @@ class RunCard(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 def index_identity(manifest: IndexManifest) -> IndexIdentity:
-    """Return the identity of an index; its generation and build time are not part of it."""
+    """Return the identity of an index. Its generation and its build time are not part of it."""
     glossary, vectors = manifest.files.get(GLOSSARY), manifest.vectors
     if vectors is not None:
-        # An encoder may be a folder on this machine; its digest identifies it.
+        # The encoder may be a folder on this machine. Its digest identifies it anywhere.
         vectors = msgspec.structs.replace(vectors, encoder=Path(vectors.encoder).name)
     return IndexIdentity(
         corpus=manifest.source.fingerprint,
@@ -148,7 +156,7 @@ def index_identity(manifest: IndexManifest) -> IndexIdentity:
 
 
 def index_generation(manifest: IndexManifest) -> IndexGeneration:
-    """Return which build of an index the manifest is of."""
+    """Return the build of an index that the manifest describes."""
     return IndexGeneration(manifest.generation, manifest_digest(manifest), manifest.created)
 
 
@@ -170,7 +178,7 @@ def write_card(folder: Path, card: RunCard) -> None:
 def read_card(folder: Path) -> RunCard:
     """Return the folder's card, or the card that is ``folder`` itself.
 
-    Raises :class:`ResultsMismatch` where it is missing or of another format.
+    Raises :class:`ResultsMismatch` if it is missing or has another format.
     """
     path = folder if folder.is_file() else folder / CARD_FILE
     try:
@@ -209,7 +217,7 @@ def read_card(folder: Path) -> RunCard:
 
 
 def check_identity(folder: Path, stored: RunIdentity, expected: RunIdentity) -> None:
-    """Raise :class:`ResultsMismatch`, naming the first difference, where ``stored`` is not ``expected``."""
+    """Raise :class:`ResultsMismatch` if ``stored`` is not ``expected``; the message has the first difference."""
     differing = differences(stored, expected)
     if differing:
         more = f" and {len(differing) - 1} more" if len(differing) > 1 else ""
@@ -225,7 +233,7 @@ def check_identity(folder: Path, stored: RunIdentity, expected: RunIdentity) -> 
 
 
 def differences(stored: msgspec.Struct, expected: msgspec.Struct) -> list[str]:
-    """Return what differs between two values of a card, as "FIELD was … and is …"."""
+    """Return the differences between two values of a card, each as "FIELD was … and is …"."""
     return list(_differences(msgspec.to_builtins(stored), msgspec.to_builtins(expected)))
 
 
@@ -253,7 +261,7 @@ def build_identity(
     indexes: OpenIndexes,
     models: LanguageModels,
 ) -> RunIdentity:
-    """Return the identity of the experiment's results; this opens and checks every index it uses."""
+    """Return the identity of the experiment's results. This opens and checks every index that it uses."""
     used = {each.name: choice for each in experiment.conditions if (choice := models.of(each)) is not None}
     named = {each.model for each in experiment.conditions if isinstance(each.model, str)}
     names = sorted({index_name(judged_set, encoder) for judged_set, encoder in required_indexes(experiment)})
@@ -275,7 +283,7 @@ def build_identity(
 
 
 def required_indexes(experiment: Experiment) -> list[tuple[JudgedSet, str]]:
-    """Return each pair of a set and an encoder that some condition needs, once, in order."""
+    """Return the pairs (set, encoder) that conditions need, in order, without duplicates."""
     pairs = [(each, condition.encoder) for each in experiment.sets for condition in experiment.conditions]
     return [pair for position, pair in enumerate(pairs) if pair not in pairs[:position]]
 
@@ -285,5 +293,5 @@ def _model_identity(model: ModelChoice | None) -> ModelIdentity:
 
 
 def repeat_seed(seed: int, repeat: int) -> int:
-    """Return the seed of a repeat: the experiment's for the first or only one, then the following numbers."""
+    """Return the seed of a repeat. The first or only one has the experiment's seed, the others the numbers after it."""
     return seed + max(repeat - 1, 0)

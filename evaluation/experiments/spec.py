@@ -1,4 +1,4 @@
-"""The specification of an experiment as data: judged sets, conditions, measures, plots, claims."""
+"""The specification of an experiment: judged sets, conditions, measures, plots and claims."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ DEFAULT_MEASURES = ("nDCG@10", "R@100", "Success@10")
 class CorpusSource(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """The files or folders that a set's corpus is read from, in a format of :mod:`shrag.corpora.formats.registry`.
 
-    With more than ``max_rejects`` rejected lines the corpus is not stored.
+    The corpus is not stored if more than ``max_rejects`` lines are rejected.
     """
 
     format: str
@@ -26,8 +26,8 @@ class CorpusSource(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 class Selection(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """A list of questions: a file whose lines end in a qid. Lines whose first columns equal ``where`` are selected.
 
-    Where ``where`` is a mapping, the file is a table of questions (:mod:`shrag.evaluation.questions.question_table`),
-    and the lines whose columns have these values, or one of several, are selected.
+    If ``where`` is a mapping, the file is a table of questions (:mod:`shrag.evaluation.questions.question_table`).
+    Lines are selected whose columns have these values. A column may have several values, of which a line needs one.
     """
 
     path: str
@@ -37,7 +37,7 @@ class Selection(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 class UnanswerableSource(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """A topics file of questions that no record answers.
 
-    ``kinds`` is a table of questions with the column ``kind``, such as near and far; empty for one kind.
+    ``kinds`` is a table of questions with the column ``kind``, such as near and far; empty if there is one kind.
     """
 
     topics: str
@@ -45,22 +45,22 @@ class UnanswerableSource(msgspec.Struct, frozen=True, forbid_unknown_fields=True
 
 
 class JudgedSet(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """A corpus with questions, judgements and reference answers; files are named after its ``name``.
+    """A corpus with questions, judgements and reference answers. Result files are named after its ``name``.
 
     Attributes:
-        qrels: May be empty for a set with ``references``, whose answers alone are evaluated.
-        corpus: Source files of the index, which is built where it does not exist.
-        index: The name of the index, by which sets can share one; ``name`` where empty. Without ``corpus`` it must
-            exist.
-        encoder: The encoder of the vectors of the index built from ``corpus``; empty for none.
+        qrels: The judgements. They may be empty for a set with ``references``: only answers are evaluated then.
+        corpus: The source files of the index. The index is built if it does not exist.
+        index: The name of the index; ``name`` if empty. Sets with the same name share an index. Without ``corpus`` the
+            index must exist.
+        encoder: The encoder of the vectors, for an index that is built from ``corpus``; empty for no vectors.
         sample: Number of evaluated questions, drawn by the experiment's seed; None for all.
         subset: A list that limits the questions.
-        references: The file of reference answers, or its path alone; empty for none.
-        unanswerable: Questions that no record answers, or their path alone; empty for none.
-        min_grade: The least grade of a record that answers: of the measures with a ``rel`` that name none, of figures
-            of answers, and of the risk.
-        compare_with: Another set with the same questions, such as over an index of their own records alone.
-        bring: What the user has to bring, in words. Where a file of such a set is missing, the set is left out.
+        references: The file of reference answers, or only its path; empty for none.
+        unanswerable: Questions that no record answers, or only their path; empty for none.
+        min_grade: The least grade of a record that answers the question. It applies to measures that have the parameter
+            ``rel`` and do not set it, to figures of answers, and to the risk.
+        compare_with: Another set with the same questions, such as one over an index of only their records.
+        bring: What the user has to bring, in words. A set that has this text is left out if a file of it is missing.
     """
 
     name: str
@@ -79,14 +79,14 @@ class JudgedSet(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
     @property
     def reference_source(self) -> ReferenceSource | None:
-        """The file of reference answers, None for a set without."""
+        """The file of reference answers; None for a set without one."""
         if isinstance(self.references, ReferenceSource):
             return self.references
         return ReferenceSource(self.references) if self.references else None
 
     @property
     def unanswerable_source(self) -> UnanswerableSource | None:
-        """The files of the unanswerable questions, None for a set without."""
+        """The files of the unanswerable questions; None for a set without any."""
         if isinstance(self.unanswerable, UnanswerableSource):
             return self.unanswerable
         return UnanswerableSource(self.unanswerable) if self.unanswerable else None
@@ -95,8 +95,8 @@ class JudgedSet(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 class LanguageModelSource(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """A language model that conditions name.
 
-    ``url`` is the address of its endpoint, empty for the configured one; ``model`` its name there, empty for the only
-    one that is served. One of the two must be known when the experiment is run.
+    ``url`` is the address of its endpoint, empty for the configured one. ``model`` is its name there, empty for the
+    only model that is served. One of the two must be known when the experiment is run.
     """
 
     name: str
@@ -105,23 +105,23 @@ class LanguageModelSource(msgspec.Struct, frozen=True, forbid_unknown_fields=Tru
 
 
 class Condition(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """One configuration that the questions are asked under: a strategy with settings, or a peer.
+    """One configuration under which the questions are asked: a strategy with settings, or a peer.
 
     Attributes:
-        name: The condition's name; files are named after it.
-        label: The name shown in reports; ``name`` where empty.
+        name: The condition's name. Result files are named after it.
+        label: The name shown in reports; ``name`` if empty.
         strategy: A strategy or a pipeline.
         filter: Which records may be found, as :meth:`~shrag.indexing.record_filter.RecordFilter.from_mapping` reads it.
         peer: The name of another system (:mod:`shrag.evaluation.peers.base`) to ask instead.
-        encoder: Ask the set's index with vectors by this encoder; empty for the set's own.
-        model: None uses the configured language model if there is one, true needs it, false uses none; text is the name
-            of one of the experiment's ``models``, which is needed.
-        answers: Answer the questions, not only search.
+        encoder: The encoder whose vectors the set's index has for this condition; empty for the set's own.
+        model: None uses the configured language model if there is one, true needs it, false uses none. A text is the
+            name of one of the experiment's ``models``, which the condition needs.
+        answers: Whether to answer the questions, not only search.
         k: Records per question; None for the experiment's number.
-        own_paper: Search in the paper that each question's reference names, as the setting ``paper`` does.
-        group: The condition whose ``grid`` this one was expanded from, else its own name.
-        bring: What the user has to bring, in words. Where the weights of the ``encoder`` or the language model of such
-            a condition are missing, the condition is left out.
+        own_paper: Whether to search in the paper that a question's reference names, as the setting ``paper`` does.
+        group: The condition from whose ``grid`` this one was expanded, else its own name.
+        bring: What the user has to bring, in words. A condition that has this text is left out if its language model or
+            the weights of its ``encoder`` are missing.
     """
 
     name: str
@@ -141,14 +141,15 @@ class Condition(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
     @property
     def display_name(self) -> str:
-        """The label, or the name where there is none."""
+        """The label, or the name if there is no label."""
         return self.label or self.name
 
 
 class Plot(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """A plot with one panel for each measure in ``y``. ``x`` is a setting; empty puts the conditions on the axis.
+    """A plot with one panel for each measure in ``y``. ``x`` is a setting; if empty, the axis has the conditions.
 
-    ``risk-coverage`` has no ``y`` but a panel for each set with unanswerable questions, and a line for each condition.
+    A plot of the kind ``risk-coverage`` has no ``y``. It has a panel for each set with unanswerable questions, with a
+    line for each condition.
     """
 
     kind: Literal["line", "bars", "risk-coverage"]
@@ -158,9 +159,10 @@ class Plot(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class Claim(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """A hypothesis: the baseline's mean of ``measure`` is better than that of each of ``over``.
+    """A hypothesis: the baseline's mean of ``measure`` is better than that of each condition in ``over``.
 
-    Better is higher, unless ``lower_is_better``. ``over`` names conditions or groups; empty means all other conditions.
+    Better means higher, or lower if ``lower_is_better``. ``over`` names conditions or groups; empty means all other
+    conditions.
     """
 
     text: str
@@ -175,8 +177,8 @@ class PaperItem(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     Attributes:
         paper: A paper of :mod:`shrag.evaluation.experiments.papers`.
         item: The table or figure, such as "Table 2".
-        difference: What differs from the paper: its data, its models.
-        percent: Measures that the paper prints in per cent and SHRAG as a share.
+        difference: What differs from the paper, such as the data and the models.
+        percent: Measures that the paper prints in percent and SHRAG as a share.
     """
 
     paper: str
@@ -186,7 +188,7 @@ class PaperItem(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class Expected(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """Values that the paper prints for one condition, by measure; ``set`` is the set that they are compared on."""
+    """The values that the paper prints for one condition, by measure; they are compared with those of ``set``."""
 
     set: str
     condition: str
@@ -201,14 +203,14 @@ class Experiment(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         source: Where the question comes from, such as a paper.
         measures: Measures in ir-measures' notation.
         k: Records per question.
-        seed: Of samples, intervals, tests and the language model.
+        seed: Seed of the samples, the intervals, the tests and the language model.
         models: The language models that conditions name.
-        repeats: Runs of each condition that uses a language model, each with a seed of its own.
+        repeats: Number of runs of each condition that uses a language model, each with a seed of its own.
         baseline: The condition that the others are compared with; empty for no comparison.
         claims: Hypotheses about the baseline.
-        judge_records: Pairs of a step and a record that it judges of each set and condition; 0 for none.
-        judge: Have the language model judge the answers; its scores are measures (:mod:`shrag.evaluation.judging`).
-        paper: The table or figure that is repeated, None for an experiment of the project's own.
+        judge: Whether the language model judges the answers. Its scores are measures (:mod:`shrag.evaluation.judging`).
+        judge_records: Number of pairs (step, record) that it judges for each set and condition; 0 for none.
+        paper: The table or figure that is repeated; None for an experiment of the project's own.
         expected: The values that the paper prints.
     """
 
@@ -232,5 +234,5 @@ class Experiment(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 def setting_text(value: object) -> str:
-    """Return the value of a setting as in TOML, without quotes."""
+    """Return the value of a setting as TOML writes it, without quotes."""
     return str(value).lower() if isinstance(value, bool) else str(value)

@@ -1,4 +1,4 @@
-"""Read and check the TOML file of an experiment; list the experiments that come with SHRAG."""
+"""Read and check the TOML file of an experiment, and list the experiments that come with SHRAG."""
 
 from __future__ import annotations
 
@@ -36,9 +36,9 @@ def built_in_experiments() -> dict[str, Path]:
 
 
 def find_experiment(given: str) -> Path:
-    """Return the file of an experiment: ``given`` as a path, or a name of :func:`built_in_experiments`.
+    """Return the file of an experiment. ``given`` is its path, or a name of :func:`built_in_experiments`.
 
-    Raises :class:`ExperimentRejected` where it is neither.
+    Raises :class:`ExperimentRejected` if it is neither.
     """
     if Path(given).is_file():
         return Path(given)
@@ -56,7 +56,10 @@ def find_experiment(given: str) -> Path:
 
 
 def read_experiment(path: Path) -> Experiment:
-    """Read an experiment and expand its grids; raise :class:`ExperimentRejected` naming what is invalid."""
+    """Read an experiment and expand its grids.
+
+    Raises :class:`ExperimentRejected` with the first problem of an invalid file.
+    """
     try:
         table = tomllib.loads(path.read_text(encoding="utf-8"))
         conditions = table.get("conditions", [])
@@ -82,7 +85,7 @@ def read_experiment(path: Path) -> Experiment:
 
 
 def check_experiment(path: Path, experiment: Experiment) -> None:
-    """Raise :class:`ExperimentRejected`, naming the file ``path``, for what would fail later in the run."""
+    """Raise :class:`ExperimentRejected` for what would fail later in the run. The message names the file ``path``."""
     from shrag.evaluation.measures.providers import parse_measure
 
     for problem in _problems(experiment):
@@ -103,10 +106,18 @@ def check_experiment(path: Path, experiment: Experiment) -> None:
 def narrow_experiment(
     experiment: Experiment, sets: Sequence[str], conditions: Sequence[str], sample: int | None
 ) -> Experiment:
-    """Return the experiment limited to the sets, and the conditions or groups, of these names; empty for all.
+    """Return the experiment limited to the named sets, and to the named conditions or groups.
 
-    The baseline is always included. Plots and claims about what is left out are dropped. ``sample`` is the number of
-    questions of each set; None leaves it. Raises :class:`ExperimentRejected` for an unknown name.
+    The baseline is always included. Plots and claims about what is left out are dropped.
+
+    Args:
+        experiment: The experiment.
+        sets: Names of sets; empty for all.
+        conditions: Names of conditions or groups; empty for all.
+        sample: Number of questions of each set; None to leave it as it is.
+
+    Raises:
+        ExperimentRejected: A name is unknown.
     """
     _check_known("set", sets, [each.name for each in experiment.sets])
     _check_known("condition", conditions, [name for each in experiment.conditions for name in (each.name, each.group)])
@@ -141,8 +152,8 @@ _QRELS = ("qrels.txt", "qrels.tsv", "qrels/test.tsv")
 def ask_own_questions(experiment: Experiment, index: str, data: Path) -> Experiment:
     """Return the experiment over an existing index, with the questions and judgements in the folder ``data``.
 
-    They have the names of TREC's or BEIR's files. Conditions that need an index with other vectors are left out, and
-    values that a paper prints for other sets.
+    The files have the names that TREC or BEIR uses. Conditions that need an index with other vectors are left out. So
+    are the values that a paper prints, because they are for other sets.
 
     Raises:
         ExperimentRejected: The folder lacks one of the files, or no condition is left.
@@ -164,7 +175,7 @@ def ask_own_questions(experiment: Experiment, index: str, data: Path) -> Experim
 
 
 def _first(data: Path, names: Sequence[str]) -> str:
-    """Return the first of ``names`` that is in the folder ``data``."""
+    """Return the first of ``names`` that is a file in the folder ``data``."""
     for name in names:
         if (data / name).is_file():
             return name
@@ -174,9 +185,9 @@ def _first(data: Path, names: Sequence[str]) -> str:
 
 
 def replace_encoders(experiment: Experiment, folders: Mapping[str, str]) -> Experiment:
-    """Return the experiment with the encoder in ``folders[name]`` wherever it has the encoder ``name``.
+    """Return the experiment with the encoder ``folders[name]`` wherever it has the encoder ``name``.
 
-    Raises :class:`ExperimentRejected` for a name that it does not have.
+    Raises :class:`ExperimentRejected` for a name that the experiment does not have.
     """
     used = [*(each.encoder for each in experiment.sets), *(each.encoder for each in experiment.conditions)]
     _check_known("encoder", folders, [name for name in used if name] or ["none"])
@@ -190,10 +201,10 @@ def replace_encoders(experiment: Experiment, folders: Mapping[str, str]) -> Expe
 
 
 def replace_models(experiment: Experiment, given: Iterable[LanguageModelSource]) -> Experiment:
-    """Return the experiment with the language models ``given`` instead of its own of the same names.
+    """Return the experiment with the language models ``given`` instead of its own models of the same names.
 
-    Where one that is given has no ``model``, that of the experiment is kept. Raises :class:`ExperimentRejected` for a
-    name that it does not have.
+    A given model without ``model`` keeps the experiment's. Raises :class:`ExperimentRejected` for a name that the
+    experiment does not have.
     """
     by_name = {each.name: each for each in experiment.models}
     for each in given:
@@ -216,7 +227,10 @@ def _check_known(kind: str, given: Iterable[str], known: Sequence[str]) -> None:
 
 
 def _expand(path: Path, given: object) -> Iterator[object]:
-    """Yield a condition for each combination of the values in its ``grid``, named and labelled after them."""
+    """Yield a condition for each combination of the values in the ``grid`` of ``given``, named after these values.
+
+    A condition without a grid is yielded with itself as its group.
+    """
     if not isinstance(given, dict) or "grid" not in given:
         yield {**given, "group": given.get("name", "")} if isinstance(given, dict) else given
         return

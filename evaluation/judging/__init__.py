@@ -1,1 +1,1 @@
-"""Language models as judges."""
+"""Judge answers and records with a language model."""

@@ -1,4 +1,7 @@
-"""A judge's scores of the answers as measures of an experiment, by the names of the Tree-of-Question paper."""
+"""Turn a judge's scores of answers into measures of an experiment.
+
+The measures have the names of the Tree-of-Question paper.
+"""
 
 from __future__ import annotations
 
@@ -18,21 +21,24 @@ _FIGURES: Mapping[str, Callable[[JudgeScores], float]] = {
 }
 
 JUDGE_FIGURES = tuple(_FIGURES)
-"""The names of the measures: semantic coherence and the overall assessment from 1 to 10, the others shares."""
+"""The names of the measures.
+
+Semantic coherence and the overall assessment are from 1 to 10. The other two are shares.
+"""
 
 
 def score_figures(scores: JudgeScores) -> dict[str, float]:
-    """Return figure → value of one answer's scores."""
+    """Return figure → value for the scores of one answer."""
     return {name: figure(scores) for name, figure in _FIGURES.items()}
 
 
 def judge_figures(
     outcomes: Iterable[QuestionOutcome], judgements: Mapping[str, JudgedAnswer]
 ) -> dict[str, dict[str, float]]:
-    """Return figure → qid → value of a part's answers; ``judgements`` is qid → judgement.
+    """Return figure → qid → value for the answers of a part.
 
-    A question that was refused or could not be asked, and an answer whose scores could not be parsed, has the lowest
-    scores: so all conditions are compared over the same questions.
+    A question that was refused or could not be asked has the lowest scores. So has an answer whose scores could not
+    be parsed. All conditions are thus compared over the same questions. ``judgements`` is qid → judgement.
     """
     scores = {each.qid: _scores(judgements.get(each.qid)) for each in outcomes}
     return {name: {qid: figure(each) for qid, each in scores.items()} for name, figure in _FIGURES.items()}

@@ -1,4 +1,7 @@
-"""Have a language model judge the records that a results folder's steps were solved from, on RAISE's four levels."""
+"""Have a language model judge the records of a results folder on the four levels of the RAISE paper.
+
+The judged records are those that each step of a question was solved from or, without steps, the question's best ones.
+"""
 
 from __future__ import annotations
 
@@ -33,16 +36,16 @@ def judge_records(
     most: int = 0,
     report: Callable[[str, int], None] = lambda stage, done: None,
 ) -> list[LevelShares]:
-    """Have ``model`` judge the records of every condition that searches, and return the shares of the levels.
+    """Have ``model`` judge the records of all conditions except peers, and return the shares of the levels.
 
-    Each judgement is stored at once, and made once. Of a repeated condition, the first repeat is judged.
+    Each judgement is stored at once and never made again. If a condition is repeated, only its first repeat is judged.
 
     Args:
         results: The results folder.
-        open_index: Returns the index of a set under a condition, which has the records' texts.
+        open_index: Returns the index of a set under a condition, to read the records' texts from.
         model: The judge.
-        most: Pairs of a step and a record of each set and condition that are drawn; 0 for all.
-        report: Called with judge, set and condition, and how many pairs are judged.
+        most: Number of pairs (step, record) to draw for each set and condition; 0 for all.
+        report: Called with one text of judge, set and condition, and with the number of pairs judged so far.
 
     Raises:
         EvaluationError: No condition found a record.

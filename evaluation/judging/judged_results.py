@@ -1,4 +1,7 @@
-"""Have a language model judge the answers of a results folder; scores are stored one JSON line each, resumably."""
+"""Have a language model judge the answers of a results folder.
+
+Each judgement is stored at once as a line of JSON, so that a stopped run can be resumed.
+"""
 
 from __future__ import annotations
 
@@ -16,9 +19,9 @@ from shrag.models.language_model import LanguageModel
 
 
 class JudgedCondition(NamedTuple):
-    """Summary of one judge's scores of a condition's answers over a set.
+    """The summary of one judge's scores of a condition's answers over a set.
 
-    ``refused`` is the number of questions without an answer, which are not judged.
+    ``refused`` is the number of questions without an answer. They are not judged.
     """
 
     set: str
@@ -30,11 +33,15 @@ class JudgedCondition(NamedTuple):
 def judge_results(
     results: ResultFolder, model: LanguageModel, report: Callable[[str, int], None] = lambda stage, done: None
 ) -> list[JudgedCondition]:
-    """Have ``model`` judge every answer it has not judged before, and return the means.
+    """Have ``model`` judge every answer that it has not judged before, and return the means.
 
-    Each judgement is stored at once. Of a repeated condition, the first repeat is judged. ``report`` is called with
-    judge, set and condition, and how many answers are judged. Raises ``EvaluationError`` where no condition has
-    answers, ``ResultsMismatch`` where the file of judgements is damaged, and ``ModelError`` where the judge fails.
+    Each judgement is stored at once. If a condition is repeated, only its first repeat is judged. ``report`` is called
+    with one text of judge, set and condition, and with the number of answers judged so far.
+
+    Raises:
+        EvaluationError: No condition has answers.
+        ResultsMismatch: The file of judgements is damaged.
+        ModelError: The judge fails.
     """
     answer_parts = [
         (part, condition) for part, condition in results.all_parts() if condition.answers and part.repeat < 2

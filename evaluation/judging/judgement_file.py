@@ -1,4 +1,7 @@
-"""Read a file of a results folder to which a judge's judgements are appended, one JSON object a line."""
+"""Read a file of judgements in a results folder.
+
+A judge appends one line of JSON for each judgement, so the last line may be incomplete.
+"""
 
 from __future__ import annotations
 
@@ -16,15 +19,15 @@ _Judgement = TypeVar("_Judgement")
 
 
 def read_judgement_file(path: Path, kind: type[_Judgement], judged: str) -> Iterator[_Judgement]:
-    """Yield the judgements of ``path`` after truncating an incomplete last line; none where there is no file.
+    """Yield the judgements in ``path``, after cutting an incomplete last line off the file.
 
     Args:
-        path: The file.
+        path: The file. It may be missing: there are no judgements then.
         kind: The type of a line.
-        judged: What has been judged, as the error calls it: "answers".
+        judged: What was judged, as the error message calls it, such as "answers".
 
     Raises:
-        ResultsMismatch: A line is not of that type.
+        ResultsMismatch: A line is not of the type ``kind``.
     """
     if not path.exists():
         return

@@ -1,4 +1,4 @@
-"""The file of a results folder with a judge's scores of its answers."""
+"""The file in which a results folder stores a judge's scores of its answers."""
 
 from __future__ import annotations
 
@@ -23,7 +23,10 @@ class JudgedAnswer(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 def read_judgements(folder: Path, judge: str) -> dict[tuple[str, str, str], JudgedAnswer]:
-    """Return (set, condition, qid) → judgement of ``judge``; raise ``ResultsMismatch`` where the file is damaged."""
+    """Return (set, condition, qid) → judgement by ``judge``.
+
+    Raises ``ResultsMismatch`` if the file is damaged.
+    """
     return {
         (each.set, each.condition, each.qid): each
         for each in read_judgement_file(folder / JUDGEMENTS_FILE, JudgedAnswer, "answers")

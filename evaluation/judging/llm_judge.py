@@ -1,8 +1,8 @@
-"""A language model as judge of answers: relevance, answerability, validity.
+"""Judge answers with a language model: their relevance, answerability and validity.
 
-The three scores are those of ToQ's evaluator (semantic coherence, answerability, response validity); the prompts are
-SHRAG's own. A model's opinion of an answer is not a measurement: compare it with people's scores by ``shrag agreement``
-first, and never compare the scores of two judges.
+The three scores are those of the evaluator in the Tree-of-Question paper (semantic coherence, answerability, response
+validity). The prompts are SHRAG's own. A model's opinion of an answer is not a measurement. First compare it with
+people's scores by ``shrag agreement``, and never compare the scores of two judges.
 """
 
 from __future__ import annotations
@@ -21,11 +21,11 @@ from shrag.serving.events import overall_assessment
 from shrag.serving.llm.structured_call import PromptCall, call_model, remove_fence_marks
 
 LONGEST_ANSWER = 6_000
-"""Most characters of an answer, and of its references together, in the judge's prompt."""
+"""Most characters of the question, of the answer, and of all references together in the judge's prompt."""
 
 
 class JudgeScores(msgspec.Struct, frozen=True):
-    """A judge's scores: relevance from 1 to 10, answerability in per cent, and whether the answer is valid."""
+    """A judge's scores: relevance from 1 to 10, answerability in percent, and whether the answer is valid."""
 
     relevance: Annotated[int, msgspec.Meta(ge=1, le=10)]
     answerability: Annotated[int, msgspec.Meta(ge=0, le=100)]
@@ -38,7 +38,10 @@ class JudgeScores(msgspec.Struct, frozen=True):
 
 
 class Judgement(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """One answer's scores by the model ``judge``; None, with the reason, where its reply could not be parsed."""
+    """The scores that the model ``judge`` gave to one answer.
+
+    If its reply could not be parsed, ``scores`` is None and ``reason`` says why.
+    """
 
     judge: str
     scores: JudgeScores | None
@@ -46,10 +49,10 @@ class Judgement(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class JudgeSummary(NamedTuple):
-    """Means of one judge's scores with their 95 % intervals; None without scores.
+    """The means of one judge's scores with their 95 % intervals; None without scores.
 
-    ``relevance`` and ``overall`` are from 1 to 10, ``answerability`` and ``valid`` shares from 0 to 1. ``unscored`` is
-    the number of answers whose scores could not be parsed; they are left out of the means.
+    ``relevance`` and ``overall`` are from 1 to 10, ``answerability`` and ``valid`` are shares from 0 to 1. ``unscored``
+    is the number of answers whose scores could not be parsed. The means leave them out.
     """
 
     judge: str
@@ -64,10 +67,10 @@ class JudgeSummary(NamedTuple):
 def judge_answer(
     model: LanguageModel, question: str, answer: str, language: Language, references: Sequence[str] = ()
 ) -> Judgement:
-    """Have ``model`` score one answer by a prompt in ``language``, with reference answers if there are any.
+    """Have ``model`` score one answer by a prompt in ``language``, which shows the ``references`` if there are any.
 
-    Scores that cannot be parsed are requested once more, then left out with the reason. Raises ``ModelUnavailable`` or
-    ``ModelRefused`` where the model fails.
+    If the scores cannot be parsed, the model is asked once more. If that fails too, the judgement has the reason
+    instead of scores. Raises ``ModelUnavailable`` or ``ModelRefused`` if the model fails.
     """
     values = {"question": question, "answer": answer, "references": "\n".join(references)}
     # The text to judge must not contain the marks that delimit it in the prompt.
@@ -80,7 +83,10 @@ def judge_answer(
 
 
 def summarise_judgements(judge: str, given: Iterable[Judgement], seed: int = 0) -> JudgeSummary:
-    """Return the means of one judge's scores; raise ``ValueError`` for a judgement by another judge."""
+    """Return the means of one judge's scores.
+
+    Raises ``ValueError`` for a judgement by another judge.
+    """
     judgements = list(given)
     if others := {each.judge for each in judgements} - {judge}:
         raise ValueError(

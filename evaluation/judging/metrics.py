@@ -1,4 +1,4 @@
-"""Read the metrics of a judge for each item: from a table, or from a results folder's judgements."""
+"""Read a judge's metrics of each item, from a table or from the judgements of a results folder."""
 
 from __future__ import annotations
 
@@ -25,11 +25,15 @@ _OUTPUT = "name it with --condition"
 def read_metrics(path: Path, condition: str = "") -> dict[str, dict[str, float]]:
     """Return metric → item → value.
 
-    ``path`` is a table with the column ``item`` and one column for each metric, or the ``judgements.jsonl`` of a
-    results folder, whose items are qids, of one ``condition``: its name, or where that is in several sets SET/NAME.
+    Args:
+        path: A table with the column ``item`` and one column for each metric, or the ``judgements.jsonl`` of a results
+            folder. In the latter the items are qids.
+        condition: The condition whose judgements to read: its name, or SET/NAME if several sets have it. It may be
+            empty if the file has only one.
 
-    Raises :class:`EvaluationError` where the file cannot be read, a value is no number, or there are several conditions
-    and none is named, or several values for an item.
+    Raises:
+        EvaluationError: The file cannot be read, a value is not a number, an item has several values, or not exactly
+            one condition is chosen.
     """
     metrics: dict[str, dict[str, float]] = {}
     try:

@@ -1,6 +1,6 @@
-"""The relevance of the records of a results folder by a judge: its file, and the shares of the four levels.
+"""A judge's opinion of the records in a results folder: its file, and the shares of the four levels of relevance.
 
-Figure 5 of the RAISE paper shows these shares: how much the records that a step was solved from help to solve it.
+Figure 5 of the RAISE paper shows these shares. They say how much the records help to solve the step that uses them.
 """
 
 from __future__ import annotations
@@ -22,7 +22,10 @@ RELEVANCE_FILE = "relevance.jsonl"
 """The file of all judgements of records, in the results folder."""
 
 STEP_RECORDS = 10
-"""Records of a step that are judged unless the condition sets ``step_records``: those that RAISE solves it from."""
+"""Number of records of a step that are judged, unless the condition sets ``step_records``.
+
+RAISE solves a step from this many records.
+"""
 
 _NAMES: Mapping[RelevanceLevel, str] = {
     RelevanceLevel.NONE: "not_relevant",
@@ -32,11 +35,14 @@ _NAMES: Mapping[RelevanceLevel, str] = {
 }
 
 RELEVANCE_FIGURES = tuple(_NAMES.values())
-"""The names of the measures: the share of a question's judged records at each level."""
+"""The names of the measures. Each is the share of a question's judged records at one level."""
 
 
 class StepRecord(NamedTuple):
-    """A record that was found for a step of a question; ``step`` is the number of its node, 0 for the question."""
+    """A record that was found for a step of a question.
+
+    ``step`` is the number of the step's node, 0 for the question itself.
+    """
 
     qid: str
     step: int
@@ -45,7 +51,10 @@ class StepRecord(NamedTuple):
 
 
 class JudgedRecord(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """One line of :data:`RELEVANCE_FILE`; ``level`` is None, with the reason, where the reply could not be parsed."""
+    """One line of :data:`RELEVANCE_FILE`.
+
+    ``reason`` is the judge's. If its reply could not be parsed, ``level`` is None and ``reason`` is the error.
+    """
 
     set: str
     condition: str
@@ -58,12 +67,15 @@ class JudgedRecord(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
     @property
     def key(self) -> tuple[str, str, str, int, str]:
-        """What was judged."""
+        """What was judged: set, condition, question, step and record."""
         return self.set, self.condition, self.qid, self.step, self.docid
 
 
 class LevelShares(NamedTuple):
-    """Shares of the judged records of a condition at each level, by the names of :data:`RELEVANCE_FIGURES`."""
+    """The share of a condition's judged records at each level, by the names of :data:`RELEVANCE_FIGURES`.
+
+    ``scored`` and ``unscored`` are the numbers of records with and without a level.
+    """
 
     set: str
     condition: str
@@ -76,9 +88,10 @@ class LevelShares(NamedTuple):
 def step_records(
     outcomes: Sequence[QuestionOutcome], questions: Mapping[str, str], condition: Condition, most: int, seed: int
 ) -> list[StepRecord]:
-    """Return the records to judge: those of each step or, without steps, the best of the question; ``most`` drawn.
+    """Return the records to judge, at most ``most`` of them; 0 for all.
 
-    The drawn ones are those with the smallest SHA-256 of seed, question, step and record; 0 draws all.
+    They are the records of each step or, for a question without steps, its best records. If there are too many, those
+    with the smallest SHA-256 of seed, question, step and record are drawn.
     """
     given = condition.settings.get("step_records")
     shown = given if isinstance(given, int) and given else STEP_RECORDS
@@ -98,7 +111,7 @@ def step_records(
 
 
 def level_shares(set_name: str, condition: str, judge: str, judged: Sequence[JudgedRecord], seed: int) -> LevelShares:
-    """Return the shares of a condition's records at each level, over all that have one."""
+    """Return the share of a condition's records at each level, over all records that have a level."""
     levels = [each.level for each in judged if each.level is not None]
     shares = {
         name: (sum(found == level for found in levels) / len(levels), _interval(levels, level, seed))
@@ -109,7 +122,7 @@ def level_shares(set_name: str, condition: str, judge: str, judged: Sequence[Jud
 
 
 def relevance_figures(judged: Sequence[JudgedRecord]) -> dict[str, dict[str, float]]:
-    """Return figure → qid → share of the question's judged records at that level; empty without any."""
+    """Return figure → qid → share of the question's judged records at that level; empty without judged records."""
     levels: dict[str, list[RelevanceLevel]] = {}
     for each in judged:
         if each.level is not None:
@@ -122,7 +135,10 @@ def relevance_figures(judged: Sequence[JudgedRecord]) -> dict[str, dict[str, flo
 
 
 def read_record_relevance(folder: Path, judge: str) -> dict[tuple[str, str, str, int, str], JudgedRecord]:
-    """Return what ``judge`` has judged, by its key; raise ``ResultsMismatch`` where the file is damaged."""
+    """Return key → judgement by ``judge``.
+
+    Raises ``ResultsMismatch`` if the file is damaged.
+    """
     return {
         each.key: each
         for each in read_judgement_file(folder / RELEVANCE_FILE, JudgedRecord, "records")

@@ -1,7 +1,7 @@
-"""Relevance judgements by a language model, and their agreement with human ones.
+"""Judge the relevance of records with a language model, and measure its agreement with people.
 
-The levels are those of the RAISE paper. A record on the same topic need not help to answer; it has the second level.
-The prompt is SHRAG's own. :func:`judge_agreement` measures how far a judge can be trusted.
+The levels are those of the RAISE paper. A record that is on the same topic but does not help to answer has the second
+level. The prompt is SHRAG's own. :func:`judge_agreement` measures how far a judge can be trusted.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from shrag.serving.request import Question
 
 
 class RelevanceLevel(IntEnum):
-    """The paper's levels of relevance. A record helps to answer from ``PARTIAL`` on."""
+    """The RAISE paper's levels of relevance. A record helps to answer from ``PARTIAL`` on."""
 
     NONE = 1
     SUPERFICIAL = 2
@@ -31,7 +31,7 @@ class RelevanceLevel(IntEnum):
 
 @dataclass(frozen=True, slots=True)
 class Relevance:
-    """One judgement, with the model's name and its reason."""
+    """One judgement, with the name of the model and the reason that it gave."""
 
     level: RelevanceLevel
     judge: str
@@ -40,11 +40,14 @@ class Relevance:
 
 @dataclass(frozen=True, slots=True)
 class JudgeAgreement:
-    """Agreement of two judges over ``pairs`` records.
+    """The agreement of two judges over the same records.
 
-    ``same_level`` is the share with the same level, ``same_usefulness`` that on which both or neither judge says that
-    the record helps. ``kappa`` is Cohen's with quadratic weights (Cohen 1968); 1 is perfect agreement, 0 that of
-    chance; None where a judge gave only one level.
+    Attributes:
+        pairs: Number of records.
+        same_level: Share of the records to which both judges gave the same level.
+        same_usefulness: Share of the records on which the judges agree whether the record helps.
+        kappa: Cohen's kappa with quadratic weights (Cohen 1968): 1 is perfect agreement, 0 is chance. None if a judge
+            gave only one level.
     """
 
     pairs: int
@@ -59,7 +62,7 @@ class _Judgement(msgspec.Struct, frozen=True):
 
 
 def judge_relevance(question: Question, record: Record, model: LanguageModel, step: str = "") -> Relevance:
-    """Return how far ``record`` helps to answer ``question``, or one ``step`` of it.
+    """Have ``model`` judge how far ``record`` helps to answer ``question``, or one ``step`` of it.
 
     Raises as :func:`~shrag.serving.llm.structured_call.call_model` does.
     """
@@ -75,9 +78,9 @@ def judge_relevance(question: Question, record: Record, model: LanguageModel, st
 
 
 def judge_agreement(one: Sequence[RelevanceLevel], other: Sequence[RelevanceLevel]) -> JudgeAgreement:
-    """Return the agreement of two judges' levels of the same records, in the same order.
+    """Return the agreement of two judges, from their levels of the same records in the same order.
 
-    Raises ``ValueError`` where there are no levels, or not as many of both.
+    Raises ``ValueError`` if there are no levels, or if the judges gave different numbers of levels.
     """
     if not one or len(one) != len(other):
         raise ValueError(

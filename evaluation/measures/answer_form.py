@@ -17,9 +17,11 @@ _SIGN = re.compile(r"[*-]")
 class AnswerForm(NamedTuple):
     """The form of a written answer.
 
-    ``missing`` are the sections that it lacks or leaves empty; ``ordered`` is whether the others are in the required
-    order; ``language`` whether its text is in the language of the question. ``signs`` counts the ``*`` and ``-`` in it,
-    which the ScienceON challenge forbids.
+    Attributes:
+        missing: The required sections that the answer lacks or leaves empty.
+        ordered: Whether the other sections are in the required order, each once.
+        language: Whether the text is in the language of the question.
+        signs: Number of ``*`` and ``-`` in the text, which the ScienceON challenge forbids.
     """
 
     missing: tuple[AnswerPart, ...]
@@ -29,17 +31,18 @@ class AnswerForm(NamedTuple):
 
     @property
     def correct(self) -> bool:
-        """Whether no section is missing and order and language are right. ``signs`` do not count."""
+        """Whether no section is missing and both order and language are right. ``signs`` do not count."""
         return not self.missing and self.ordered and self.language
 
 
 def answer_form(
     text: str, language: AnswerLanguage, parts: tuple[AnswerPart, ...] = ("title", "introduction", "body")
 ) -> AnswerForm:
-    """Return the form of an answer, in the format ``cited`` or ``scienceon``, to a question in ``language``.
+    """Return the form of an answer to a question in ``language``.
 
-    Its title may itself be the first heading, as in the challenge's English answers. ``parts`` are the required
-    sections: the SHRAG paper requires a title, an introduction and a main body; its prompt also requires a conclusion.
+    The answer has the format ``cited`` or ``scienceon``. Its first heading may be the title itself, as in the
+    challenge's English answers. ``parts`` are the required sections. The SHRAG paper requires a title, an introduction
+    and a main body. Its prompt also requires a conclusion.
     """
     sections = _sections(text, language)
     order = list(HEADINGS[language])
@@ -54,7 +57,10 @@ def answer_form(
 
 
 def _sections(text: str, language: AnswerLanguage) -> list[tuple[AnswerPart, str]]:
-    """Return part and text of each section in order; an unknown heading belongs to the section around it."""
+    """Return the part and the text of each section, in order.
+
+    An unknown first heading is the title. Any other unknown heading belongs to the text of the section around it.
+    """
     named = {heading.casefold(): part for part, heading in HEADINGS[language].items()}
     sections: list[tuple[AnswerPart, str]] = []
     current: tuple[AnswerPart, int] | None = None

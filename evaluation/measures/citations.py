@@ -9,10 +9,13 @@ from shrag.serving.events import Answer
 
 
 class CitationSupport(NamedTuple):
-    """Shares of the citations whose sentence is supported (precision) and of the supported sentences (recall).
+    """Citation precision and recall of an answer.
 
-    Precision is None where nothing is cited, recall where there is no sentence besides the title, and both of an
-    extractive answer, whose sentences are always in the records that they are quoted from.
+    Both are None for an extractive answer: its sentences are always in the records that they are quoted from.
+
+    Attributes:
+        precision: Share of the citations whose sentence is supported; None if nothing is cited.
+        recall: Share of the sentences that their citations support; None if there is no sentence besides the title.
     """
 
     precision: float | None
@@ -20,12 +23,12 @@ class CitationSupport(NamedTuple):
 
 
 def citation_support(answer: Answer) -> CitationSupport:
-    """Return citation precision and recall, by the check that marked the answer's sentences.
+    """Return the citation precision and recall of an answer.
 
     The measures are those of ALCE (Gao et al., Enabling Large Language Models to Generate Text with Citations, 2023).
-    ALCE has a model decide whether a citation supports its sentence; here a rule does
-    (:mod:`shrag.serving.answering.citations`). A title is not a statement and does not count in recall. A sentence
-    without a citation counts as unsupported.
+    In ALCE a model decides whether a citation supports its sentence. Here a rule has decided it and marked the answer's
+    sentences (:mod:`shrag.serving.answering.citations`). A title is not a statement and does not count in recall. A
+    sentence without a citation counts as unsupported.
     """
     if answer.kind == "extractive":
         return CitationSupport(None, None)

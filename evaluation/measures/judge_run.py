@@ -16,13 +16,13 @@ TopicScores = dict[str, dict[str, float]]
 def judge(qrels: Sequence[Qrel], run: Sequence[RunLine], measures: Sequence[str], min_grade: int = 1) -> TopicScores:
     """Return each measure's value on every judged topic, in the order of ``measures`` and of ``qrels``.
 
-    All measures use the same order of the documents, that of trec_eval
-    (:func:`shrag.evaluation.measures.trec_run.trec_order`). A judged topic that the run lacks scores 0; topics without
+    All measures rank the documents in the order of trec_eval
+    (:func:`shrag.evaluation.measures.trec_run.trec_order`). A judged topic that the run lacks scores 0. Topics without
     judgements are ignored. ``measures`` are names in ir-measures' notation (``nDCG@10``, ``QSR(level='article')@50``).
-    ``min_grade`` is the least relevant grade of measures that have the parameter ``rel`` and name none.
+    ``min_grade`` is the least grade that counts as relevant, for measures that have the parameter ``rel`` and do not
+    set it.
 
-    Raises :class:`EvaluationError` where there is no judgement, a measure is unknown, or a document or grade is
-    invalid.
+    Raises :class:`EvaluationError` if there is no judgement, a measure is unknown, or a document or grade is invalid.
     """
     from shrag.evaluation.measures.providers import calculate, parse_measure, with_least_grade
 
@@ -38,7 +38,7 @@ def judge(qrels: Sequence[Qrel], run: Sequence[RunLine], measures: Sequence[str]
 
 
 def evaluate(qrels: Sequence[Qrel], run: Sequence[RunLine], measures: Sequence[str]) -> dict[str, float]:
-    """Return each measure's mean over all judged topics; arguments and errors as :func:`judge`."""
+    """Return each measure's mean over all judged topics, with the arguments and errors of :func:`judge`."""
     return means(judge(qrels, run, measures))
 
 

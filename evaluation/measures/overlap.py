@@ -12,7 +12,13 @@ from shrag.indexing.analysis.analyzer import fold
 
 
 class Overlap(NamedTuple):
-    """Precision (share of the answer's units in the reference), recall (the reverse) and their F1."""
+    """How far the units of an answer and of a reference overlap.
+
+    Attributes:
+        precision: Share of the answer's units that are in the reference.
+        recall: Share of the reference's units that are in the answer.
+        f1: The harmonic mean of the two.
+    """
 
     precision: float
     recall: float
@@ -22,7 +28,7 @@ class Overlap(NamedTuple):
 def token_f1(answer: Sequence[str], reference: Sequence[str]) -> Overlap:
     """Return the overlap of two multisets of units (Rajpurkar et al., SQuAD, 2016).
 
-    Two empty sequences have an overlap of 1, an empty and a non-empty one of 0.
+    The overlap is 1 if both sequences are empty, and 0 if only one is.
     """
     return _overlap((Counter(answer) & Counter(reference)).total(), len(answer), len(reference))
 
@@ -30,13 +36,14 @@ def token_f1(answer: Sequence[str], reference: Sequence[str]) -> Overlap:
 def rouge_l(answer: Sequence[str], reference: Sequence[str]) -> Overlap:
     """Return ROUGE-L, the overlap by longest common subsequence (Lin, ROUGE, 2004, section 3).
 
-    F1 weighs precision and recall equally, as the package ``rouge-score`` does. Empty sequences as in :func:`token_f1`.
+    F1 weighs precision and recall equally, as in the package ``rouge-score``. Empty sequences count as in
+    :func:`token_f1`.
     """
     return _overlap(_longest_common(answer, reference), len(answer), len(reference))
 
 
 def best_overlap(overlaps: Sequence[Overlap]) -> Overlap:
-    """Return the overlap with the highest F1 (a question may have several references), zeros for none."""
+    """Return the overlap with the highest F1, or zeros if there is none. A question may have several references."""
     return max(overlaps, key=lambda each: each.f1, default=Overlap(0.0, 0.0, 0.0))
 
 
@@ -51,8 +58,8 @@ def _overlap(shared: int, answer: int, reference: int) -> Overlap:
 def _longest_common(a: Sequence[str], b: Sequence[str]) -> int:
     """Return the length of the longest common subsequence.
 
-    A row of the table is one integer whose bits are 0 where the row increases (Hyyrö, Bit-parallel LCS-length
-    Computation Revisited, 2004). Answers of some thousand characters take milliseconds.
+    A row of the dynamic-programming table is one integer. A bit is 0 where the row increases (Hyyrö, Bit-parallel
+    LCS-length Computation Revisited, 2004). Answers of some thousand characters take milliseconds.
     """
     positions: dict[str, int] = {}
     for position, unit in enumerate(a):
@@ -70,20 +77,21 @@ _LETTER_OR_DIGIT = re.compile(r"[^\W_]")
 
 
 def words(text: str) -> list[str]:
-    """Return the words of English text in lower case: runs of letters and digits, Latin and other scripts separate.
+    """Return the words of English text in lower case.
 
-    For ASCII text they are the tokens of the package ``rouge-score`` without stemming.
+    A word is a run of letters and digits, either Latin or of other scripts. For ASCII text the words are the tokens of
+    the package ``rouge-score`` without stemming.
     """
     return _WORD.findall(fold(text).lower())
 
 
 def characters(text: str) -> list[str]:
-    """Return the letters and digits in lower case, one per Hangul syllable, so that spacing does not matter."""
+    """Return the letters and digits in lower case; a Hangul syllable is one of them. Spacing makes no difference."""
     return _LETTER_OR_DIGIT.findall(fold(text).lower())
 
 
 def morphemes(text: str, split: SplitMorphemes) -> list[str]:
-    """Return Kiwi's morphemes in lower case, with particles and endings, without punctuation."""
+    """Return Kiwi's morphemes in lower case, including particles and endings, but not punctuation."""
     return [
         each.form.lower()
         for each in split(fold(text))

@@ -1,12 +1,13 @@
-"""ir-measures extended by QSR, EvidenceRecall and AllRecall, by document or article; the only module that imports it.
+"""Compute measures with ir-measures, extended by QSR, EvidenceRecall and AllRecall. Only this module imports it.
 
-In the SHRAG paper (arXiv 2512.00772) a question is successful if its retrieved set has at least one relevant document;
-the share of successful questions is the Query Success Rate (section 5.2, equation 6). The paper compares *titles*:
-passages of one article count as that article. Its figure 3 shows another measure, the share of the relevant documents
-that were retrieved. All-recall is that of HippoRAG (arXiv 2405.14831): the share of questions with all of them.
+- QSR is the Query Success Rate of the SHRAG paper (arXiv 2512.00772, section 5.2, equation 6): the share of questions
+  whose retrieved set has at least one relevant document.
+- EvidenceRecall is the share of the relevant documents that were retrieved. The paper's figure 3 shows it.
+- AllRecall is that of HippoRAG (arXiv 2405.14831): the share of questions whose relevant documents were all retrieved.
 
-Importing this module registers the three measures and appends their provider. No name of ir-measures is replaced, and
-its own providers come first, so every other measure is computed as before.
+The SHRAG paper compares *titles*: passages of one article count as that article. So the three measures count either
+documents or articles. Importing this module registers them and appends their provider. It replaces no name of
+ir-measures, and ir-measures' own providers come first. So every other measure is computed as before.
 """
 
 from __future__ import annotations
@@ -31,11 +32,11 @@ except ImportError as error:
 Level = Literal["document", "article"]
 
 ARTICLE_MARK = "#"
-"""Ends the article's identifier in a docid such as MIRACL's ``39#0``."""
+"""The mark behind the article's identifier in a docid such as MIRACL's ``39#0``."""
 
 
 def article(docid: str) -> str:
-    """Return the article's identifier in ``docid``; a docid without :data:`ARTICLE_MARK` is an article itself.
+    """Return the article's identifier in ``docid``; a docid without :data:`ARTICLE_MARK` is such an identifier.
 
     >>> article("39#0"), article("DEMO-EN-001")
     ('39', 'DEMO-EN-001')
@@ -54,7 +55,10 @@ def recall(ranking: Sequence[str], relevant: frozenset[str], cutoff: int | None)
 
 
 def all_recall(ranking: Sequence[str], relevant: frozenset[str], cutoff: int | None) -> float:
-    """Return 1 if the first ``cutoff`` of ``ranking`` (None: all) include all of ``relevant``, which is not empty."""
+    """Return 1 if the first ``cutoff`` of ``ranking`` (None: all) include all of ``relevant``, else 0.
+
+    It is also 0 if none is relevant.
+    """
     return float(bool(relevant) and relevant.issubset(ranking[:cutoff]))
 
 
@@ -88,7 +92,7 @@ _PARAMETERS = {
 
 
 def _measure_class(name: str, title: str, summary: str) -> Any:  # noqa: ANN401
-    """Return a subclass of ir-measures' Measure, as its own measures are written."""
+    """Return a subclass of ir-measures' Measure, with the attributes that its own measures have."""
     body = {
         "__name__": name,
         "NAME": name,
@@ -159,19 +163,22 @@ _register()
 _TOOLS = providers.FallbackProvider(
     [ir_measures.pytrec_eval, ir_measures.judged, ir_measures.msmarco, ir_measures.compat, providers.registry["shrag"]]
 )
-"""The providers in use, trec_eval's own code first. Those of ir-measures that start Perl, are not installed with it, or
-fail on runs without a relevant document are left out."""
+"""The providers in use, trec_eval's own code first.
+
+Some providers of ir-measures are left out: they start Perl, are not installed with it, or fail on runs without a
+relevant document.
+"""
 
 _LARGEST_CUTOFF = 1_000_000
 
 LARGEST_GRADE = 10_000
-"""Largest grade accepted: trec_eval allocates a counter for every grade, so 2,000,000,000 would fill the memory."""
+"""Largest accepted grade. trec_eval allocates a counter for every grade, so 2,000,000,000 would fill the memory."""
 
 
 def parse_measure(name: str) -> Measure:
-    """Return the measure named in ir-measures' notation; ``str`` of it is the notation again.
+    """Return the measure that is called ``name`` in ir-measures' notation; its ``str`` is that notation again.
 
-    Raises :class:`EvaluationError` where the name or a parameter is invalid, or nothing installed computes the measure.
+    Raises :class:`EvaluationError` if the name or a parameter is invalid, or if nothing installed computes the measure.
     """
     try:
         measure = ir_measures.parse_measure(name)
@@ -193,14 +200,14 @@ def parse_measure(name: str) -> Measure:
 
 
 def with_least_grade(measure: Measure, grade: int) -> Measure:
-    """Return the measure with ``rel=grade`` where it has that parameter and does not name it, else as it is."""
+    """Return the measure with ``rel=grade`` if it has that parameter and does not set it, else unchanged."""
     if grade == 1 or "rel" not in measure.SUPPORTED_PARAMS or "rel" in measure.params:
         return measure
     return measure(rel=grade)
 
 
 def _check_numbers(name: str, parameters: Mapping[str, Any]) -> None:
-    """Refuse parameters that ir-measures passes unchecked to C code."""
+    """Reject invalid parameters, which ir-measures would pass unchecked to C code."""
     cutoff = parameters.get("cutoff", 1)
     if isinstance(cutoff, bool) or not 1 <= cutoff <= _LARGEST_CUTOFF:
         raise EvaluationError(
@@ -225,11 +232,10 @@ def _check_numbers(name: str, parameters: Mapping[str, Any]) -> None:
 def calculate(
     requested: Iterable[Measure], qrels: Sequence[Qrel], rankings: Mapping[str, Sequence[str]]
 ) -> Iterator[tuple[Measure, str, float]]:
-    """Yield (measure, qid, value) for every judged topic; one that is missing in ``rankings`` has the value 0.
+    """Yield (measure, qid, value) for every judged topic; a topic that ``rankings`` lacks has the value 0.
 
-    ``rankings`` is qid → docids, best first. The tools behind ir-measures break ties differently, so they are given
-    scores without ties, made of the ranks. Raises :class:`EvaluationError` for a grade larger than
-    :data:`LARGEST_GRADE`.
+    ``rankings`` is qid → docids, best first. The tools behind ir-measures break ties differently. So they get scores
+    without ties, made from the ranks. Raises :class:`EvaluationError` for a grade larger than :data:`LARGEST_GRADE`.
     """
     run = {
         qid: dict(zip(ranking, map(float, range(len(ranking), 0, -1)), strict=True))
@@ -242,8 +248,8 @@ def calculate(
 def _safe_qrels(qrels: Sequence[Qrel]) -> dict[str, dict[str, int]]:
     """Return qid → docid → grade, safe for pytrec_eval.
 
-    pytrec_eval 0.5 writes beyond its memory where all grades of a topic are negative. A negative grade is as irrelevant
-    as 0, so such a topic gets zeros.
+    pytrec_eval 0.5 writes beyond its memory if all grades of a topic are negative. Such a topic gets zeros: a negative
+    grade is as irrelevant as 0.
     """
     topics: dict[str, dict[str, int]] = {}
     for qrel in qrels:

@@ -1,4 +1,4 @@
-"""Refusals: counts, accuracy, precision, recall; how well a confidence separates answerable questions from others."""
+"""Measures of refusals, and of how well a confidence separates answerable questions from others."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import numpy as np
 class Refusals(NamedTuple):
     """Numbers of questions that were refused or answered, rightly or wrongly.
 
-    A refusal is right where the collection has no answer, an answer where it has one.
+    A refusal is right if the collection has no answer. An answer is right if the collection has one.
     """
 
     refused_rightly: int
@@ -36,9 +36,11 @@ class Refusals(NamedTuple):
 
 
 def refusals(outcomes: Iterable[tuple[bool, bool]]) -> Refusals:
-    """Count refusals and answers, given pairs (refused, answerable), one per question.
+    """Count refusals and answers.
 
-    An :class:`~shrag.serving.events.Answer` is a refusal if its ``reason`` is not empty.
+    Args:
+        outcomes: A pair (refused, answerable) for each question. An :class:`~shrag.serving.events.Answer` is a refusal
+            if its ``reason`` is not empty.
     """
     counts = {(refused, answerable): 0 for refused in (True, False) for answerable in (True, False)}
     for refused, answerable in outcomes:
@@ -52,9 +54,9 @@ def refusals(outcomes: Iterable[tuple[bool, bool]]) -> Refusals:
 
 
 def confidence_auc(answerable: Sequence[float], unanswerable: Sequence[float]) -> float | None:
-    """Return the area under the ROC curve of a confidence, from 0 to 1; None where either side has no question.
+    """Return the area under the ROC curve of a confidence, from 0 to 1; None if either side has no question.
 
-    It is the probability that an answerable question has a higher confidence than an unanswerable one, where equal
+    It is the probability that an answerable question has a higher confidence than an unanswerable one. Equal
     confidences count one half (Hanley and McNeil, The Meaning and Use of the Area under a Receiver Operating
     Characteristic (ROC) Curve, Radiology 143, 1982).
 

@@ -1,4 +1,4 @@
-"""Risk and coverage of answering only the questions whose confidence is high enough."""
+"""Risk and coverage of a system that answers only the questions whose confidence is high enough."""
 
 from __future__ import annotations
 
@@ -8,10 +8,13 @@ from typing import NamedTuple
 
 
 class RiskPoint(NamedTuple):
-    """The questions answered where the least confidence is ``confidence``.
+    """The questions that are answered if their confidence must be at least ``confidence``.
 
-    ``coverage`` is their share of all questions, ``answered`` their number, ``wrong`` how many of them are answered
-    wrongly.
+    Attributes:
+        coverage: Their share of all questions.
+        confidence: The least confidence.
+        answered: Their number.
+        wrong: How many of them are answered wrongly.
     """
 
     coverage: float
@@ -26,15 +29,15 @@ class RiskPoint(NamedTuple):
 
 
 def risk_coverage(outcomes: Iterable[tuple[float, bool]]) -> list[RiskPoint]:
-    """Return the risk-coverage curve, by increasing coverage: one point for each distinct confidence.
+    """Return the risk-coverage curve by increasing coverage, with one point for each distinct confidence.
 
-    El-Yaniv and Wiener, On the Foundations of Noise-free Selective Classification, JMLR 11, 2010; the empirical
-    selective risk is that of Geifman and El-Yaniv, Selective Classification for Deep Neural Networks, NIPS 2017, with
-    the 0/1 loss. Questions of equal confidence are answered together, so they share a point.
+    The curve is that of El-Yaniv and Wiener, On the Foundations of Noise-free Selective Classification, JMLR 11, 2010.
+    The empirical selective risk is that of Geifman and El-Yaniv, Selective Classification for Deep Neural Networks,
+    NIPS 2017, with the 0/1 loss. Questions of equal confidence are answered together, so they share a point.
 
     Args:
-        outcomes: A pair (confidence, whether the answer is right) for each question. An unanswerable question is
-            answered wrongly whatever the answer is.
+        outcomes: A pair (confidence, whether the answer is right) for each question. Every answer to an unanswerable
+            question is wrong.
     """
     ordered = sorted(outcomes, key=lambda outcome: -outcome[0])
     points: list[RiskPoint] = []
@@ -48,12 +51,12 @@ def risk_coverage(outcomes: Iterable[tuple[float, bool]]) -> list[RiskPoint]:
 
 
 def area_under_risk(curve: Sequence[RiskPoint]) -> float | None:
-    """Return the area under the risk-coverage curve (AURC), lower is better; None without a question.
+    """Return the area under the risk-coverage curve (AURC); None without a question. Lower is better.
 
-    The mean, over n from 1 to the number of questions, of the risk of answering the n most confident ones (Geifman,
-    Uziel and El-Yaniv, Bias-Reduced Uncertainty Estimation for Deep Neural Classifiers, ICLR 2019). Questions of equal
-    confidence count with the expected risk of a random order among them, so the order of the questions makes no
-    difference.
+    For each n from 1 to the number of questions, take the risk of answering the n most confident questions. The area is
+    the mean of these risks (Geifman, Uziel and El-Yaniv, Bias-Reduced Uncertainty Estimation for Deep Neural
+    Classifiers, ICLR 2019). Questions of equal confidence count with the expected risk of a random order among them.
+    So the order of the questions makes no difference.
     """
     if not curve:
         return None
@@ -68,7 +71,10 @@ def area_under_risk(curve: Sequence[RiskPoint]) -> float | None:
 
 
 def thin_curve(curve: Sequence[RiskPoint], points: int = 10) -> list[RiskPoint]:
-    """Return at most ``points`` points of a curve: the first that reaches each of as many equal steps of coverage."""
+    """Return at most ``points`` points of a curve.
+
+    The coverage is divided into as many equal steps. The first point of the curve that reaches a step is kept.
+    """
     thinned: list[RiskPoint] = []
     for step in range(1, points + 1):
         point = next(each for each in curve if each.coverage * points >= step - 1e-9) if curve else None

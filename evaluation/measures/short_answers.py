@@ -1,4 +1,4 @@
-"""Measures of short answers: exact match, string match, yes or no; normalisation of answers."""
+"""Normalize short answers, and measure them: exact match, string match, yes or no."""
 
 from __future__ import annotations
 
@@ -10,7 +10,10 @@ from shrag.indexing.analysis.analyzer import fold
 from shrag.indexing.analysis.morphological_analysis import Morpheme
 
 SplitMorphemes = Callable[[str], Sequence[Morpheme]]
-"""Folded text → its morphemes, such as :meth:`shrag.indexing.analysis.morphological_analysis.KoreanMorphemes.split`."""
+"""A function from folded text to its morphemes.
+
+An example is :meth:`shrag.indexing.analysis.morphological_analysis.KoreanMorphemes.split`.
+"""
 
 _ARTICLES = re.compile(r"\b(?:a|an|the)\b")
 _HANGUL = re.compile("[\uac00-\ud7a3]")
@@ -22,8 +25,8 @@ _POINT_MARK = "\N{ONE DOT LEADER}"
 def normalise(text: str) -> str:
     """Return ``text`` in lower case, without punctuation and English articles, with single spaces.
 
-    This is the normalisation of SQuAD's evaluation (Rajpurkar et al., 2016), applied to the folded text (NFKC, so that
-    decomposed Hangul and full-width letters do not matter). The point in a number is preserved: 3.5 is not 35.
+    This is the normalization of SQuAD's evaluation (Rajpurkar et al., 2016), applied to the folded text (NFKC). So
+    decomposed Hangul and full-width letters make no difference. The point in a number is kept: 3.5 is not 35.
 
     >>> normalise("The ‘Deep’ Learning, 3.5 of 1,200!")
     'deep learning 3.5 of 1200'
@@ -36,8 +39,8 @@ def normalise(text: str) -> str:
 def without_particles(text: str, split: SplitMorphemes) -> str:
     """Return a short Korean answer without particles and copula at its end: 서울에서, 서울이다 → 서울.
 
-    Kiwi decides what is a particle, so 종이 and 회의 are unchanged. Text without Hangul, or of particles alone, is
-    returned folded.
+    Kiwi decides what is a particle, so 종이 and 회의 are unchanged. Text that has no Hangul, or nothing but particles,
+    is returned folded.
     """
     folded = fold(text).strip()
     if not _HANGUL.search(folded):
@@ -59,7 +62,7 @@ def _is_removable_ending(morphemes: Sequence[Morpheme]) -> bool:
 
 
 def exact_match(answer: str, references: Iterable[str], split: SplitMorphemes | None = None) -> float:
-    """Return 1 if the normalised ``answer`` equals one of the normalised ``references``, else 0.
+    """Return 1 if the normalized ``answer`` equals one of the normalized ``references``, else 0.
 
     With ``split``, particles at the end of a Korean answer are ignored. An empty answer matches nothing.
     """
@@ -72,11 +75,11 @@ def _normalise_answer(text: str, split: SplitMorphemes | None) -> str:
 
 
 def string_match(answer: str, references: Iterable[str]) -> float:
-    """Return 1 if the normalised ``answer`` contains one of the normalised ``references``, else 0.
+    """Return 1 if the normalized ``answer`` contains one of the normalized ``references``, else 0.
 
     This is STR-EM of ASQA (Stelmakh et al., 2022) for one short answer in several wordings. A reference must not be
-    part of a longer word or number: 140 and 3.14 do not contain 14. Hangul may follow it, since Korean particles are
-    attached to the word: 이온을 contains 이온.
+    part of a longer word or number: 140 and 3.14 do not contain 14. Hangul may follow the reference, because Korean
+    attaches particles to the word: 이온을 contains 이온.
 
     >>> string_match("The two decouple from 14 QL on.", ["14"]), string_match("At 140 QL.", ["14"])
     (1.0, 0.0)
@@ -97,7 +100,7 @@ _NO = (
 
 
 def read_yes_no(answer: str) -> bool | None:
-    """Return whether an answer's first word means yes (true) or no (false); None for any other word.
+    """Return True if an answer's first word means yes, False if it means no, and None for any other word.
 
     >>> read_yes_no("예, 그렇습니다."), read_yes_no("No. It does not."), read_yes_no("Perhaps")
     (True, False, None)
@@ -107,5 +110,5 @@ def read_yes_no(answer: str) -> bool | None:
 
 
 def yes_no_accuracy(answer: str, reference: bool) -> float:
-    """Return 1 if the answer begins with the right one of yes and no, else 0."""
+    """Return 1 if the answer begins with yes (``reference`` True) or no (``reference`` False), else 0."""
     return float(read_yes_no(answer) is reference)

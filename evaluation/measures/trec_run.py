@@ -1,4 +1,4 @@
-"""Read and write TREC run files; order documents as trec_eval does."""
+"""Read and write TREC run files, and order documents as trec_eval does."""
 
 from __future__ import annotations
 
@@ -24,7 +24,10 @@ _TAG = re.compile(r"\S+")
 
 
 class RunLine(NamedTuple):
-    """One line of a run: a document retrieved for a topic; ``rank`` is as in the file, and orders nothing."""
+    """One line of a run: a document that was retrieved for a topic.
+
+    ``rank`` is the number in the file. The order of documents does not depend on it.
+    """
 
     qid: str
     docid: str
@@ -34,11 +37,11 @@ class RunLine(NamedTuple):
 
 
 def write_topic(stream: TextIO, qid: str, hits: Sequence[Hit], tag: str) -> None:
-    """Write the hits of one topic; their order is the ranking, whatever the scores are.
+    """Write the hits of one topic. Their order is the ranking, whatever the scores are.
 
-    Evaluation tools sort by score, as 32-bit numbers, and break ties by docid in different ways. So scores are written
-    strictly decreasing: one that is not below its predecessor is lowered to the next smaller 32-bit number. Raises
-    :class:`EvaluationError` where ``tag`` is not one word.
+    Evaluation tools sort by score, as a 32-bit number, and break ties by docid in different ways. So the written scores
+    strictly decrease: a score that is not below its predecessor is lowered to the next smaller 32-bit number. Raises
+    :class:`EvaluationError` if ``tag`` is not one word.
     """
     if not _TAG.fullmatch(tag):
         raise EvaluationError(Text("{tag!r} cannot be the tag of a run: use one word without spaces.", tag=tag))
@@ -51,15 +54,19 @@ def write_topic(stream: TextIO, qid: str, hits: Sequence[Hit], tag: str) -> None
 def read_run(path: Path) -> list[RunLine]:
     """Read a run file, plain or gzip, in its order. An empty file is an empty run.
 
-    Raises :class:`EvaluationError` where the file cannot be read, or, naming the first such line, where one is not a
-    run line, has a score that is not a number, or repeats a document of a topic.
+    Raises:
+        EvaluationError: The file cannot be read; or a line is not a run line, has a score that is not a number, or
+            repeats a document of a topic. The message names the first such line.
     """
     return list(_parse(path))
 
 
 @contextmanager
 def open_run(path: Path) -> Iterator[TextIO]:
-    """Open ``path`` to write a run, replacing it; ``.gz`` is compressed without a time stamp, to be reproducible."""
+    """Open ``path`` to write a run, and replace a file that is there.
+
+    A path that ends in ``.gz`` is compressed, without a time stamp, so that the same run gives the same bytes.
+    """
     with path.open("wb") as file:
         if path.suffix != ".gz":
             with io.TextIOWrapper(file, encoding="utf-8", newline="\n") as stream:
@@ -122,7 +129,7 @@ def trec_order(run: Iterable[RunLine]) -> dict[str, list[str]]:
     """Return qid → docids, best first, in the order of trec_eval 9.
 
     trec_eval ignores the rank column. It sorts by score as a 32-bit number, and ties by decreasing docid. Raises
-    :class:`EvaluationError` where a topic has a document twice, or a score is not a number.
+    :class:`EvaluationError` if a topic has a document twice, or a score is not a number.
     """
     topics: dict[str, tuple[list[str], list[float]]] = {}
     for line in run:
@@ -133,9 +140,9 @@ def trec_order(run: Iterable[RunLine]) -> dict[str, list[str]]:
 
 
 def trec_ranking(qid: str, docids: Sequence[str], scores: Sequence[float]) -> list[str]:
-    """Return the docids of the topic ``qid`` in the order of :func:`trec_order`; raise as it does.
+    """Return the docids of the topic ``qid`` in the order of :func:`trec_order`.
 
-    ``scores`` are those of ``docids``; ``qid`` is for messages only.
+    ``scores`` are those of ``docids``. Only messages use ``qid``. Raises as :func:`trec_order` does.
     """
     if len(set(docids)) < len(docids):
         repeated = Counter(docids).most_common(1)[0][0]
@@ -146,7 +153,7 @@ def trec_ranking(qid: str, docids: Sequence[str], scores: Sequence[float]) -> li
                 repeated=repeated,
             )
         )
-    with np.errstate(over="ignore"):  # trec_eval also turns scores beyond 32 bits into infinity
+    with np.errstate(over="ignore"):  # trec_eval also turns scores too large for 32 bits into infinity
         single = np.array(scores, dtype=np.float64).astype(np.float32)
     if np.isnan(single).any():
         docid = docids[int(np.isnan(single).argmax())]

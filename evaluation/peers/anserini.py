@@ -1,8 +1,9 @@
-"""BM25 with Anserini's own analysers and parameters, through its jar.
+"""BM25 with Anserini's own analyzers and parameters, through its jar.
 
-``anserini-ko`` uses Lucene's CJKAnalyzer (bigrams of Hangul syllables), which the pinned jar has for Korean and most
-papers on MIRACL report. Anserini 2.2.0 and later use Nori, which is not in this jar. ``anserini-en`` uses
-DefaultEnglishAnalyzer (Porter's stemmer, Lucene's stop words). Both have k1 0.9 and b 0.4; ties are ordered by docid.
+``anserini-ko`` uses Lucene's CJKAnalyzer, which makes bigrams of Hangul syllables. It is the analyzer of the pinned jar
+for Korean, and the one that most papers on MIRACL report. Anserini 2.2.0 and later use Nori, which is not in this jar.
+``anserini-en`` uses DefaultEnglishAnalyzer (Porter's stemmer, Lucene's stop words). Both have k1 0.9 and b 0.4, and
+order ties by docid.
 """
 
 from __future__ import annotations
@@ -24,7 +25,7 @@ _PARAMETERS = Bm25(k1=0.9, b=0.4)
 
 
 class AnseriniPeer:
-    """Implements :class:`~shrag.evaluation.peers.base.Peer` with a temporary Lucene index."""
+    """A :class:`~shrag.evaluation.peers.base.Peer` with a temporary Lucene index."""
 
     def __init__(self, name: str) -> None:
         if name not in ANALYSERS:
@@ -82,7 +83,7 @@ def _terms(analyser: JavaClass, question: str) -> Counter[str]:
 
 
 def _search(reader: JavaClass, terms: Counter[str], k: int) -> list[Hit]:
-    """Search by a bag of words weighted by their frequency in the question, as BagOfWordsQueryGenerator does."""
+    """Search by the question's words, each weighted by its frequency, as Anserini's BagOfWordsQueryGenerator does."""
     searcher = lucene_class("search.IndexSearcher")(reader)
     searcher.setSimilarity(similarity(_PARAMETERS))
     query = lucene_class("search.BooleanQuery$Builder")()

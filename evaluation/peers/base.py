@@ -1,7 +1,7 @@
-"""Peer protocol: another system that ranks a set's records; the registry of peers.
+"""The protocol and the registry of peers: other systems that rank the records of a set.
 
-A peer gets a record's title and text as one string and has its own analysis and parameters. All order equal scores by
-docid, so that runs are reproducible.
+A peer gets a record's title and text as one string. It has its own analysis and parameters. All peers order equal
+scores by docid, so that runs are reproducible.
 """
 
 from __future__ import annotations
@@ -31,10 +31,11 @@ class Peer(Protocol):
         """Its name in experiments."""
 
     def open(self, contents: Sequence[tuple[str, str]]) -> AbstractContextManager[Callable[[str, int], list[Hit]]]:
-        """Index pairs of docid and text, each docid once; raise ``DependencyMissing`` where the peer is not installed.
+        """Index pairs of docid and text. Each docid occurs once.
 
-        Returns a context with a function (question, k) → at most ``k`` hits, best first, ties by docid. A record
-        without a term of the question is not a hit.
+        Returns a context with the search function (question, k) → hits. It finds at most ``k`` hits, best first, ties
+        by docid. A record without a term of the question is not a hit. Raises ``DependencyMissing`` if the peer is not
+        installed.
         """
 
 
@@ -51,7 +52,10 @@ PEERS: Mapping[str, Peer] = {
 
 
 def find_peer(name: str) -> Peer:
-    """Return the peer called ``name``; raise :class:`EvaluationError` for an unknown name."""
+    """Return the peer called ``name``.
+
+    Raises :class:`EvaluationError` for an unknown name.
+    """
     try:
         return PEERS[name]
     except KeyError:
@@ -64,7 +68,7 @@ def find_peer(name: str) -> Peer:
 def open_peer(peer: str, records: Sequence[Record]) -> Iterator[Callable[[str, int], list[Hit]]]:
     """Index ``records`` by the peer called ``peer`` and yield its search function (see :meth:`Peer.open`).
 
-    Raises :class:`EvaluationError` where there is no such peer, or two records have the same docid.
+    Raises :class:`EvaluationError` if there is no such peer, or two records have the same docid.
     """
     chosen = find_peer(peer)
     contents = {record.docid: f"{record.title}\n{record.text}" for record in records}
@@ -80,7 +84,7 @@ def open_peer(peer: str, records: Sequence[Record]) -> Iterator[Callable[[str, i
 
 
 def rank(peer: str, records: Sequence[Record], topics: Sequence[Topic], k: int) -> list[RunLine]:
-    """Return the run of the peer called ``peer``: topics in their order, at most ``k`` lines each, best first.
+    """Return the run of the peer called ``peer``: at most ``k`` lines for each topic, best first, in the topics' order.
 
     Raises :class:`EvaluationError` for ``k`` below 1, and as :func:`open_peer` does.
     """
@@ -95,11 +99,14 @@ def rank(peer: str, records: Sequence[Record], topics: Sequence[Topic], k: int) 
 
 
 STAGE = "ranking"
-"""The only timed stage of a peer: from the question's text to its hits."""
+"""The only timed stage of a peer. It lasts from the question's text to the hits."""
 
 
 def check_peer(peer: str) -> None:
-    """Have the peer rank one record, to fail early; raise ``EvaluationError`` or ``DependencyMissing`` if it cannot."""
+    """Have the peer rank one record, to find a missing or broken peer before a run.
+
+    Raises ``EvaluationError`` or ``DependencyMissing`` if the peer cannot rank.
+    """
     with find_peer(peer).open([("d", "a word")]) as search:
         search("word", 1)
 
@@ -107,10 +114,10 @@ def check_peer(peer: str) -> None:
 def ask_peer(
     peer: str, records: Iterable[Record], topics: Sequence[Topic], judged: Mapping[str, Mapping[str, int]], k: int
 ) -> Generator[QuestionRecord, None, None]:
-    """Yield a record of the peer's ranking for each topic, asked one after the other, with its seconds.
+    """Yield a record of the peer's ranking for each topic, with the seconds that it took.
 
-    The time of indexing is not included. Questions do not affect each other, so a part can be resumed behind any.
-    ``judged`` is qid → docid → relevance.
+    Topics are asked one after the other. The time of indexing does not count. Questions do not affect each other, so a
+    part can be resumed after any of them. ``judged`` is qid → docid → relevance.
     """
     with open_peer(peer, list(records)) as search:
         for topic in topics:

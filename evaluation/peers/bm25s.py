@@ -1,8 +1,8 @@
-"""BM25 by bm25s; the only module that imports it.
+"""BM25 by the library bm25s. Only this module imports it.
 
-``bm25s`` uses its default tokenizer without English stop words, ``bm25s-english`` adds Snowball's English stemmer as
-its documentation shows, ``bm25s-kiwi`` uses SHRAG's analyzer. All have the library's defaults: Lucene's formula, k1
-1.5, b 0.75.
+``bm25s`` uses the library's default tokenizer and removes English stop words. ``bm25s-english`` adds Snowball's English
+stemmer, as the library's documentation shows. ``bm25s-kiwi`` uses SHRAG's analyzer. All three have the library's
+defaults: Lucene's formula, k1 1.5, b 0.75.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ TOKENIZERS = ("bm25s", "bm25s-english", "bm25s-kiwi")
 
 
 class Bm25sPeer:
-    """Implements :class:`~shrag.evaluation.peers.base.Peer` in memory."""
+    """A :class:`~shrag.evaluation.peers.base.Peer` with an index in memory."""
 
     def __init__(self, name: str) -> None:
         if name not in TOKENIZERS:
@@ -38,7 +38,7 @@ class Bm25sPeer:
         """See :class:`~shrag.evaluation.peers.base.Peer`."""
         library = _import_library()
         tokenize = self._tokenizer(library)
-        # Sorted by docid: ties keep this order.
+        # Sorted by docid, because ties keep this order.
         docids, texts = zip(*sorted(contents), strict=True) if contents else ((), ())
         tokens = tokenize(texts)
         if not any(tokens):

@@ -1,1 +1,1 @@
-"""Questions asked in bulk: outcomes, reference answers and figures per question."""
+"""Questions asked in bulk: their outcomes, reference answers and figures."""

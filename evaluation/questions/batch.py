@@ -1,4 +1,4 @@
-"""Ask an engine many questions: write a TREC run, or yield outcomes from several threads in order."""
+"""Ask many questions: write a TREC run, or yield records from several threads in order."""
 
 from __future__ import annotations
 
@@ -27,12 +27,12 @@ from shrag.serving.strategies.registry import find_strategy
 
 
 class WrittenRun(NamedTuple):
-    """What is known of a run beside its file.
+    """Facts about a written run that are not in its file.
 
     Attributes:
         empty: Number of topics without a record.
         fallbacks: Number of topics ranked without the language model because it failed.
-        depths: The least and the greatest number of hits that the queries of a topic were asked for.
+        depths: The least and the greatest number of hits that the queries of a topic asked for.
     """
 
     empty: int
@@ -56,23 +56,25 @@ def write_run(
 ) -> WrittenRun:
     """Write the ranking of every topic to the run file ``output``, tagged ``shrag-STRATEGY``.
 
-    Duplicates of a paper are ranked under each of their docids, since judgements may name any of them. The file appears
-    by one rename when it is complete; it is compressed if its name ends in ``.gz``. Raises :class:`EvaluationError`
-    where a topic cannot be asked, or the file not be written.
+    If records are duplicates of one paper, each is ranked under its own docid, because judgements may name any of them.
+    The file appears by one rename when it is complete. It is compressed if its name ends in ``.gz``.
 
     Args:
-        engine: The engine that is asked.
+        engine: The engine to ask.
         topics: The questions.
         output: The run file.
         k: Records per topic.
         strategy: A strategy's name, or the stages of a pipeline.
-        keyword_order: What keywords are ranked by.
+        keyword_order: What keywords are ranked by; overrides the settings.
         settings: Search settings.
         record_filter: The records that may be found.
         outcomes: A file for the outcome of each topic: JSON Lines of
             :class:`~shrag.evaluation.questions.outcome.QuestionOutcome` without judgements.
-        answered: Whether to answer too, not only search; the answers are in the outcomes.
+        answered: Whether to answer, not only search. The answers are in the outcomes.
         report: Called with the stage and the number of topics done.
+
+    Raises:
+        EvaluationError: A topic cannot be asked, or a file cannot be written.
     """
     tag = f"shrag-{find_strategy(strategy).name}".replace(" ", "")  # the columns of a run are separated by spaces
     draft = output.with_name(f".part-{output.name}")
@@ -130,9 +132,9 @@ def _ask(
 
 
 def read_outcome_file(path: Path) -> list[QuestionOutcome]:
-    """Return the outcomes of a file of :func:`write_run` or of an experiment's ``.questions.jsonl``.
+    """Return the outcomes in a file that :func:`write_run` wrote, or in the ``.questions.jsonl`` of an experiment.
 
-    Raises :class:`EvaluationError` where it cannot be read, is no such file, or has a question twice.
+    Raises :class:`EvaluationError` if the file cannot be read, is not of this kind, or has a question twice.
     """
     try:
         outcomes = msgspec.json.Decoder(QuestionOutcome).decode_lines(path.read_bytes())
@@ -162,16 +164,16 @@ def read_outcome_file(path: Path) -> list[QuestionOutcome]:
 
 
 _QUEUED = 16
-"""Questions submitted to the threads ahead of the outcome being waited for: enough for four threads."""
+"""Number of questions submitted to the threads ahead of the record that is awaited. It is enough for four threads."""
 
 
 def ask_all(
     ask: Callable[[Topic], QuestionRecord], topics: Sequence[Topic], pool: ThreadPoolExecutor
 ) -> Generator[QuestionRecord, None, None]:
-    """Yield the record of each topic, in their order, asked by the threads of ``pool``.
+    """Ask the topics with the threads of ``pool``, and yield their records in the order of the topics.
 
-    The records do not depend on the number of threads. An exception of ``ask`` is raised at its topic's position; the
-    topics after it that have not started are cancelled, and those that have are waited for.
+    The records do not depend on the number of threads. An exception of ``ask`` is raised at its topic's position. Then
+    later topics that have not started are canceled, and those that have are waited for.
     """
     waiting: deque[Future[QuestionRecord]] = deque()
     try:

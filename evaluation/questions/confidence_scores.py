@@ -1,4 +1,7 @@
-"""Scores of a strategy's confidence over answerable and unanswerable questions: refusals, AUC, risk and coverage."""
+"""Score a strategy's confidence over answerable and unanswerable questions.
+
+The scores are shares of refusals, AUC, and risk and coverage.
+"""
 
 from __future__ import annotations
 
@@ -16,18 +19,21 @@ from shrag.evaluation.questions.outcome import QuestionOutcome
 from shrag.evaluation.statistics.intervals import Interval, item_interval, wilson_interval
 
 ANSWERABLE, UNANSWERABLE = "answerable", "unanswerable"
-"""Names of the questions that a record answers, and of those that none does and that have no kind of their own."""
+"""The kinds of questions: those that a record answers, and those that no record answers.
+
+Unanswerable questions may have kinds of their own instead.
+"""
 
 
 class ConfidenceCase(NamedTuple):
-    """A question, how it was answered, and how it should have been.
+    """A question, how it was answered, and how it should have been answered.
 
     Attributes:
-        kind: :data:`ANSWERABLE`, or the kind of unanswerable question.
-        confidence: 0 where nothing was found; None where the strategy has no confidence.
-        refused: Whether it was refused, or would be by the threshold of the index.
-        leads: Whether the first record answers it; never where it is unanswerable.
-        cites: Whether the answer cites a record that answers it; None where there is no answer.
+        kind: :data:`ANSWERABLE`, or the kind of the unanswerable question.
+        confidence: The confidence; 0 if nothing was found, None if the strategy has no confidence.
+        refused: Whether the question was refused, or would be by the threshold of the index.
+        leads: Whether the first record answers the question; False if it is unanswerable.
+        cites: Whether the answer cites a record that answers the question; None if there is no answer.
     """
 
     kind: str
@@ -43,7 +49,7 @@ class ConfidenceCase(NamedTuple):
 
 
 class Estimate(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """A figure over questions with the ends of its interval."""
+    """A figure over questions, with the ends of its interval."""
 
     value: float
     low: float
@@ -53,7 +59,7 @@ class Estimate(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 class KindScores(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """The questions of one kind: their number, the share refused, and the AUC against the answerable ones.
 
-    ``auc`` is None for answerable questions, where there are none, and where the strategy has no confidence.
+    ``auc`` is None for the answerable questions themselves, if there are none, and if the strategy has no confidence.
     """
 
     kind: str
@@ -63,11 +69,17 @@ class KindScores(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class CoverageScores(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """The questions with at least a confidence, which are the share ``coverage`` of all.
+    """The covered questions: those whose confidence is at least ``confidence``.
 
-    ``risk`` is the share of them whose first record does not answer; ``cited_risk`` that of those whose answer cites no
-    record that does, None where one of them has no answer. Unanswerable questions count as wrong in both.
-    ``confidence`` is None where the strategy has none.
+    Unanswerable questions count as wrong in both risks.
+
+    Attributes:
+        coverage: Share of all questions that are covered.
+        confidence: The least confidence; None if the strategy has no confidence.
+        answered: Number of covered questions.
+        risk: Share of the covered questions whose first record does not answer them.
+        cited_risk: Share of the covered questions whose answer cites no record that answers them. None if a covered
+            question has no answer.
     """
 
     coverage: float
@@ -81,11 +93,12 @@ class ConfidenceScores(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """The scores of a condition over a set.
 
     Attributes:
-        kinds: Answerable questions first, then each kind of the others, then all of these where they have kinds.
-        served: What is answered by the index's threshold; ``confidence`` is the least one among it. None where nothing
-            is.
-        curve: The risk-coverage curve at about ten points, by increasing coverage; empty without confidence.
-        aurc: The area under the whole curve (AURC), None without confidence.
+        kinds: Answerable questions first, then each kind of unanswerable questions, then all unanswerable ones together
+            if they have several kinds.
+        served: The questions that are answered with the index's threshold. Its ``confidence`` is the least among them.
+            None if there are none.
+        curve: At most ten points of the risk-coverage curve, by increasing coverage; empty without confidence.
+        aurc: The area under the whole curve (AURC); None without confidence.
     """
 
     kinds: tuple[KindScores, ...]
@@ -95,7 +108,7 @@ class ConfidenceScores(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 def answering_records(qrels: Iterable[Qrel], min_grade: int = 1) -> dict[str, set[str]]:
-    """Return qid → docids of at least the grade ``min_grade``, for every judged question; the set may be empty."""
+    """Return qid → docids whose grade is at least ``min_grade``, for every judged question; the set may be empty."""
     answering: dict[str, set[str]] = {}
     for qrel in qrels:
         docids = answering.setdefault(qrel.qid, set())
@@ -109,12 +122,12 @@ def confidence_cases(
     answering: Mapping[str, AbstractSet[str]],
     unanswerable: Mapping[str, str],
 ) -> list[ConfidenceCase]:
-    """Return the case of each outcome, in their order, that is in one of the mappings.
+    """Return a case for each outcome whose question is in one of the mappings, in the order of the outcomes.
 
     Args:
         outcomes: The outcomes of one condition.
-        answering: Qid → docids of the records that answer, of the answerable questions.
-        unanswerable: Qid → kind (may be empty) of the unanswerable questions.
+        answering: Qid → docids of the records that answer, for the answerable questions.
+        unanswerable: Qid → kind (may be empty), for the unanswerable questions.
     """
     chosen = [each for each in outcomes if each.qid in answering or each.qid in unanswerable]
     known = any(each.confidence is not None for each in chosen)
@@ -137,7 +150,7 @@ def confidence_cases(
 def score_confidence(cases: Sequence[ConfidenceCase], *, seed: int = 0, level: float = 0.95) -> ConfidenceScores:
     """Return the scores of the cases of one condition.
 
-    Intervals are Wilson's for shares, and percentile bootstrap over the questions for the AUC.
+    Shares have Wilson's interval, the AUC has the percentile bootstrap interval over the questions.
     """
     kinds = sorted({case.kind for case in cases}, key=lambda kind: (kind != ANSWERABLE, kind))
     groups: dict[str, Callable[[ConfidenceCase], bool]] = {kind: _of_kind(kind) for kind in kinds}
@@ -178,7 +191,7 @@ def _auc(cases: Sequence[ConfidenceCase]) -> float | None:
 
 
 def _estimate(value: float, interval: Interval | None) -> Estimate:
-    # Too few questions for an interval: nothing is known of it.
+    # Too few questions for an interval: the figure may be anything from 0 to 1.
     return Estimate(value, *(interval or Interval(0.0, 1.0)))
 
 

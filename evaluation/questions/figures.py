@@ -1,11 +1,13 @@
 """Figures per question: of answers against references, and of the candidates that were ranked.
 
-Which questions a figure covers depends on the references alone, never on the answers, so any two conditions are
-compared over the same questions. A question that was refused or could not be asked has the value 0, except by
-``choice_accuracy_with_guessing``. Runs whose answers are all extractive have no figures of citations.
+Which questions a figure covers depends on references and judgements, never on the answers. So any two conditions are
+compared over the same questions. If a question was refused or could not be asked, figures that score an answer are 0
+(``choice_accuracy_with_guessing`` is the chance of a guess). Runs whose answers are all extractive have no citation
+precision and recall.
 
 The candidates are those before the ranking is cut at k. ``candidate_recall`` is the y-axis of the SHRAG paper's figure
-3, ``candidate_success`` its equation 6 over all candidates (providers.py has both for a ranking).
+3. ``candidate_success`` is its equation 6 over all candidates. :mod:`shrag.evaluation.measures.providers` has both
+measures for a ranking.
 """
 
 from __future__ import annotations
@@ -26,7 +28,7 @@ from shrag.evaluation.questions.reference_answers import Reference
 
 
 class _Case(NamedTuple):
-    """An answered question: its answer, its reference, and the splitter of Korean."""
+    """An answered question: its answer, its reference, and the splitter of Korean text into morphemes."""
 
     answer: AnswerRecord
     reference: Reference
@@ -34,7 +36,7 @@ class _Case(NamedTuple):
 
 
 class _Figure(NamedTuple):
-    """A figure: ``over`` selects references, ``value`` scores an answer, ``refused`` is the score of a refusal."""
+    """A figure. ``over`` selects references, ``value`` scores an answer, ``refused`` is the score of a refusal."""
 
     over: Callable[[Reference], object]
     value: Callable[[_Case], float]
@@ -50,7 +52,7 @@ def _rouge(case: _Case) -> float:
 
 
 def _accuracy(case: _Case) -> float:
-    """Return 1 for the right answer by the strictest measure that the reference allows."""
+    """Return 1 if the answer is right by the strictest measure that the reference allows, else 0."""
     reference = case.reference
     if reference.choice:
         return _is_right(case)
@@ -73,7 +75,7 @@ def _is_right(case: _Case) -> float:
 
 
 _OF_MODELS = ("citation_precision", "citation_recall")
-"""Measures of runs in which a language model wrote an answer: of extractive answers alone they could only be 1."""
+"""Figures of runs in which a language model wrote an answer. Of extractive answers only, they could only be 1."""
 
 _has_choices, _has_answers, _has_short, _is_answerable = map(
     attrgetter, ("choice", "answers", "short_answers", "answerable")
@@ -111,7 +113,10 @@ _FIGURES: Mapping[str, _Figure] = {
 _ROUGE_ABOVE: Mapping[str, float] = {f"rouge_l_above_{least}": least for least in (0.7, 0.5, 0.3)}
 
 OUTCOME_FIGURES = ("accuracy", *_ROUGE_ABOVE)
-"""The figures beside ROUGE-L in the table of the eight pipelines; they follow from others, and are compared apart."""
+"""The figures beside ROUGE-L in the table of the eight pipelines.
+
+They follow from other figures, so their tests have a correction of their own.
+"""
 
 CITES, LEADS = "cites_relevant", "leads_relevant"
 
@@ -120,22 +125,25 @@ REFUSAL, RETRIEVAL_RATIO = "refusal_accuracy", "retrieval_ratio"
 ANSWER_FIGURES = (*_FIGURES, *_ROUGE_ABOVE, CITES, LEADS, REFUSAL, RETRIEVAL_RATIO)
 """The names of all measures of answers:
 
-``rouge_l``: F1 against the best reference, in Kiwi's morphemes for Korean and in words for English.
-``accuracy``: 1 for the right choice, the right one of yes and no, or an answer that contains a short reference, or a
-complete one where there are no short ones: the first of these that the reference has.
-``rouge_l_above_0.7``, ``…0.5``, ``…0.3``: 1 if ``rouge_l`` is greater; the mean times the questions is their count.
-``rouge_l_characters``: ``rouge_l`` in letters and digits.
-``string_match``: 1 if the answer contains a short reference; ``exact_match``: 1 if it equals a reference.
-``yes_no_accuracy``: 1 if it begins with the right one.
-``citation_precision``, ``citation_recall``: shares of supported citations and sentences, where a model wrote them.
-``choice_accuracy``: 1 if the right choice was made; ``choice_rate``: 1 if any was.
-``choice_accuracy_with_guessing``: the first, or the probability of guessing the right choice if none was made.
-``well_formed``: 1 if sections and language are right.
-``cites_relevant``: 1 if the answer cites a record that was judged to answer.
-``leads_relevant``: 1 if the first record that it cites was.
-``refusal_accuracy``: 1 if an unanswerable question was refused or an answerable one was not.
-``retrieval_ratio``: the share of the k requested records that were found; the ScienceON challenge has a criterion of
-this name but no formula.
+- ``rouge_l``: F1 against the best reference, in Kiwi's morphemes for Korean and in words for English.
+- ``accuracy``: 1 if the answer is right by the first of these that the reference has: a choice; yes or no; a short
+  answer, which must be contained; a complete answer, which must be contained.
+- ``rouge_l_above_0.7``, ``…0.5``, ``…0.3``: 1 if ``rouge_l`` is greater. Its mean times the number of questions is the
+  number of such answers.
+- ``rouge_l_characters``: ``rouge_l`` in letters and digits.
+- ``string_match``: 1 if the answer contains a short reference.
+- ``exact_match``: 1 if the answer equals a reference.
+- ``yes_no_accuracy``: 1 if the answer begins with the right one of yes and no.
+- ``citation_precision``, ``citation_recall``: shares of supported citations and sentences, if a model wrote answers.
+- ``choice_accuracy``: 1 if the right choice was made.
+- ``choice_rate``: 1 if any choice was made.
+- ``choice_accuracy_with_guessing``: ``choice_accuracy``, or the chance of guessing right if no choice was made.
+- ``well_formed``: 1 if sections and language are right.
+- ``cites_relevant``: 1 if the answer cites a record that was judged to answer.
+- ``leads_relevant``: 1 if the first record that the answer cites was judged to answer.
+- ``refusal_accuracy``: 1 if an unanswerable question was refused, or an answerable one was not.
+- ``retrieval_ratio``: the share of the k requested records that were found. The ScienceON challenge has a criterion of
+  this name but no formula.
 """
 
 
@@ -146,11 +154,17 @@ def answer_figures(
     split: SplitMorphemes,
     min_grade: int = 1,
 ) -> dict[str, dict[str, float]]:
-    """Return figure → qid → value over the outcomes that have a reference; figures without a question are left out.
+    """Return figure → qid → value over the outcomes that have a reference. Figures without a question are left out.
 
-    Outcomes without answers have the retrieval ratio only. ``k`` is the number of records requested per question;
-    ``split`` is the splitter of Korean, :meth:`shrag.indexing.analysis.morphological_analysis.KoreanMorphemes.split`.
-    ``min_grade`` is the least grade of a record that answers.
+    If no outcome has an answer, the retrieval ratio is the only figure.
+
+    Args:
+        outcomes: The outcomes of one condition.
+        references: Qid → reference.
+        k: Number of records requested per question.
+        split: Splits Korean into morphemes, as
+            :meth:`shrag.indexing.analysis.morphological_analysis.KoreanMorphemes.split` does.
+        min_grade: The least grade of a record that answers.
     """
     known = [(outcome, references[outcome.qid]) for outcome in outcomes if outcome.qid in references]
     answered = [pair for pair in known if pair[0].answer is not None or pair[0].error]
@@ -178,7 +192,7 @@ def _value(figure: _Figure, outcome: QuestionOutcome, reference: Reference, spli
 
 
 def _cites(outcome: QuestionOutcome, min_grade: int) -> list[bool]:
-    """Return for each record that the answer cites, in their order, whether it was judged to answer."""
+    """Return whether each record that the answer cites was judged to answer, in the order of the citations."""
     answering = {each.docid for each in outcome.relevant if each.relevance >= min_grade}
     return [docid in answering for docid in outcome.answer.cited] if outcome.answer and not _refused(outcome) else []
 
@@ -196,12 +210,15 @@ PROCESS_FIGURES: Mapping[str, Callable[[QuestionOutcome], float]] = {
     "candidate_recall": _recall,
     "candidate_success": lambda outcome: float(outcome.num_relevant_candidates > 0),
 }
-"""Measure of the candidates → function of an outcome: their number, the share of the relevant documents among them,
-and 1 if at least one is among them. Plots name them like other measures."""
+"""Name of a measure of the candidates → function of an outcome.
+
+The measures are the number of candidates, the share of the relevant documents that are candidates, and 1 if at least
+one is. Plots name them like other measures.
+"""
 
 
 class ChoiceBaselines(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """Baselines of choice accuracy: of random choices, and of always choosing the most frequent ``majority_letter``."""
+    """Baselines of choice accuracy: of random choices, and of always choosing the most frequent letter."""
 
     random: float
     majority: float
@@ -209,7 +226,7 @@ class ChoiceBaselines(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 def choice_baselines(references: Iterable[Reference]) -> ChoiceBaselines | None:
-    """Return the baselines over the references that have choices, None without such references."""
+    """Return the baselines over the references that have choices; None without such references."""
     multiple_choice = [reference for reference in references if reference.choice]
     if not multiple_choice:
         return None

@@ -1,4 +1,4 @@
-"""Outcome of one question: keywords, queries, candidates, ranks of the relevant records, answer."""
+"""The outcome of one question: keywords, queries, candidates, ranks of the relevant records, answer."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ from shrag.serving.request import AnswerLanguage
 from shrag.serving.results import AskResult, SearchResult
 
 TOP_RECORDS = 5
-"""Number of top-ranked docids stored for reports."""
+"""Number of top-ranked docids that are stored for reports."""
 
 
 class RelevantRecord(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """A relevant record and its rank from 1; None where it was not ranked."""
+    """A relevant record and its rank, from 1; None if it was not ranked."""
 
     docid: str
     relevance: int
@@ -26,11 +26,15 @@ class RelevantRecord(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class AnswerRecord(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """An answer as stored with an outcome.
+    """An answer as it is stored with an outcome.
 
-    ``text`` has the form of the ScienceON challenge, ``plain`` no headings of parts. ``precision`` and ``recall`` are
-    those of :mod:`shrag.evaluation.measures.citations`. ``reason`` says why the question was refused, empty where it
-    was answered; ``cited`` are the docids of the cited records, ``choice`` is the letter of the choice made.
+    Attributes:
+        text: The text in the form of the ScienceON challenge.
+        plain: The text without headings of parts.
+        precision: Citation precision (:mod:`shrag.evaluation.measures.citations`); ``recall`` likewise.
+        reason: Why the question was refused; empty if it was answered.
+        cited: The docids of the cited records.
+        choice: The letter of the choice that was made.
     """
 
     text: str
@@ -49,18 +53,18 @@ class QuestionOutcome(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """The outcome of one question. It has no times, so it is the same in every run of the same identity.
 
     Attributes:
-        error: Why it could not be asked; empty where it was asked.
-        reason: Why nothing was found; empty where something was.
-        keywords: The keywords, with the first translation behind an arrow.
+        error: Why the question could not be asked; empty if it was asked.
+        reason: Why nothing was found; empty if something was found.
+        keywords: The keywords, each with its first translation behind an arrow.
         queries: The keywords of each query.
-        depth: The largest number of hits that a query was asked for; 0 where none was run.
+        depth: The largest number of hits that a query asked for; 0 if no query was run.
         num_retrieved: Number of ranked records.
         relevant: The relevant records, by rank.
         top_docids: The first docids of the ranking.
         fallbacks: Stages done without the language model because it failed.
-        confidence: The confidence that the first record answers; None where the strategy or the index has none.
+        confidence: The confidence that the first record answers; None if the strategy or the index has none.
         threshold: The confidence below which the index refuses.
-        answer: The answer; None where the question was only searched for.
+        answer: The answer; None if there was only a search.
         nodes: The questions of a plan in their final states; empty without a plan.
     """
 
@@ -83,7 +87,7 @@ class QuestionOutcome(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
     @property
     def refused(self) -> bool:
-        """Whether the question was refused or, where it was only searched for, would be."""
+        """Whether the question was refused or, if there was only a search, would be; False if it could not be asked."""
         if self.error:
             return False
         if self.answer is not None:
@@ -108,7 +112,7 @@ class QuestionRecord(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 def record_search(qid: str, result: SearchResult, judged: Mapping[str, int]) -> QuestionRecord:
-    """Return the record of a search; ``judged`` is docid → relevance."""
+    """Return the record of a search. ``judged`` is docid → relevance."""
     ranking = tuple((ranked.record.docid, ranked.score) for ranked in result.ranking.records)
     relevant = _relevant(judged, [docid for docid, _ in ranking])
     confidence = result.ranking.confidence
@@ -136,14 +140,14 @@ def record_search(qid: str, result: SearchResult, judged: Mapping[str, int]) -> 
 
 
 def record_answer(qid: str, result: AskResult, judged: Mapping[str, int]) -> QuestionRecord:
-    """Return the record of an answer, with its search."""
+    """Return the record of an answer and its search."""
     record = record_search(qid, result.search, judged)
     outcome = msgspec.structs.replace(record.outcome, answer=_answer_record(result.answer))
     return msgspec.structs.replace(record, outcome=outcome)
 
 
 def record_ranking(qid: str, hits: Sequence[Hit], judged: Mapping[str, int]) -> QuestionRecord:
-    """Return the record of a peer's ranking; its candidates are what it ranks."""
+    """Return the record of a peer's ranking. Its candidates are the hits that it ranks."""
     docids = [hit.docid for hit in hits]
     relevant = _relevant(judged, docids)
     outcome = QuestionOutcome(

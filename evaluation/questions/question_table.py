@@ -1,4 +1,7 @@
-"""Tables of questions, such as their languages or kinds: TSV with a header, or JSON Lines with an object for each."""
+"""Read a table of questions, such as their languages or kinds.
+
+It is a TSV file with a header, or a JSON Lines file with an object for each question.
+"""
 
 from __future__ import annotations
 
@@ -20,12 +23,12 @@ KIND = "kind"
 def read_question_table(path: Path, *required: str) -> dict[str, dict[str, str]]:
     """Return qid → column → value, in the file's order.
 
-    Of GPQA these are the domains, of SuperGPQA the fields and the difficulty, of other JSON objects the values that are
-    text.
+    The columns of GPQA are the domains, those of SuperGPQA the fields and the difficulty. Those of other JSON objects
+    are the keys whose values are text.
 
     Raises:
         ExperimentRejected: A line lacks ``qid`` or a column of ``required``, has another number of columns than the
-            header, or has the qid of an earlier one.
+            header, is not a JSON object, or has the qid of an earlier line.
         CorpusError: The file cannot be read, or is not UTF-8.
     """
     benchmark = read_benchmark(path)

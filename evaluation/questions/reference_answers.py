@@ -1,4 +1,4 @@
-"""Reference answers of questions, read from JSON Lines or TSV."""
+"""Read the reference answers of questions from JSON Lines or TSV."""
 
 from __future__ import annotations
 
@@ -23,12 +23,13 @@ class Reference(msgspec.Struct, frozen=True):
 
     Attributes:
         answers: Complete right answers.
-        short_answers: Short right answers; an answer should contain one of them.
-        yes_no: True or false, the answer to a yes-or-no question; None for other questions.
-        answerable: False where the corpus has no answer, so that refusing is right.
+        short_answers: Short right answers. An answer should contain one of them.
+        yes_no: The right answer to a yes-or-no question; None for other questions.
+        answerable: Whether the corpus has an answer. If not, refusing is right.
+        choices: The choices of a multiple-choice question.
+        choice: The upper-case letter of the right choice; empty without choices.
         kind: The kind of an unanswerable question, such as ``near`` or ``far``; may be empty.
-        paper: The title of the paper that the question is about; empty where there is none.
-        choice: The upper-case letter of the right one of ``choices``; empty without choices.
+        paper: The title of the paper that the question is about; empty if it is about none.
     """
 
     qid: str
@@ -45,7 +46,7 @@ class Reference(msgspec.Struct, frozen=True):
 class ReferenceSource(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """A file of references, and the keys of its JSON objects for answers, choices and the right choice.
 
-    ``choices`` is such a key, or a tuple of choices that all questions share.
+    ``choices`` is either such a key or a tuple of choices that all questions share.
     """
 
     path: str
@@ -55,16 +56,20 @@ class ReferenceSource(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 _DEFAULT_KEYS = ReferenceSource("")
-"""The keys of :class:`Reference` itself."""
+"""A source whose keys are the fields of :class:`Reference`."""
 
 
 def read_references(path: Path, source: ReferenceSource = _DEFAULT_KEYS) -> dict[str, Reference]:
-    """Read the references in ``path`` by qid, in the file's order; ``source`` names the keys of its JSON objects.
+    """Read the references in ``path`` as qid → reference, in the file's order.
 
-    A file of GPQA or SuperGPQA; or lines, each a JSON object with the fields of :class:`Reference` (others are
-    ignored), or a qid and its answers separated by tabs. An object may list several questions under ``qas``, whose
-    paper is its ``title``. ``answers`` may be one string, and ``choice`` a letter or the text of the choice. If all
-    answers are the one word for yes, or for no, ``yes_no`` is set.
+    The file is one of GPQA or SuperGPQA, or each line is either of these:
+
+    - A JSON object with the fields of :class:`Reference`; others are ignored. ``source`` names some of its keys. The
+      object may list several questions under ``qas``; their paper is its ``title``. ``answers`` may be one string,
+      ``choice`` a letter or the text of the choice.
+    - A qid and its answers, separated by tabs.
+
+    If all answers are single words that mean yes, or all are single words that mean no, ``yes_no`` is set.
 
     Raises:
         ExperimentRejected: A line is invalid or repeats a qid, or there is no reference.
@@ -90,7 +95,7 @@ def read_references(path: Path, source: ReferenceSource = _DEFAULT_KEYS) -> dict
 
 
 def _numbered(path: Path, source: ReferenceSource) -> Iterator[tuple[int, Reference]]:
-    """Yield each reference and the number of its line, or of its question in a file of GPQA or SuperGPQA."""
+    """Yield each reference with the number of its line. In a file of GPQA or SuperGPQA it is that of its question."""
     benchmark = read_benchmark(path)
     if benchmark is not None:
         for number, each in enumerate(benchmark, 1):
@@ -103,7 +108,7 @@ def _numbered(path: Path, source: ReferenceSource) -> Iterator[tuple[int, Refere
 
 
 def encode_references(references: Iterable[Reference]) -> bytes:
-    """Return references as JSON Lines, to be read by :func:`read_references`."""
+    """Return references as JSON Lines, which :func:`read_references` can read."""
     return b"".join(msgspec.json.encode(each) + b"\n" for each in references)
 
 
@@ -114,7 +119,7 @@ def _json(path: Path, number: int, text: str, source: ReferenceSource) -> Iterat
     title = fields.get("title", "")
     for each in questions_in(fields):
         try:
-            # The questions of one object are about what its title names.
+            # The title of the object is the paper that its questions are about.
             about = {} if each is fields else {"paper": title}
             reference = msgspec.convert(about | _rename_keys(each, source), Reference)
         except msgspec.ValidationError as error:
@@ -154,7 +159,7 @@ def _checked(path: Path, number: int, given: Reference) -> Reference:
     answers, short = (
         tuple(each.strip() for each in texts if each.strip()) for texts in (given.answers, given.short_answers)
     )
-    # One word only: an answer that merely begins with yes or no says more.
+    # Only one-word answers count, because an answer that merely begins with yes or no says more.
     verdicts = {read_yes_no(answer) if len(answer.split()) == 1 else None for answer in answers}
     yes = next(iter(verdicts)) if given.yes_no is None and len(verdicts) == 1 else given.yes_no
     choices = tuple(plain_line(each) for each in given.choices)
@@ -192,7 +197,7 @@ def _checked(path: Path, number: int, given: Reference) -> Reference:
 
 
 def _letter(choice: str, choices: tuple[str, ...]) -> str:
-    """Return the letter of the right choice, given by its letter or text; empty where it is not a choice."""
+    """Return the letter of the right choice, which is given by letter or text; empty if it is not a choice."""
     letters = LETTERS[: len(choices)]
     if choice.strip() in tuple(letters):
         return choice.strip()

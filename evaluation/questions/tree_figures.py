@@ -1,7 +1,7 @@
-"""Measures of trees of questions from their stored nodes: tables 4 and 5 of the Tree-of-Question paper.
+"""Measure trees of questions from their stored nodes, for tables 4 and 5 of the Tree-of-Question paper.
 
-The user's question is answered and assessed again after each level of its tree, and the tree ends where that answer is
-valid. So the level at which a question was resolved is the depth of its finished tree, where its root is valid.
+The user's question is answered and assessed again after each level of its tree. The tree ends when that answer is
+valid. So if the root of a finished tree is valid, the tree's depth is the level at which the question was resolved.
 """
 
 from __future__ import annotations
@@ -19,13 +19,13 @@ VALID, RESOLVED = "valid_by_level_{}", "resolved_by_level_{}"
 TREE_FIGURES = (*(VALID.format(level) for level in LEVELS), *(RESOLVED.format(level) for level in LEVELS[1:]))
 """The names of the measures.
 
-``valid_by_level_n``: 1 if the question had a valid answer after n levels of its tree (table 4).
-``resolved_by_level_n``: the same, over the questions whose first answer was not valid (table 5).
+- ``valid_by_level_n``: 1 if the question had a valid answer after n levels of its tree (table 4).
+- ``resolved_by_level_n``: the same, over the questions whose first answer was not valid (table 5).
 """
 
 
 def tree_figures(outcomes: Iterable[QuestionOutcome]) -> dict[str, dict[str, float]]:
-    """Return figure → qid → value over the outcomes that have a tree; empty without any."""
+    """Return figure → qid → value over the outcomes that have a tree; empty if none has one."""
     levels = {each.qid: resolved_level(each.nodes) for each in outcomes if has_tree(each.nodes)}
     if not levels:
         return {}
@@ -36,12 +36,12 @@ def tree_figures(outcomes: Iterable[QuestionOutcome]) -> dict[str, dict[str, flo
 
 
 def has_tree(nodes: Sequence[Node]) -> bool:
-    """Return whether the nodes are of a tree of questions: its root was assessed."""
+    """Return whether the nodes are a tree of questions. Only such a tree has an assessed root."""
     return bool(nodes) and nodes[0].assessment is not None
 
 
 def resolved_level(nodes: Sequence[Node]) -> int | None:
-    """Return the level after which the root of a tree had a valid answer, None where it never had."""
+    """Return the level after which the root of a tree had a valid answer; None if it never had one."""
     root = nodes[0]
     if root.assessment is None or not root.assessment.valid:
         return None

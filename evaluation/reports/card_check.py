@@ -1,7 +1,8 @@
-"""Compare a run card with what it says was asked and written: an index archive, and the results beside the card.
+"""Compare a run card with an archive of the index that was asked, and with the result files beside the card.
 
-So a reader who has the archive that was carried to a machine, and the card that came back, knows that the figures are
-of these records, whatever the index is called there and however often it was imported.
+An archive may be carried to another machine, and the run card comes back from there. The comparison tells a reader of
+both whether the figures are about these records. The name of the index there, and the number of its imports, make no
+difference.
 """
 
 from __future__ import annotations
@@ -24,12 +25,13 @@ from shrag.messages.text import Text
 
 
 def check_card(card: RunCard, archive: Path, carried_in: Path | None = None) -> Text:
-    """Return the sentence that says which index of the card is the one in ``archive``.
+    """Return a sentence that says which index of the card is the one in ``archive``.
 
-    ``carried_in`` is the file that has the archive in it, such as a bundle, which the sentence then names.
+    If the archive is in another file, such as a bundle, ``carried_in`` is that file, and the sentence names it.
 
     Raises:
-        ResultsMismatch: None is; the message names the first difference. Or the card was changed.
+        ResultsMismatch: The card was changed; or none of its indexes is the one in ``archive``, and the message has the
+            first difference.
         CorpusError, IndexDamaged, IndexMismatch: The archive is damaged, or of another version of SHRAG.
     """
     if identity_fingerprint(card.identity) != card.fingerprint:
@@ -38,7 +40,7 @@ def check_card(card: RunCard, archive: Path, carried_in: Path | None = None) -> 
         )
     archived, manifest = archived_manifest(archive)
     for name, made in card.generations.items():
-        # An import gives a generation the next number of that machine, and changes nothing else of its manifest.
+        # An import changes only the number of the generation in the manifest: it is the next one of that machine.
         if manifest_digest(msgspec.structs.replace(manifest, generation=made.generation)) == made.manifest:
             return Text(
                 "They agree: the index {name} of the run card is the index {archived} in {archive}, with {records:,} "
@@ -60,10 +62,10 @@ def check_card(card: RunCard, archive: Path, carried_in: Path | None = None) -> 
 
 
 def check_result_files(card: RunCard, folder: Path) -> Text:
-    """Return the sentence that says that the results in ``folder`` are those that the card has the checksums of.
+    """Return a sentence that says that the files in ``folder`` have the checksums of the card.
 
     Raises:
-        ResultsMismatch: A file is missing, changed, or more than the card names; or the run was not complete.
+        ResultsMismatch: A file is missing or changed, the card does not have it, or the run was not complete.
     """
     found = file_digests(folder)
     others = sorted(name for name in {*found, *card.files} if found.get(name) != card.files.get(name))
@@ -80,7 +82,7 @@ def check_result_files(card: RunCard, folder: Path) -> Text:
 
 
 def _why(card: RunCard, archived: str, manifest: IndexManifest) -> str:
-    """Return the first difference from the index of the same name, or the only one."""
+    """Return the first difference from the card's index of the same name, or from its only index."""
     if not card.generations:
         return Text("the card does not say which build was asked")
     identities = card.identity.indexes

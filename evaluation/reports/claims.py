@@ -10,11 +10,15 @@ from shrag.evaluation.reports.table import BaselineDifference, ResultRow, Result
 
 
 class Verdict(NamedTuple):
-    """The result of a claim on one set. "Better" is in the claim's direction: lower where the claim expects less.
+    """The result of a claim on one set. "Better" means lower if the claim expects less, else higher.
 
-    ``rival`` is the best of the other conditions; ``margin`` is how much better the baseline's mean is (negative if
-    worse), from ``low`` to ``high``. ``better`` and ``worse`` count the conditions, of ``compared``, that the baseline
-    is significantly better or worse than.
+    Attributes:
+        baseline_mean: The baseline's mean of the measure.
+        rival: The best of the other conditions.
+        margin: How much better the baseline's mean is than the rival's, negative if worse. Its interval is from ``low``
+            to ``high``.
+        better: Number of conditions than which the baseline is significantly better; ``worse`` likewise.
+        compared: Number of other conditions that the claim is about.
     """
 
     set: str
@@ -44,7 +48,7 @@ class Verdict(NamedTuple):
 
 
 def judge_claim(claim: Claim, table: ResultTable) -> list[Verdict]:
-    """Return the verdict of each set of a table; sets without a condition to compare are left out."""
+    """Return the verdict on each set of a table. Sets without a condition to compare are left out."""
     return [verdict for each in table.sets for verdict in _verdict(claim, table.baseline, each)]
 
 
@@ -72,7 +76,7 @@ def _verdict(claim: Claim, baseline: str, each: SetTable) -> Iterator[Verdict]:
 
 
 def _difference(claim: Claim, row: ResultRow) -> BaselineDifference | None:
-    """Return the row's difference from the baseline, None where the claim is not about the row."""
+    """Return the row's difference from the baseline; None if the claim is not about the row."""
     cell = row.cells.get(claim.measure)
     if cell is None or (claim.over and not {row.condition, row.group} & set(claim.over)):
         return None

@@ -36,10 +36,11 @@ def is_results_path(given: str) -> bool:
 
 
 def choose_condition(given: str) -> ChosenCondition:
-    """Return the condition that ``FOLDER:CONDITION`` names; ``FOLDER`` alone names its baseline, or its only condition.
+    """Return the condition that ``FOLDER:CONDITION`` names. ``FOLDER`` alone names its baseline or only condition.
 
-    Raises :class:`ResultsMismatch` where there are no complete results, no such condition, or several without a
-    baseline.
+    Raises:
+        ResultsMismatch: There are no complete results or no such condition, or ``FOLDER`` alone has several conditions
+            and no baseline.
     """
     folder, name = Path(given), ""
     if not (folder / CARD_FILE).is_file():
@@ -67,9 +68,15 @@ def compare_conditions(
 ) -> Iterator[SetComparison]:
     """Yield the comparison of B with A over each set that both have, in A's order, by the measures that both have.
 
-    ``count`` is the number of questions to return, those that changed most in the measure ``by`` (None: the first).
-    Sets without it are left out. Raises :class:`ResultsMismatch` where they have no set or measure in common, or the
-    questions or judgements of a set differ.
+    Args:
+        a: Condition A.
+        b: Condition B.
+        count: Number of questions to return, those whose value changed most.
+        by: The measure of these changes; None for the first. Sets without it are left out.
+        level: Confidence level of the intervals.
+
+    Raises:
+        ResultsMismatch: The two have no set or measure in common, or the questions or judgements of a set differ.
     """
     shared_measures: dict[str, None] = {}
     any_compared = False
@@ -123,7 +130,7 @@ def _set_names(chosen: ChosenCondition) -> set[str]:
 
 
 def _judgements(chosen: ChosenCondition, set_name: str) -> object:
-    """Return the set's judgements, or its references where it has none."""
+    """Return the set's judgements, or its references if it has no judgements."""
     return chosen.results.qrels(set_name) or chosen.results.references(set_name)
 
 

@@ -1,4 +1,4 @@
-"""HTML report of results folders: one self-contained page."""
+"""Write results folders as an HTML report, in one self-contained page."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ from shrag.serving.page.rendering import PAGE_FOLDER, open_templates
 
 @dataclass(frozen=True, slots=True)
 class TraceView:
-    """The trace of one question under one condition: how its ranking and answer came about; ``value`` is its score."""
+    """How the ranking and the answer to one question came about under one condition. ``value`` is its score."""
 
     label: str
     value: float
@@ -40,7 +40,7 @@ class TraceView:
 
 @dataclass(frozen=True, slots=True)
 class QuestionView:
-    """A question with a trace for each condition, and the spread between their values."""
+    """A question with a trace for each condition. ``spread`` is their highest value minus their lowest."""
 
     topic: Topic
     language: str
@@ -51,7 +51,7 @@ class QuestionView:
 
 @dataclass(frozen=True, slots=True)
 class SetView:
-    """The table of one set, and those of its questions that differ most by the measure ``primary``."""
+    """The table of one set, and the questions on which the conditions differ most by the measure ``primary``."""
 
     table: SetTable
     columns: tuple[str, ...]
@@ -87,7 +87,7 @@ def result_view(results: ResultFolder, card: RunCard, anchor: str, questions: in
 
 def _set_view(results: ResultFolder, table: ResultTable, each: SetTable, count: int) -> SetView:
     columns = table.columns_of(each)
-    # A set without judgements has figures of answers only, and conditions that only search have none of these.
+    # A set without judgements has only figures of answers, and conditions that only search have none of these.
     primary = next((name for name in columns if all(name in row.cells for row in each.rows)), columns[0])
     return SetView(each, columns, primary, _questions(results, each.set, primary, count), results.titles(each.set))
 
@@ -98,7 +98,7 @@ def difference_text(difference: BaselineDifference) -> str:
 
 
 def _questions(results: ResultFolder, set_name: str, primary: str, count: int) -> tuple[QuestionView, ...]:
-    """Return the ``count`` questions with the largest spread between conditions, largest first."""
+    """Return the ``count`` questions with the largest spread between the conditions, the largest first."""
     if not count:
         return ()
     conditions = results.experiment.conditions
@@ -120,7 +120,7 @@ def _questions(results: ResultFolder, set_name: str, primary: str, count: int) -
 
 
 def _plots(results: ResultFolder, table: ResultTable) -> Iterator[tuple[str, str]]:
-    """Yield the plots as images; a browser does not run scripts in an image."""
+    """Yield the plots as images, because a browser runs no scripts in an image."""
     for number, plot in enumerate(results.experiment.plots, 1):
         path = results.folder / "plots" / f"plot-{number}.svg"
         if path.is_file():
@@ -135,13 +135,14 @@ def _plots(results: ResultFolder, table: ResultTable) -> Iterator[tuple[str, str
 PAGE = Path(__file__).parent / "page"
 
 DEFAULT_QUESTIONS = 100
-"""Number of questions of each set that are shown with their traces."""
+"""Number of questions of each set that the report shows with their traces."""
 
 
 def render_report(folders: Sequence[Path], *, questions: int = DEFAULT_QUESTIONS) -> str:
-    """Return the HTML page of complete results; raise :class:`ResultsMismatch` where a folder has none.
+    """Return the HTML page of complete results.
 
-    ``questions`` of each set are shown, those with the largest spread between the conditions.
+    The page shows ``questions`` of each set, those with the largest spread between the conditions. Raises
+    :class:`ResultsMismatch` if a folder has no complete results.
     """
     views = [
         result_view(*open_results(folder), anchor=f"result-{number}", questions=questions)
@@ -172,7 +173,7 @@ def render_report(folders: Sequence[Path], *, questions: int = DEFAULT_QUESTIONS
 
 
 def _policy(style: str, script: str) -> str:
-    """Return the content security policy: the page's own style, script and images only."""
+    """Return the content security policy. It allows only the page's own style, script and images."""
     return (
         f"default-src 'none'; style-src '{_digest(style)}'; script-src '{_digest(script)}'; img-src data:; "
         "base-uri 'none'; form-action 'none'"

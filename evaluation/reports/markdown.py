@@ -1,4 +1,4 @@
-"""Tables and a document of results in Markdown."""
+"""Write the results of experiments in Markdown, as tables and as a document."""
 
 from __future__ import annotations
 
@@ -28,13 +28,13 @@ _SPECIAL = str.maketrans({character: f"\\{character}" for character in "\\`*_{}[
 
 
 def table_text(table: ResultTable) -> str:
-    """Return the table as Markdown: title, research question, and a table for each set."""
+    """Return the table as Markdown: title, research question, a table for each set, and the values of a paper."""
     sets = (line for each in table.sets for line in set_lines(table, each))
     return "\n".join([*_head(table), *sets, *paper_lines(table)]) + "\n"
 
 
 def escape_markdown(text: str) -> str:
-    """Return ``text`` on one line, with all special characters of Markdown and HTML escaped."""
+    """Return ``text`` on one line, with the special characters of Markdown and HTML escaped."""
     return " ".join(text.split()).translate(_SPECIAL)
 
 
@@ -47,7 +47,7 @@ def cell_text(cell: ResultCell) -> str:
 
 
 def counts_text(row: ResultRow) -> str:
-    """Return the numbers of questions not asked, without a record, or done without the failed model; ``–`` if none."""
+    """Return how many questions were not asked, found no record, or lacked the model, which failed; ``–`` if none."""
     counts = ((row.errors, "not asked"), (row.empty - row.errors, "without a record"), (row.fallbacks, "without model"))
     return ", ".join(f"{count} {what}" for count, what in counts if count > 0) or "–"
 
@@ -103,7 +103,10 @@ def set_lines(table: ResultTable, each: SetTable, heading: str = "##") -> Iterat
 
 
 def paper_lines(table: ResultTable, heading: str = "##") -> Iterator[str]:
-    """Yield the paper's values next to those of the table, after an empty line and a heading; nothing without paper."""
+    """Yield the paper's values next to those of the table, after an empty line and a heading.
+
+    Yield nothing without a paper.
+    """
     if table.paper is None:
         return
     yield ""
@@ -126,7 +129,7 @@ def paper_title(paper: PaperItem) -> str:
 
 
 def paper_value_texts(value: PaperValue) -> tuple[str, str]:
-    """Return the value here with its interval, and its difference from the paper's; ``–`` where it was not measured."""
+    """Return the value here with its interval, and its difference from the paper's; ``–`` if it was not measured."""
     if value.here is None or value.low is None or value.high is None:
         return "–", "–"
     ends = f"[{_number(value.low)}, {_number(value.high)}]"
@@ -155,7 +158,7 @@ def _difference_with_interval(difference: BaselineDifference) -> str:
 
 
 def confidence_lines(scores: Mapping[str, ConfidenceScores]) -> Iterator[str]:
-    """Yield the tables of refusals and of risk and coverage; ``scores`` is label of a condition → its scores."""
+    """Yield the tables of refusals and of risk and coverage. ``scores`` is a condition's label → its scores."""
     yield ""
     yield "| condition | questions | number | refused | AUC of the confidence |"
     yield "| --- | --- | ---: | ---: | ---: |"
@@ -185,7 +188,7 @@ def confidence_lines(scores: Mapping[str, ConfidenceScores]) -> Iterator[str]:
 
 
 def estimate_text(estimate: Estimate | None) -> str:
-    """Return a figure with its interval, ``–`` for none."""
+    """Return a figure with its interval; ``–`` for None."""
     return "–" if estimate is None else f"{estimate.value:.3f} [{estimate.low:.3f}, {estimate.high:.3f}]"
 
 
@@ -202,7 +205,10 @@ that there is none. [Evaluation](../how-to/evaluation.md) explains the measures,
 
 
 def render_document(folders: Sequence[Path]) -> str:
-    """Return a Markdown document of complete results, one section a folder; raises as :func:`open_results` does."""
+    """Return a Markdown document of complete results, with one section for each folder.
+
+    Raises as :func:`open_results` does.
+    """
     lines = [_INTRODUCTION]
     for folder in folders:
         lines += ["", *_section(*open_results(folder))]
@@ -245,7 +251,7 @@ def _claim_lines(claim: Claim, verdicts: Sequence[Verdict]) -> Iterator[str]:
 
 
 def _summary(claim: Claim, verdicts: Sequence[Verdict]) -> str:
-    """Return on how many sets the claim was shown, partly shown, not shown or contradicted."""
+    """Return a sentence that counts the sets on which the claim was shown, partly shown, not shown or contradicted."""
     if not verdicts:
         return "Not tested: no set has two of its conditions."
     held = sum(each.holds for each in verdicts)
@@ -260,7 +266,7 @@ def _summary(claim: Claim, verdicts: Sequence[Verdict]) -> str:
 
 
 def _difference_lines(table: ResultTable, measure: str) -> Iterator[str]:
-    """Yield a table of each condition's difference from the baseline in ``measure``, a column per set."""
+    """Yield a table of each condition's difference from the baseline in ``measure``, with a column for each set."""
     others = [row for row in table.sets[0].rows if row.condition != table.baseline]
     measured = [each for each in table.sets if measure in table.columns_of(each)]
     if not others or not measured:
@@ -289,7 +295,7 @@ def _signed(value: float) -> str:
 
 
 def _time_lines(times: Sequence[PartTimes]) -> Iterator[str]:
-    """Yield the median milliseconds per question, in the order of the table."""
+    """Yield the median milliseconds per question of each condition, in the order of the table."""
     timed = [f"`{each.part.partition('/')[2]}` {1000 * each.median:.1f}" for each in times if each.questions]
     if timed:
         yield ""
@@ -297,7 +303,7 @@ def _time_lines(times: Sequence[PartTimes]) -> Iterator[str]:
 
 
 def depths_text(depths: Mapping[str, tuple[int, int]]) -> str:
-    """Return how many hits the queries of each part were asked for, parts with the same numbers together.
+    """Return how many hits the queries of each part asked for. Parts with the same numbers are together.
 
     >>> depths_text({"demo/or": (10, 10), "demo/and": (10, 10), "demo/deep": (100, 150)})
     '10: demo/or, demo/and; 100 to 150: demo/deep'
@@ -309,7 +315,7 @@ def depths_text(depths: Mapping[str, tuple[int, int]]) -> str:
 
 
 def card_facts(card: RunCard) -> Iterator[tuple[str, str]]:
-    """Yield the card's fields as pairs of name and text, in display order."""
+    """Yield the fields of the card as pairs (name, text), in display order."""
     identity = card.identity
     yield "fingerprint", card.fingerprint
     for session in card.sessions:

@@ -1,4 +1,7 @@
-"""The first page of results: the claims and a plot of each section, read from the document of all tables."""
+"""Write the first page of results: the claims and a plot of each section.
+
+They are read from the Markdown document of all tables.
+"""
 
 from __future__ import annotations
 
@@ -42,7 +45,7 @@ class Overview:
 
 
 def overview(tables: str, page: Path) -> Overview:
-    """Return the first page of the document ``tables``, which lies beside ``page`` under :func:`tables_path`."""
+    """Return the first page of the document ``tables``, to be written to ``page`` and :func:`tables_path`."""
     lines = [_INTRODUCTION.format(tables=tables_path(page).name)]
     plots: dict[str, Panel] = {}
     for number, (title, section) in enumerate(_SECTION.findall(tables), 1):
@@ -59,7 +62,7 @@ def overview(tables: str, page: Path) -> Overview:
 
 
 def tables_path(page: Path) -> Path:
-    """Return the path of the document of all tables beside the ``page``."""
+    """Return the path of the document of all tables, beside ``page``."""
     return page.with_name(f"{page.stem}-tables.md")
 
 
@@ -90,9 +93,9 @@ def _claims(section: str) -> Iterator[str]:
 
 
 def _panel(section: str) -> Panel | None:
-    """Return the plot of the section's first table: of the first claim, or of the first figures; None without both.
+    """Return the plot of the section's first table, which has the first claim or, without claims, the first figures.
 
-    Only a table with a row for each set is plotted, not one with a row for each condition.
+    Only a table with a row for each set is plotted. None if the first table has other rows, or if there is no table.
     """
     found = _TABLE.search(section)
     if found is None:
@@ -115,7 +118,7 @@ def _panel(section: str) -> Panel | None:
 
 
 def _point(x: float, cell: str) -> Point:
-    """Return the figure of a cell: ``0.750 [0.667, 0.818] −``, or the last one of ``bm25s: 0.479``."""
+    """Return the figure in a cell such as ``0.750 [0.667, 0.818] −``, or the last one in ``bm25s: 0.479``."""
     interval = _INTERVAL.search(cell)
     mean = _value(_NUMBER.findall(cell[: interval.start()] if interval else cell)[-1])
     low, high = (_value(end) for end in interval.groups()) if interval else (mean, mean)

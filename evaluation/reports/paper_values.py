@@ -1,4 +1,4 @@
-"""The values that a paper prints, next to those of an experiment."""
+"""Put the values that a paper prints next to those of an experiment."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ from shrag.evaluation.reports.table import ResultRow, ResultTable
 
 
 class PaperValue(NamedTuple):
-    """One value of a paper in its own unit, and ours in the same unit with its interval.
+    """One value of a paper, and SHRAG's value in the same unit with its interval.
 
-    ``here``, ``low`` and ``high`` are None where the set or the condition was left out.
+    ``here``, ``low`` and ``high`` are None if it was not measured, such as when the set or the condition was left out.
     """
 
     set: str
@@ -23,7 +23,7 @@ class PaperValue(NamedTuple):
 
 
 def paper_values(table: ResultTable) -> tuple[PaperValue, ...]:
-    """Return all values that the paper prints, in the order of the experiment, with those of the table."""
+    """Return all values that the paper prints with those of the table, in the order of the experiment."""
     rows = {(each.set, row.condition): row for each in table.sets for row in each.rows}
     percent = table.paper.percent if table.paper else ()
     return tuple(

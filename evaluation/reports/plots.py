@@ -1,8 +1,8 @@
-"""Plots of a results table as PNG and SVG; the only module that imports matplotlib.
+"""Draw plots of a results table as PNG and SVG. Only this module imports matplotlib.
 
 The same table gives the same bytes: files have no date or program name, and identifiers are made from a fixed salt. An
-SVG has its text as text, to be shown in a font of the reader's machine. A PNG is drawn in NanumGothic from the package
-koreanize-matplotlib, so that Hangul needs no font on this machine.
+SVG keeps its text as text, which the reader's machine shows in one of its fonts. A PNG is drawn in NanumGothic from the
+package koreanize-matplotlib, so that Hangul needs no font on this machine.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ Curve = Sequence[CoverageScores]
 
 @dataclass(frozen=True, slots=True)
 class Point:
-    """A mean with its interval at the position ``x`` of the axis."""
+    """A mean with its interval, at the position ``x`` of the axis."""
 
     x: float
     mean: float
@@ -51,7 +51,7 @@ class Series:
 
 @dataclass(frozen=True, slots=True)
 class Label:
-    """A tick label at ``x``; ``key`` is the condition, or the setting's value, whose points are there."""
+    """A tick label at ``x``. ``key`` is the condition or the setting's value whose points are there."""
 
     x: float
     text: str
@@ -60,7 +60,7 @@ class Label:
 
 @dataclass(frozen=True, slots=True)
 class Panel:
-    """The plot of one measure. ``x_name`` is the setting on the axis, empty if conditions are on it."""
+    """The plot of one measure. ``x_name`` is the setting on the axis; it is empty if the axis has the conditions."""
 
     measure: str
     x_name: str
@@ -69,14 +69,17 @@ class Panel:
 
 
 def panels(plot: Plot, table: ResultTable) -> list[Panel]:
-    """Return the plot's panels; raise :class:`ExperimentRejected` where no condition sets its x."""
+    """Return the plot's panels.
+
+    Raises :class:`ExperimentRejected` if no condition sets its ``x``.
+    """
     labels = _labels(plot.x, table)
     positions = {label.key: label.x for label in labels}
     return [Panel(measure, plot.x, labels, _series(plot, measure, table, positions)) for measure in plot.y]
 
 
 def _labels(x: str, table: ResultTable) -> tuple[Label, ...]:
-    """Return the tick labels: numbers at their value, other settings and conditions at 0, 1, 2 and so on."""
+    """Return the tick labels. Numbers are at their value, other settings and conditions at 0, 1, 2 and so on."""
     rows = table.sets[0].rows
     if not x:
         return tuple(Label(float(position), row.label, row.condition) for position, row in enumerate(rows))
@@ -120,20 +123,20 @@ def _points(x: str, measure: str, each: SetTable, group: str, positions: dict[st
 
 
 COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#56B4E9", "#E69F00", "#000000")
-"""Distinguishable with colour blindness (Okabe and Ito, Color Universal Design, 2008)."""
+"""Colors that people with color blindness can tell apart (Okabe and Ito, Color Universal Design, 2008)."""
 
 MARKERS = "osD^vP*"
-"""Distinguishable without colour."""
+"""Markers that can be told apart without color."""
 
 KOREAN_FONT = "NanumGothic"
-"""The family name of the font with Hangul."""
+"""The family name of the font that has Hangul."""
 
 _PANEL = (4.8, 3.6)
-"""Width and height in inches."""
+"""Width and height of a panel in inches."""
 
 
 def check_plots() -> None:
-    """Raise :class:`PlotLibraryMissing` where matplotlib, or the package with its Korean font, is not installed."""
+    """Raise :class:`PlotLibraryMissing` if matplotlib or the package with the Korean font is not installed."""
     try:
         import matplotlib.figure  # noqa: F401
     except ImportError:
@@ -147,9 +150,10 @@ def check_plots() -> None:
 
 
 def korean_font_file() -> Path:
-    """Return the path of the NanumGothic file in the installed package koreanize-matplotlib, or raise as above.
+    """Return the path of the NanumGothic file in the installed package koreanize-matplotlib.
 
     The package is not imported: that would change matplotlib's settings, and needs distutils, which Python 3.12 lacks.
+    Raises :class:`PlotLibraryMissing` if it is not installed.
     """
     try:
         package = distribution("koreanize-matplotlib")
@@ -180,7 +184,7 @@ def draw_plots(folder: Path, plots: Sequence[Plot], table: ResultTable) -> list[
 
 
 def draw(plot: Plot, table: ResultTable, kind: str, *, salt: str = "plot") -> bytes:
-    """Return a plot as ``png`` or ``svg``; identifiers in an SVG are derived from ``salt``."""
+    """Return a plot as ``png`` or ``svg``. Identifiers in an SVG are derived from ``salt``."""
     if plot.kind == "risk-coverage":
         return draw_risk_coverage(_curves(table), kind, title=plot.title, salt=salt)
     return save_figure(lambda: _figure(plot, panels(plot, table)), kind, salt)
@@ -196,7 +200,7 @@ def draw_risk_coverage(
 ) -> bytes:
     """Return a plot of risk against coverage, with a panel for each set, as ``png`` or ``svg``.
 
-    ``curves`` is set → label of a condition → its curve; sets and conditions without a curve are left out.
+    ``curves`` is set → label of a condition → its curve. Sets and conditions without a curve are left out.
     """
     drawn = {name: {label: curve for label, curve in each.items() if curve} for name, each in curves.items()}
     return save_figure(lambda: _risk_figure({name: each for name, each in drawn.items() if each}, title), kind, salt)
@@ -211,7 +215,7 @@ def _curves(table: ResultTable) -> dict[str, dict[str, Curve]]:
 
 
 def save_figure(make: Callable[[], Figure], kind: str, salt: str) -> bytes:
-    """Return the figure that ``make`` draws as ``png`` or ``svg``; identifiers in an SVG are derived from ``salt``."""
+    """Return the figure that ``make`` draws, as ``png`` or ``svg``. Identifiers in an SVG are derived from ``salt``."""
     _register_korean_font()
     with _style(salt):
         figure = make()
@@ -222,7 +226,7 @@ def save_figure(make: Callable[[], Figure], kind: str, salt: str) -> bytes:
 
 
 def _register_korean_font() -> None:
-    """Register the font with matplotlib, once."""
+    """Register the font with matplotlib if it is not registered yet."""
     from matplotlib.font_manager import fontManager
 
     path = str(korean_font_file())
@@ -336,5 +340,5 @@ def _label(axes: Axes, panel: Panel) -> None:
 
 
 def _literal(text: str) -> str:
-    """Return ``text`` escaped, so that matplotlib parses no part of it as a formula."""
+    """Return ``text`` escaped, so that matplotlib does not parse any part of it as a formula."""
     return text.replace("$", r"\$")

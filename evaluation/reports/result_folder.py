@@ -1,4 +1,7 @@
-"""Results folder of an experiment: run card, questions, outcomes, and the value of each measure for each question."""
+"""Read the results folder of an experiment: run card, questions, outcomes, and the values of the measures.
+
+The folder has all that is needed to evaluate it again.
+"""
 
 from __future__ import annotations
 
@@ -51,14 +54,13 @@ Values = Mapping[str, Mapping[str, float]]
 
 @dataclass(frozen=True)
 class ResultFolder:
-    """A results folder. Each method reads the files it needs, at each call.
+    """A results folder. Each call of a method reads the files that it needs.
 
     Attributes:
         folder: The folder.
         experiment: The experiment's specification.
-        stochastic_conditions: Names of the conditions with a language model, which are run
-            ``experiment.repeats`` times.
-        judge: The language model whose scores of the answers are measures, where the experiment has them judged.
+        stochastic_conditions: Names of the conditions with a language model. They are run ``experiment.repeats`` times.
+        judge: Name of the language model whose scores are measures, if the experiment has answers or records judged.
     """
 
     folder: Path
@@ -72,13 +74,13 @@ class ResultFolder:
         return self.folder.resolve().name
 
     def parts(self, set_name: str, condition: Condition) -> list[ExperimentPart]:
-        """Return one part for each repeat; a single one, repeat 0, where the condition is not repeated."""
+        """Return one part for each repeat, or a single one with repeat 0 if the condition is not repeated."""
         if self.experiment.repeats == 1 or condition.name not in self.stochastic_conditions:
             return [ExperimentPart(set_name, condition.name)]
         return [ExperimentPart(set_name, condition.name, repeat) for repeat in range(1, self.experiment.repeats + 1)]
 
     def all_parts(self) -> Iterator[tuple[ExperimentPart, Condition]]:
-        """Yield all parts with their conditions, set by set, condition by condition."""
+        """Yield all parts with their conditions, set by set and condition by condition."""
         for each in self.experiment.sets:
             for condition in self.experiment.conditions:
                 yield from ((part, condition) for part in self.parts(each.name, condition))
@@ -102,7 +104,10 @@ class ResultFolder:
         return read_references(path) if path.exists() else {}
 
     def titles(self, set_name: str) -> dict[str, str]:
-        """Return docid → title of the outcomes' records, empty without the file; raises :class:`ResultsMismatch`."""
+        """Return docid → title of the outcomes' records; empty if the file is missing.
+
+        Raises :class:`ResultsMismatch` if the file is damaged.
+        """
         path = self.folder / set_name / TITLES_FILE
         try:
             return msgspec.json.decode(path.read_bytes(), type=dict[str, str])
@@ -118,7 +123,7 @@ class ResultFolder:
         return read_outcomes(self.folder, part)
 
     def depths(self) -> dict[str, tuple[int, int]]:
-        """Return, by the stem of each part, the least and the greatest number of hits that a query was asked for.
+        """Return stem of a part → the least and the greatest number of hits that its queries asked for.
 
         Parts without a query, such as those of a peer, are left out.
         """
@@ -132,9 +137,9 @@ class ResultFolder:
     def values(self, part: ExperimentPart) -> Values:
         """Return measure → qid → value for a part.
 
-        A set with judgements has the measures of rankings and of candidates, one with reference answers those of
-        answers. Answers that were judged have the judge's, trees of questions their own. A question to which a measure
-        does not apply is absent.
+        A set with judgements has the measures of rankings and of candidates. A set with reference answers has those of
+        answers. Judged answers and records have the judge's measures, and trees of questions have their own. A question
+        to which a measure does not apply is absent.
         """
         outcomes, references = self.outcomes(part), self.references(part.set)
         condition = next(each for each in self.experiment.conditions if each.name == part.condition)
@@ -233,7 +238,7 @@ def mean_values(repeats: Sequence[Values]) -> Values:
 
 
 def write_questions(folder: Path, set_name: str, questions: JudgedQuestions) -> None:
-    """Copy a set's questions, judgements and references into the folder, which can then be evaluated by itself.
+    """Copy a set's questions, judgements and references into the folder, so that it can be evaluated on its own.
 
     Raises:
         EvaluationError: A question cannot be written as a line of a table.
@@ -257,7 +262,10 @@ def write_questions(folder: Path, set_name: str, questions: JudgedQuestions) -> 
 
 
 def file_digests(folder: Path) -> dict[str, str]:
-    """Return path → SHA-256 of the files that are the same in each run of the experiment, so not run card and times."""
+    """Return path → SHA-256 of the files that are the same in each run of the experiment.
+
+    The run card and the times are not among them.
+    """
     names = sorted(path.relative_to(folder).as_posix() for path in folder.rglob("*") if path.is_file())
     return {
         name: hashlib.sha256((folder / name).read_bytes()).hexdigest()

@@ -1,4 +1,4 @@
-"""Results table of an experiment: means with intervals, differences from the baseline with tests."""
+"""Make the results table of an experiment: means with intervals, and tested differences from the baseline."""
 
 from __future__ import annotations
 
@@ -38,19 +38,20 @@ TABLE_FILE = "table.json"
 _FIGURES = (*ANSWER_FIGURES, *JUDGE_FIGURES, *TREE_FIGURES, *RELEVANCE_FIGURES)
 
 LEVEL = 0.95
-"""Confidence level of every interval."""
+"""The confidence level of every interval."""
 
 SIGNIFICANT = 0.05
-"""A difference is significant if its corrected p is smaller."""
+"""A difference is significant if its corrected p is smaller than this."""
 
 
 class BaselineDifference(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """A condition's mean difference from the baseline over the same questions.
 
     Attributes:
-        mean: The difference of the means, with its interval from ``low`` to ``high``.
-        p: Two-sided p of a paired randomisation test.
-        p_holm: The same after Holm's correction over the set's conditions and all measures (or all figures).
+        mean: The difference of the means. Its interval is from ``low`` to ``high``.
+        p: Two-sided p of a paired randomization test.
+        p_holm: p after Holm's correction over the set's conditions and the measures of the same family: the
+            experiment's measures are one family, and each kind of figures is another.
         wins: Number of questions with a higher value than the baseline's; ``ties`` and ``losses`` likewise.
     """
 
@@ -72,10 +73,10 @@ class BaselineDifference(msgspec.Struct, frozen=True, forbid_unknown_fields=True
 
 
 class ResultCell(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """A measure's mean over the questions with its interval.
+    """A measure's mean over the questions, with its interval.
 
-    ``repeats`` has the mean of each repeat. Their spread shows the effect of chance in the condition; the interval
-    shows that of the choice of questions.
+    ``repeats`` has the mean of each repeat. Their spread shows the effect of chance in the condition, the interval that
+    of the choice of questions.
     """
 
     mean: float
@@ -86,15 +87,15 @@ class ResultCell(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
     @property
     def spread(self) -> float | None:
-        """The standard deviation of the repeats' means, None for fewer than two."""
+        """The standard deviation of the repeats' means; None for fewer than two repeats."""
         return statistics.stdev(self.repeats) if len(self.repeats) > 1 else None
 
 
 class ResultRow(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """The results of one condition over one set.
 
-    Counts are over all repeats: ``errors`` questions that could not be asked, ``empty`` ones without a record,
-    ``fallbacks`` ones done without the language model because it failed.
+    ``questions`` and the counts are over all repeats. ``errors`` counts questions that could not be asked, ``empty``
+    those without a record, ``fallbacks`` those done without the language model because it failed.
     """
 
     condition: str
@@ -109,9 +110,9 @@ class ResultRow(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class OtherSetDifferences(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """Condition → measure → difference of a set from the set ``other``, over the questions that both have.
+    """The differences of a set from the set ``other``, over the questions that both have.
 
-    P is corrected over all conditions and measures.
+    ``differences`` is condition → measure → difference. Holm's correction is over all conditions and measures.
     """
 
     other: str
@@ -123,12 +124,12 @@ class SetTable(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """The rows of one set, in the order of the conditions.
 
     Attributes:
-        set: Its name.
-        questions: Their number.
-        rows: One for each condition.
-        choice_baselines: None without choices.
-        compared: Differences from the set that it is compared with, None without such a set.
-        confidence: Scores of each condition, in a set with unanswerable questions.
+        set: The name of the set.
+        questions: Number of its questions.
+        rows: One row for each condition.
+        choice_baselines: Baselines of choice accuracy; None without choices.
+        compared: Differences from the set with which it is compared; None without such a set.
+        confidence: Condition → scores of its confidence; empty for a set without unanswerable questions.
     """
 
     set: str
@@ -142,9 +143,9 @@ class SetTable(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 class ResultTable(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """The results of an experiment.
 
-    ``measures`` are the experiment's; ``answer_measures`` is empty without references. A row has only the cells that
-    its condition and set have values for. ``paper`` is the table or figure that the experiment repeats, and
-    ``expected`` are the values that it prints.
+    ``measures`` are the experiment's. ``answer_measures`` are the figures of answers, judges and trees in any row. A
+    row has a cell only if its condition and set have values for it. ``paper`` is the table or figure that the
+    experiment repeats, and ``expected`` has the values that it prints.
     """
 
     title: str
@@ -170,7 +171,7 @@ class ResultTable(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 def make_table(results: ResultFolder) -> ResultTable:
-    """Evaluate every part and compare the conditions; the table depends on the folder's files only."""
+    """Evaluate every part and compare the conditions. The table depends only on the files of the folder."""
     experiment = results.experiment
     sets = tuple(_set_table(results, each.name) for each in experiment.sets)
     present = {name for each in sets for row in each.rows for name in row.cells}
@@ -194,7 +195,10 @@ def write_table(folder: Path, table: ResultTable) -> None:
 
 
 def read_table(folder: Path) -> ResultTable:
-    """Return the folder's table; raise :class:`ResultsMismatch` where it is missing or damaged."""
+    """Return the table of a results folder.
+
+    Raises :class:`ResultsMismatch` if it is missing or damaged.
+    """
     path = folder / TABLE_FILE
     try:
         return msgspec.json.decode(path.read_bytes(), type=ResultTable)
@@ -217,7 +221,7 @@ def _set_table(results: ResultFolder, set_name: str) -> SetTable:
     means = {name: mean_values(values) for name, values in repeats.items()}
     differences: dict[tuple[str, str], BaselineDifference] = {}
     if experiment.baseline:
-        # The experiment's claims are about its measures, so figures are corrected separately.
+        # The experiment's claims are about its measures, so Holm's correction treats figures separately.
         others = tuple(name for name in ANSWER_FIGURES if name not in OUTCOME_FIGURES)
         families = (
             experiment.measures,
@@ -255,7 +259,7 @@ def _set_table(results: ResultFolder, set_name: str) -> SetTable:
 def _compare_with_other(
     results: ResultFolder, set_name: str, means: Mapping[str, Values]
 ) -> OtherSetDifferences | None:
-    """Return the differences from the other set in the experiment's measures."""
+    """Return the differences from the other set in the experiment's measures; None without another set."""
     other = results.judged_set(set_name).compare_with
     if not other:
         return None
@@ -286,7 +290,7 @@ def _compare_with_other(
 
 
 def _confidence(results: ResultFolder, set_name: str) -> dict[str, ConfidenceScores]:
-    """Return the scores of the first repeat of each condition, empty for a set without unanswerable questions."""
+    """Return the scores of each condition's first repeat; empty for a set without unanswerable questions."""
     unanswerable = {qid: each.kind for qid, each in results.references(set_name).items() if not each.answerable}
     if not unanswerable:
         return {}
@@ -333,7 +337,7 @@ def _differences(
     shared = [measure for measure in family if measure in means[baseline]]
     others = {name: values for name, values in means.items() if name != baseline}
     own = {measure: means[baseline][measure] for measure in shared}
-    # A condition that only searches has no figures of answers, so it is not compared by them.
+    # A condition that only searches has no figures of answers, so it is not compared on them.
     chosen = {
         name: {measure: values[measure] for measure in shared}
         for name, values in others.items()

@@ -1,4 +1,4 @@
-"""Timings of an experiment: seconds per question and stage, for each part."""
+"""Summarize the timings of an experiment: seconds per question and stage, for each part."""
 
 from __future__ import annotations
 
@@ -14,9 +14,10 @@ TIMES_FILE = "times.json"
 
 
 class PartTimes(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """Times of one part: seconds per question, mean seconds of each stage, tokens in total.
+    """The times of one part.
 
-    ``p95`` is the 95th percentile.
+    ``mean``, ``median`` and ``p95`` (the 95th percentile) are seconds per question. ``stages`` has the mean seconds of
+    each stage. ``tokens`` is the total.
     """
 
     part: str
@@ -41,15 +42,18 @@ def write_times(results: ResultFolder) -> None:
 
 
 def read_times_file(results: ResultFolder) -> list[PartTimes]:
-    """Return the times of all parts; raise ``OSError`` or ``msgspec.MsgspecError`` for an unreadable file."""
+    """Return the times of all parts.
+
+    Raises ``OSError`` or ``msgspec.MsgspecError`` if the file cannot be read.
+    """
     return msgspec.json.decode((results.folder / TIMES_FILE).read_bytes(), type=list[PartTimes])
 
 
 def summarise_times(part: str, stages: Sequence[dict[str, float]], tokens: int) -> PartTimes:
     """Return mean, median and 95th percentile (nearest rank) of the questions' total seconds.
 
-    ``stages`` are the seconds of each stage, per question. Questions without stages could not be asked and do not
-    count.
+    ``stages`` has the seconds of each stage, for each question. A question without stages could not be asked and does
+    not count.
     """
     timed = [each for each in stages if each]
     totals = sorted(sum(each.values()) for each in timed)

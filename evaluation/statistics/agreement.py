@@ -1,4 +1,4 @@
-"""Inter-annotator agreement: kappa, alpha and correlations with intervals."""
+"""Agreement between annotators: kappa, alpha and correlations, with intervals."""
 
 from __future__ import annotations
 
@@ -20,22 +20,23 @@ from shrag.messages.text import Text
 
 
 class Correlation(NamedTuple):
-    """A coefficient from -1 to 1; the interval is None where there are too few items for one."""
+    """A coefficient from -1 to 1, with its interval; None with too few items for an interval."""
 
     coefficient: float
     interval: Interval | None
 
 
 def pearson(a: Sequence[float], b: Sequence[float], *, level: float = 0.95) -> Correlation | None:
-    """Return Pearson's r, computed by SciPy; None where the scores of one side are all equal.
+    """Return Pearson's r, computed by SciPy.
 
-    The interval is Fisher's: tanh(atanh r ± z / √(n - 3)). There is none for fewer than five items.
+    None for fewer than two items, or if the scores of one side are all equal. The interval is Fisher's:
+    tanh(atanh r ± z / √(n - 3)). There is none for fewer than five items.
     """
     return _correlate("pearsonr", a, b, level, lambda n, _: 1 / (n - 3))
 
 
 def spearman(a: Sequence[float], b: Sequence[float], *, level: float = 0.95) -> Correlation | None:
-    """Return Spearman's rho, computed by SciPy, tied scores sharing their mean rank; None as :func:`pearson`.
+    """Return Spearman's rho, computed by SciPy, or None as :func:`pearson` does. Tied scores share their mean rank.
 
     The interval is Fisher's with the variance (1 + rho² / 2) / (n - 3) (Bonett and Wright, Sample Size Requirements
     for Estimating Pearson, Kendall and Spearman Correlations, Psychometrika 65, 2000).
@@ -44,7 +45,7 @@ def spearman(a: Sequence[float], b: Sequence[float], *, level: float = 0.95) -> 
 
 
 def kendall(a: Sequence[float], b: Sequence[float], *, level: float = 0.95) -> Correlation | None:
-    """Return Kendall's tau-b, computed by SciPy; None as :func:`pearson`.
+    """Return Kendall's tau-b, computed by SciPy, or None as :func:`pearson` does.
 
     The interval is Fisher's with the variance 0.437 / (n - 4) (Bonett and Wright, 2000).
     """
@@ -71,7 +72,7 @@ def _correlate(
     if len(x) < 2 or np.ptp(x) == 0 or np.ptp(y) == 0:
         return None
     coefficient = float(getattr(stats, name)(x, y).statistic)
-    if abs(coefficient) > 1 - 1e-12:  # one but for rounding, of which atanh would make a wide interval
+    if abs(coefficient) > 1 - 1e-12:  # 1 except for rounding, for which atanh would give a wide interval
         coefficient = 1.0 if coefficient > 0 else -1.0
     if len(x) < 5:
         return Correlation(coefficient, None)
@@ -83,11 +84,11 @@ def _correlate(
 
 
 def cohen_kappa(a: Sequence[str], b: Sequence[str]) -> float | None:
-    """Return (Po - Pe) / (1 - Pe) of two annotators' labels of the same items, in the same order.
+    """Return Cohen's kappa of two annotators' labels of the same items, in the same order.
 
-    Po is the share of items labelled the same, Pe the share expected if each annotator drew labels as often as they
-    gave them (Cohen, A Coefficient of Agreement for Nominal Scales, 1960). 1 is perfect, 0 is chance; None where both
-    gave one label throughout.
+    Kappa is (Po - Pe) / (1 - Pe). Po is the share of items with the same label. Pe is the share to expect if each
+    annotator drew labels at random, each label as often as they gave it (Cohen, A Coefficient of Agreement for Nominal
+    Scales, 1960). 1 is perfect, 0 is chance. None if both gave the same label throughout.
     """
     if len(a) != len(b) or not a:
         raise EvaluationError(
@@ -100,22 +101,25 @@ def cohen_kappa(a: Sequence[str], b: Sequence[str]) -> float | None:
     given_a, given_b = Counter(a), Counter(b)
     same = sum(one == other for one, other in zip(a, b, strict=True))
     chance = sum(given_a[label] * given_b[label] for label in given_a)
-    # In whole numbers, so that no rounding makes 1 - Pe a number where it is none.
+    # In whole numbers: rounding could make 1 - Pe a small number where it is 0.
     return (len(a) * same - chance) / (len(a) ** 2 - chance) if chance != len(a) ** 2 else None
 
 
 def fleiss_kappa(items: Sequence[Sequence[str]]) -> float | None:
-    """Return Fleiss' kappa of items that have the same number of labels, by any annotators.
+    """Return Fleiss' kappa of items that all have the same number of labels, by any annotators.
 
-    (PA - PE) / (1 - PE) of :func:`proportional_agreement` and :func:`chance_agreement` (Fleiss, Measuring Nominal Scale
-    Agreement Among Many Raters, 1971). None where all labels are the same.
+    Kappa is (PA - PE) / (1 - PE), with PA of :func:`proportional_agreement` and PE of :func:`chance_agreement` (Fleiss,
+    Measuring Nominal Scale Agreement Among Many Raters, 1971). None if all labels are the same.
     """
     observed, chance = proportional_agreement(items), chance_agreement(items)
     return (observed - chance) / (1 - chance) if len({label for labels in items for label in labels}) > 1 else None
 
 
 def proportional_agreement(items: Sequence[Sequence[str]]) -> float:
-    """Return PA: the mean share of agreeing pairs of an item's labels; items have the same number of labels."""
+    """Return PA, the mean share of agreeing pairs among the labels of an item.
+
+    All items must have the same number of labels, at least two.
+    """
     sizes = {len(labels) for labels in items}
     if len(sizes) != 1 or min(sizes) < 2:
         raise EvaluationError(
@@ -127,7 +131,7 @@ def proportional_agreement(items: Sequence[Sequence[str]]) -> float:
 
 
 def chance_agreement(items: Sequence[Sequence[str]]) -> float:
-    """Return PE: the agreement of labels drawn as often as they were given over all items."""
+    """Return PE, the agreement to expect of labels drawn at random, each as often as it was given over all items."""
     total = Counter(label for labels in items for label in labels)
     return sum((count / total.total()) ** 2 for count in total.values())
 
@@ -138,19 +142,20 @@ Scale = Literal["nominal", "ordinal", "interval"]
 
 
 def krippendorff_alpha(items: Sequence[Sequence[str]]) -> float | None:
-    """Return alpha of labels; items with fewer than two labels are left out.
+    """Return Krippendorff's alpha of labels. Items with fewer than two labels are left out.
 
-    1 - Do / De: the disagreement between values of the same item, over that between all values (Krippendorff, Computing
-    Krippendorff's Alpha-Reliability, 2011). 1 is perfect, 0 is chance; None where no item has two values, or all values
-    are the same.
+    Alpha is 1 - Do / De. Do is the disagreement between values of the same item, De that between all values
+    (Krippendorff, Computing Krippendorff's Alpha-Reliability, 2011). 1 is perfect, 0 is chance. None if no item has two
+    values, or if all values are the same.
     """
     return _alpha(items, _nominal)
 
 
 def krippendorff_alpha_of_scores(items: Sequence[Sequence[float]], scale: Scale = "interval") -> float | None:
-    """Return alpha of scores, as :func:`krippendorff_alpha` does, with the distance of the given ``scale``.
+    """Return Krippendorff's alpha of scores, as :func:`krippendorff_alpha` does, with the distance of ``scale``.
 
-    Two scores differ as labels do (nominal), by their ranks (ordinal) or by their squared difference (interval).
+    The distance of two scores is that of labels (nominal), of their ranks (ordinal), or their squared difference
+    (interval).
     """
     if scale == "nominal":
         return _alpha(items, _nominal)
@@ -164,7 +169,7 @@ def _nominal(_: Mapping[_Value, int]) -> Callable[[_Value, _Value], float]:
 
 
 def _ordinal(total: Mapping[float, int]) -> Callable[[float, float], float]:
-    """Return the squared number of values between two, with half of those at either end."""
+    """Return a distance: the squared number of given values between two, counting half of those at either end."""
     middle, below = dict[float, float](), 0
     for value in sorted(total):
         middle[value] = below + total[value] / 2
@@ -206,7 +211,10 @@ _CORRELATIONS: dict[str, Callable[..., Correlation | None]] = {
 
 
 class Agreement(NamedTuple):
-    """One statistic over ``items`` items; ``value`` is None where it is undefined, as where all labels are the same."""
+    """One statistic over ``items`` items.
+
+    ``value`` is None if the statistic is undefined, such as when all labels are the same.
+    """
 
     statistic: str
     annotators: tuple[str, ...]
@@ -216,11 +224,14 @@ class Agreement(NamedTuple):
 
 
 def agreement(given: Annotations, *, seed: int = 0, level: float = 0.95) -> list[Agreement]:
-    """Return the statistics of labels, or of scores; raise :class:`EvaluationError` for fewer than two annotators.
+    """Return the statistics of labels, or of scores.
 
-    Labels: Krippendorff's alpha (nominal) over the items with at least two labels, Fleiss' kappa over those that all
-    annotators labelled, Cohen's kappa of each pair. Scores: alpha (ordinal and interval), then Pearson, Spearman and
-    Kendall of each pair. Intervals of alpha and kappa are bootstrapped over items, those of correlations are Fisher's.
+    - Labels: Krippendorff's alpha (nominal) over the items with at least two labels; Fleiss' kappa, PA and PE over the
+      items that all annotators labeled; Cohen's kappa of each pair of annotators.
+    - Scores: Krippendorff's alpha (ordinal and interval); Pearson, Spearman and Kendall of each pair of annotators.
+
+    The intervals of correlations are Fisher's; all others are bootstrapped over items. Raises :class:`EvaluationError`
+    for fewer than two annotators.
     """
     if len(given.annotators()) < 2:
         raise EvaluationError(

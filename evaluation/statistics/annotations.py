@@ -20,7 +20,7 @@ _EXPECTED = "expected item, annotator, and label or score"
 
 
 class Annotations(NamedTuple):
-    """Item → annotator → label, or score; ``scored`` says which. Items and annotators in the order of the file."""
+    """Annotations as item → annotator → label or score, in the order of the file; ``scored`` says which of the two."""
 
     labels: dict[str, dict[str, str]]
     scored: bool
@@ -30,7 +30,7 @@ class Annotations(NamedTuple):
         return {item: {who: float(value) for who, value in given.items()} for item, given in self.labels.items()}
 
     def annotators(self) -> list[str]:
-        """Return everyone who annotated an item."""
+        """Return everyone who annotated at least one item."""
         return list(dict.fromkeys(who for given in self.labels.values() for who in given))
 
     def shared(self, annotators: Sequence[str]) -> list[str]:
@@ -39,11 +39,13 @@ class Annotations(NamedTuple):
 
 
 def read_annotations(path: Path) -> Annotations:
-    """Read a table with a header (tabs, commas or semicolons) or JSON Lines; gzip as well.
+    """Read annotations from a table with a header (tabs, commas or semicolons) or from JSON Lines, plain or gzip.
 
-    The columns are ``item``, ``annotator``, and ``label`` or ``score``; an empty label is ignored. Raises
-    :class:`EvaluationError` naming the line that lacks a column, has a score that is not a number, or annotates an item
-    a second time by the same annotator.
+    The columns are ``item``, ``annotator``, and ``label`` or ``score``. An empty label is ignored.
+
+    Raises:
+        EvaluationError: A line lacks a column, has a score that is not a number, or repeats an item and its annotator.
+            The message names the line.
     """
     labels: dict[str, dict[str, str]] = {}
     column = ""
@@ -124,7 +126,7 @@ def _read(path: Path, number: int, fields: Mapping[str, object], column: str) ->
 
 
 def _text(value: object) -> str | None:
-    """Return what a column holds as text: JSON may give numbers and true or false."""
+    """Return a column's value as text, None if it has none. JSON may give numbers, true and false."""
     return str(value).strip() if isinstance(value, str | int | float) else None
 
 

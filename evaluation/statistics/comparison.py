@@ -1,4 +1,4 @@
-"""Comparison of runs over the same topics: paired randomisation test, Holm's correction, table of several runs."""
+"""Compare runs over the same topics: paired randomization test, Holm's correction, table of several runs."""
 
 from __future__ import annotations
 
@@ -15,23 +15,28 @@ from shrag.evaluation.statistics.scipy_stats import load_stats
 from shrag.messages.text import Text
 
 _BLOCK = 2**20
-"""Signs drawn at once: memory stays small with thousands of topics."""
+"""Number of signs drawn at once, so that thousands of topics need little memory."""
 
 _DECIMALS = 12
-"""Sums, as shares of the largest possible one, are rounded to these: the order of adding up makes no difference."""
+"""Sums, as shares of the largest possible sum, are rounded to this many decimals.
+
+So the order in which values are added makes no difference.
+"""
 
 
 def paired_randomisation(a: Sequence[float], b: Sequence[float], *, seed: int = 0, samples: int = 100_000) -> float:
     """Return the two-sided p of the difference between the means of ``a`` and ``b``, paired by topic.
 
-    If the systems were equal, each topic's two values could be exchanged: p is the share of exchanges whose difference
-    is at least as large as the observed one (Fisher's test; Smucker, Allan and Carterette, CIKM 2007, recommend it for
-    retrieval). All 2^n exchanges of the n topics that differ are counted where there are at most ``samples`` of them
-    (:func:`scipy.stats.permutation_test`). Otherwise ``samples`` exchanges are drawn, and p = (found + 1) /
-    (samples + 1), which is never zero (Phipson and Smyth, 2010; :func:`scipy.stats.monte_carlo_test`, which here is
-    ten times as fast as drawing by permutation_test).
+    This is Fisher's test, which Smucker, Allan and Carterette (CIKM 2007) recommend for retrieval. If the systems were
+    equal, each topic's two values could be exchanged. p is the share of exchanges whose difference is at least as large
+    as the observed one. With fewer than two topics that differ, p is 1.
 
-    Raises :class:`EvaluationError` where the lengths differ, a value is not finite, or ``samples`` is less than 1.
+    The n topics that differ have 2^n exchanges. If these are at most ``samples``, all are counted
+    (:func:`scipy.stats.permutation_test`). Otherwise ``samples`` exchanges are drawn, and p = (found + 1) /
+    (samples + 1), which is never zero (Phipson and Smyth, 2010). :func:`scipy.stats.monte_carlo_test` draws them: here
+    it is ten times as fast as permutation_test.
+
+    Raises :class:`EvaluationError` if the lengths differ, a value is not finite, or ``samples`` is less than 1.
     """
     stats = load_stats()
 
@@ -72,10 +77,10 @@ def paired_randomisation(a: Sequence[float], b: Sequence[float], *, seed: int = 
 
 
 def holm(p_values: Sequence[float]) -> list[float]:
-    """Return adjusted p values in the given order; compare each with the level itself.
+    """Return the adjusted p values in the given order. Each is compared with the unchanged level of significance.
 
-    The k-th smallest of m is multiplied by m - k + 1, made no smaller than the one before it and no larger than 1
-    (Holm, A Simple Sequentially Rejective Multiple Test Procedure, 1979).
+    The k-th smallest of m values is multiplied by m - k + 1. The result is made no smaller than the one before it and
+    no larger than 1 (Holm, A Simple Sequentially Rejective Multiple Test Procedure, 1979).
 
     >>> holm([0.01, 0.04, 0.03])
     [0.03, 0.06, 0.06]
@@ -89,14 +94,14 @@ def holm(p_values: Sequence[float]) -> list[float]:
 
 
 _SAME = 1e-9
-"""Values that differ by no more than this are a tie: they were computed in another order."""
+"""Values that differ by no more than this are a tie: only the order of the computation made them differ."""
 
 
 class Difference(NamedTuple):
     """Run B compared with run A by one measure: the difference of the means (B - A) with its interval.
 
-    ``p`` is the two-sided p of a paired randomisation test, ``p_holm`` the same corrected for all tests of the
-    comparison. ``wins`` counts the topics on which B is better.
+    ``p`` is the two-sided p of a paired randomization test. ``p_holm`` is p corrected for all tests of the comparison.
+    ``wins`` counts the topics on which B is better.
     """
 
     measure: str
@@ -126,9 +131,9 @@ def compare(
     seed: int = 0,
     level: float = 0.95,
 ) -> list[Difference]:
-    """Return how run B differs from run A by each measure, in A's order; p corrected over the measures (Holm).
+    """Return how run B differs from run A by each measure, in A's order. Holm's correction is over the measures.
 
-    Both map measure → qid → value. Raises :class:`EvaluationError` where their measures or topics are not the same.
+    Both runs are measure → qid → value. Raises :class:`EvaluationError` if their measures or topics differ.
     """
     return compare_all(judged_a, {"": judged_b}, seed=seed, level=level)[""]
 
@@ -140,7 +145,7 @@ def compare_all(
     seed: int = 0,
     level: float = 0.95,
 ) -> dict[str, list[Difference]]:
-    """Return how each of ``others`` differs from ``baseline``; p corrected over all runs and measures together."""
+    """Return how each of ``others`` differs from ``baseline``. Holm's correction is over all runs and measures."""
     found = {
         name: [_difference(measure, baseline, other, seed, level) for measure in _shared(baseline, other)]
         for name, other in others.items()
@@ -152,11 +157,10 @@ def compare_all(
 def largest_changes(a: Mapping[str, float], b: Mapping[str, float], count: int) -> list[Change]:
     """Return the ``count`` topics whose value changed most, the largest change first, ties in the topics' order.
 
-    Half of them are losses, and half gains, as far as there are so many: a run that wins often does not hide what it
-    loses.
+    Half of them are gains and half losses, as far as there are so many. So the gains of a run do not hide its losses.
     """
     changes = [Change(qid, a[qid], b[qid]) for qid in a if abs(b[qid] - a[qid]) > _SAME]
-    # Rounded, since changes of the same size that were computed differently are tied.
+    # Rounded: changes of the same size may be computed in different orders, and are ties.
     changes.sort(key=lambda change: -round(abs(change.b - change.a), 9))
     gains, losses = ([each for each in changes if (each.b > each.a) is gained] for gained in (True, False))
     lost = min(len(losses), max(count // 2, count - len(gains)))
@@ -215,7 +219,7 @@ def _difference(
 
 
 class RunCell(NamedTuple):
-    """A run's mean by one measure; ``interval`` and ``difference`` are None where they were not requested."""
+    """A run's mean by one measure; ``interval`` and ``difference`` are None if they were not requested."""
 
     mean: float
     interval: Interval | None
@@ -230,11 +234,18 @@ def run_table(
     level: float = 0.95,
     seed: int = 0,
 ) -> dict[str, dict[str, RunCell]]:
-    """Return run → measure → cell, in the given order, from run → measure → qid → value.
+    """Return run → measure → cell, in the given order.
 
-    With ``intervals`` every mean has one. ``baseline`` is the run that all others are tested against, with p corrected
-    over all of them (:func:`shrag.evaluation.statistics.comparison.compare_all`); :class:`EvaluationError` where it is
-    not one of the runs. ``seed`` is that of bootstrap and tests.
+    Args:
+        judged: Run → measure → qid → value.
+        intervals: Whether every mean has an interval.
+        baseline: The run that all others are tested against by
+            :func:`shrag.evaluation.statistics.comparison.compare_all`; None for no tests.
+        level: Confidence level of the intervals.
+        seed: Seed of the bootstrap and the tests.
+
+    Raises:
+        EvaluationError: ``baseline`` is not one of the runs, or the runs differ in measures or topics.
     """
     differences: dict[str, list[Difference]] = {}
     if baseline is not None:

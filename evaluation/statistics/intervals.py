@@ -1,4 +1,4 @@
-"""Confidence intervals: bootstrap of means and of other figures, Wilson's for proportions."""
+"""Confidence intervals: by bootstrap for means and other figures, Wilson's for proportions."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ from shrag.evaluation.statistics.scipy_stats import load_stats
 from shrag.messages.text import Text
 
 _BLOCK = 2**20
-"""Numbers drawn at once: memory stays small with thousands of topics."""
+"""Number of values drawn at once, so that thousands of topics need little memory."""
 
 _DECIMALS = 12
-"""Means are rounded to these, so that means of the same values added up in another order are ties."""
+"""Means are rounded to this many decimals, so that adding the same values in another order gives a tie."""
 
 
 class Interval(NamedTuple):
@@ -27,7 +27,7 @@ class Interval(NamedTuple):
 
 
 def check_level(level: float) -> None:
-    """Raise :class:`EvaluationError` where ``level`` is not between 0 and 1."""
+    """Raise :class:`EvaluationError` if ``level`` is not between 0 and 1."""
     if not 0 < level < 1:
         raise EvaluationError(Text("A confidence level lies between 0 and 1, such as 0.95, got {level}.", level=level))
 
@@ -37,13 +37,14 @@ def bootstrap_interval(
 ) -> Interval:
     """Return the bias-corrected and accelerated (BCa) bootstrap interval of the mean of ``values``, one for each topic.
 
-    Efron, Better Bootstrap Confidence Intervals, JASA 82, 1987; computed by :func:`scipy.stats.bootstrap`. Values of
-    measures are skewed, with many at 0 or 1. The percentile interval is then too close to where most values are; BCa
-    corrects both ends by the skew. The order of the values makes no difference. The interval has no width where all
-    values are equal, which overstates the certainty of a proportion: :func:`mean_interval` has another interval for
-    those.
+    The method is Efron's (Better Bootstrap Confidence Intervals, JASA 82, 1987), computed by
+    :func:`scipy.stats.bootstrap`. Values of measures are skewed, with many at 0 or 1. The percentile interval is then
+    too close to where most values are. BCa corrects both ends by the skew. The order of the values makes no difference.
+    If all values are equal, the interval has no width. That overstates the certainty of a proportion, so
+    :func:`mean_interval` uses another interval for proportions.
 
-    Raises :class:`EvaluationError` for no value, one that is not finite, and ``samples`` or ``level`` out of range.
+    Raises :class:`EvaluationError` if there is no value, a value is not finite, or ``samples`` or ``level`` is out of
+    range.
     """
     stats = load_stats()
 
@@ -80,7 +81,7 @@ def _checked(values: Iterable[float]) -> npt.NDArray[np.float64]:
 _Item = TypeVar("_Item")
 
 _ENOUGH = 0.9
-"""The share of samples that must have the figure: were more left out, the interval would be of the rest."""
+"""The least share of samples for which the figure must be defined. With fewer, the interval would be of those only."""
 
 
 def item_interval(
@@ -93,8 +94,9 @@ def item_interval(
 ) -> Interval | None:
     """Return the percentile interval of ``figure`` over samples of ``items``, drawn with replacement.
 
-    Efron and Tibshirani, An Introduction to the Bootstrap (1993), section 13.3. Samples for which the figure is
-    undefined are left out; None where these are more than a tenth.
+    The method is in Efron and Tibshirani, An Introduction to the Bootstrap (1993), section 13.3. Samples for which the
+    figure is undefined (None) are left out. The result is None if these are more than a tenth, or if there are fewer
+    than two items.
     """
     check_level(level)
     random = np.random.default_rng(seed)
@@ -112,8 +114,8 @@ def item_interval(
 def mean_interval(values: Sequence[float], *, seed: int = 0, level: float = 0.95) -> Interval:
     """Return the confidence interval of the mean of ``values``, one for each topic.
 
-    Values that are all 0 or 1 (QSR, Success) are a proportion and get :func:`wilson_interval`: a bootstrap of 25
-    successes draws 25 successes each time and would give [1, 1]. All others get :func:`bootstrap_interval`.
+    Values that are all 0 or 1 (QSR, Success) are a proportion and get :func:`wilson_interval`. A bootstrap of 25
+    successes draws 25 successes each time and would give [1, 1]. All other values get :func:`bootstrap_interval`.
     """
     if len(values) and all(value in (0.0, 1.0) for value in values):
         return wilson_interval(int(sum(values)), len(values), level=level)
@@ -121,10 +123,11 @@ def mean_interval(values: Sequence[float], *, seed: int = 0, level: float = 0.95
 
 
 def wilson_interval(successes: int, trials: int, *, level: float = 0.95) -> Interval:
-    """Return the score interval of a proportion (Wilson, JASA 22, 1927), which stays inside [0, 1] and has a width.
+    """Return the score interval of a proportion (Wilson, JASA 22, 1927).
 
-    Brown, Cai and DasGupta (Interval Estimation for a Binomial Proportion, 2001) recommend it for few trials. Raises
-    :class:`EvaluationError` where there is no trial, or ``successes`` is not between 0 and ``trials``.
+    The interval stays inside [0, 1] and always has a width. Brown, Cai and DasGupta (Interval Estimation for a Binomial
+    Proportion, 2001) recommend it for few trials. Raises :class:`EvaluationError` if there is no trial, or if
+    ``successes`` is not between 0 and ``trials``.
     """
     stats = load_stats()
 

@@ -1,4 +1,4 @@
-"""Correlation of a judge's metrics with the majority vote of annotators (Tree-of-Question paper, appendix D)."""
+"""Correlate a judge's metrics with the majority vote of annotators (Tree-of-Question paper, appendix D)."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ _FALSE = frozenset({"false", "no", "0", "invalid", "거짓", "아니요", "무�
 
 
 class Majority(NamedTuple):
-    """The verdict of most annotators on each item, and the number of items on which as many said yes as no."""
+    """The verdict of most annotators on each item, and the number of items with as many votes for yes as for no."""
 
     verdicts: dict[str, bool]
     ties: int
 
 
 class MetricCorrelation(NamedTuple):
-    """Correlations of one metric with the majority over ``items``; None where one of the two does not vary."""
+    """The correlations of one metric with the majority over ``items`` items; None if one of the two does not vary."""
 
     metric: str
     items: int
@@ -32,9 +32,9 @@ class MetricCorrelation(NamedTuple):
 
 
 def majority_votes(given: Annotations) -> Majority:
-    """Return the majority vote of labels that are true or false.
+    """Return the majority vote on each item. Every label must mean true or false.
 
-    Raises :class:`EvaluationError` for scores, and for a label that is neither.
+    Raises :class:`EvaluationError` for scores, and for a label that means neither.
     """
     if given.scored:
         raise EvaluationError(
@@ -56,7 +56,7 @@ def correlate_with_majority(
 ) -> list[MetricCorrelation]:
     """Return the correlation of each metric (name → item → value) with the verdicts, over the items that have both.
 
-    Raises :class:`EvaluationError` where a metric and the verdicts have fewer than two items in common.
+    Raises :class:`EvaluationError` if a metric and the verdicts have fewer than two items in common.
     """
     found = []
     for name, values in metrics.items():

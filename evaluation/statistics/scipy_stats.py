@@ -1,4 +1,4 @@
-"""SciPy's statistics, which the extra ``evaluation`` installs."""
+"""Import SciPy's statistics, which the extra ``evaluation`` installs."""
 
 from __future__ import annotations
 
@@ -9,7 +9,10 @@ from shrag.messages.text import Text
 
 
 def load_stats() -> Any:  # noqa: ANN401  (a module without types)
-    """Import and return ``scipy.stats``; raises :class:`DependencyMissing` with the command to install it."""
+    """Import and return ``scipy.stats``.
+
+    Raises :class:`DependencyMissing` if it is not installed. The message has the command to install it.
+    """
     try:
         from scipy import stats
     except ImportError as error:
