@@ -18,14 +18,17 @@ SETS = {
     "scholarly-en": ("scholarly-en/records-acl.jsonl.gz", "scholarly-en/records-arxiv.jsonl.gz"),
     "multihop": ("multihop-ko/corpus/docs-0.jsonl.gz", "multihop-en/corpus/docs-0.jsonl.gz"),
 }
-"""The sets of the mixture. They give a passage each in turn until they have no more."""
+"""The sets of the mixture. Each gives one passage in turn until it has no more."""
 
 Passage = dict[str, str]
 """``docid``, ``title`` and ``text``, as in the format ``miracl``."""
 
 
 def mix_passages(data: Path, count: int) -> list[Passage]:
-    """Return ``count`` passages, taken from all sets in turn, with new docids; repeated from the first if too few."""
+    """Return ``count`` passages from all sets in turn, with new docids.
+
+    If the sets have fewer passages, they are repeated from the first one.
+    """
     sets = [_read(data, paths) for paths in SETS.values()]
     in_turn = (passage for row in zip_longest(*sets) for passage in row if passage is not None)
     passages = cycle(in_turn)
@@ -33,12 +36,11 @@ def mix_passages(data: Path, count: int) -> list[Passage]:
 
 
 def resample_passages(data: Path, count: int, seed: int = 1, first: int = 0) -> Iterator[Passage]:
-    """Yield ``count`` passages, numbered from ``first``, of words drawn by their frequency in one set each.
+    """Yield ``count`` artificial passages, numbered from ``first``.
 
-    Without the development sets the words are the demonstration's.
-
-    Lengths are those of real passages. Every fiftieth word is new (a word followed by a number), so the vocabulary
-    grows as in real text and cannot be cached completely.
+    The words of a passage are drawn by their frequency in one development set, or in the demonstration if there are no
+    development sets. The lengths are those of real passages. Every fiftieth word is new (a word followed by a number),
+    so the vocabulary grows as in real text and cannot be cached completely.
     """
     rng = random.Random(seed)
     sets = []

@@ -1,14 +1,15 @@
 """Mutation testing of a random sample: ``make mutants``, or ``python -m bench.mutants --count 300 --seed 17``.
 
 A mutant is the source with one small mistake in it (Cosmic Ray's operators): ``<`` for ``<=``, ``and`` for ``or``, a
-number off by one, a loop that never runs. Each is tried in a copy of the working tree against the tests that mirror its
-module, then against the quick tests of other files that import it, then against the contract tests that do. A module
-that no file mirrors is tried against all tests that import it, then against those of the mirroring folder and of the
-folders above it, but for ``tests``. A mutant is found when a test fails that passes without it, or does not end.
+number off by one, a loop that never runs. Each mutant is tried in a copy of the working tree. The test file that
+mirrors its module runs first, then the quick tests of other files that import the module, then the contract tests that
+do. If no file mirrors the module, all tests that import it run first. The tests of the mirroring folder and of the
+folders above it, except ``tests`` itself, follow. A mutant is found when a test fails or does not end, but passes
+without the mistake.
 
-Results are appended to ``--output``, one JSON object a line. Mutants that stand there already belong to the sample and
-are not run again, also where their lines have moved since; ``--again`` runs the survivors among them. Those whose line
-has changed are left out, and others drawn for them.
+Results are appended to ``--output``, one JSON object per line. Mutants that the file already has belong to the sample
+and are not run again, even if their lines have moved since. ``--again`` runs the survivors among them again. Mutants
+whose lines have changed are left out, and others are drawn instead.
 """
 
 from __future__ import annotations
@@ -59,14 +60,14 @@ OPERATORS = (
     *"ReplaceContinueWithBreak ExceptionReplacer NumberReplacer RemoveDecorator ZeroIterationForLoop".split(),
 )
 BUILT = ("indexing/lexical/java/lucene", "serving/page/docs")
-"""Folders that are built and in no commit, which tests use."""
+"""Folders that tests use and that no commit has, because they are built."""
 
 BUILDING = ("corpora", "evaluation", "indexing", "models")
-"""Packages whose mistakes may change the indexes and results that tests build once and look at."""
+"""Packages where a mistake may change the indexes and results that tests build once and share."""
 
 SELECTION = "not (soak or vllm or data or ray)"
 QUICK = "not (browser or data or process or slow or soak or vllm or ray)"
-"""Which tests are run of those that mirror a module, and of others."""
+"""Pytest's marks of the tests to run. ``QUICK`` is for files that only import a module that another file mirrors."""
 
 TIMEOUT = 600
 MEMORY = 8 << 30
@@ -84,7 +85,7 @@ class Mutant:
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """What the tests made of a mutant; ``found_by`` is empty for a survivor, ``change`` its diff."""
+    """The result of a mutant's tests. ``found_by`` is empty for a survivor; ``change`` is the mutant's diff."""
 
     mutant: Mutant
     found_by: str
@@ -135,9 +136,9 @@ def main() -> None:
 
 
 def sample(count: int, seed: int) -> list[Mutant]:
-    """Return mutants drawn without replacement; every place counts once, however many operators fit there.
+    """Return mutants drawn without replacement. A place counts once, however many operators fit there.
 
-    Cosmic Ray cannot replace an exception with a dotted name: such a mutant is left out.
+    Cosmic Ray cannot replace an exception with a dotted name, so such mutants are left out.
     """
     places = [
         list(group)
@@ -164,7 +165,7 @@ def _can_be_made(mutant: Mutant) -> bool:
 
 
 def _mutants(path: Path) -> Iterator[tuple[tuple[int, int], Mutant]]:
-    """Yield a file's mutants with their places, but those in annotations, which never run."""
+    """Yield a file's mutants with their places, except those in annotations, which never run."""
     source = path.read_text(encoding="utf-8")
     nodes = list(ast_nodes(get_ast(source)))
     skipped = _annotations(source)
@@ -177,7 +178,7 @@ def _mutants(path: Path) -> Iterator[tuple[tuple[int, int], Mutant]]:
 
 
 def _annotations(source: str) -> list[tuple[tuple[int, int], tuple[int, int]]]:
-    """Return where annotations and imports for types stand, as pairs of line and column."""
+    """Return the start and end of each annotation and ``TYPE_CHECKING`` block, as pairs of line and column."""
     found: list[ast.AST | None] = []
     for node in ast.walk(ast.parse(source)):
         match node:
@@ -195,7 +196,7 @@ def _annotations(source: str) -> list[tuple[tuple[int, int], tuple[int, int]]]:
 
 
 def copy_tree(folder: Path) -> Path:
-    """Copy the working tree and what is built in it, and link its packages as ``shrag`` in ``links`` beside it."""
+    """Copy the working tree with its built folders, and link its packages as ``shrag`` in ``links`` beside it."""
     tree = folder / "tree"
     listed = subprocess.run(
         ["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard"],
@@ -221,9 +222,9 @@ def copy_tree(folder: Path) -> Path:
 
 
 def try_mutant(tree: Path, mutant: Mutant, broken: set[str]) -> Outcome:
-    """Make the mistake in ``tree``, run the tests in stages until one fails, and take it back.
+    """Make the mistake in ``tree``, run the tests in stages until one fails, and undo the mistake.
 
-    ``broken`` are tests that fail without a mistake too: they are not run, and those that turn out so are added.
+    ``broken`` has the tests that also fail without a mistake. They are not run, and newly found ones are added.
     """
     file = tree / mutant.path
     source = file.read_text(encoding="utf-8")
@@ -243,9 +244,9 @@ def try_mutant(tree: Path, mutant: Mutant, broken: set[str]) -> Outcome:
                 failure = run_tests(tree, files, built, selection, broken)
             finally:
                 file.write_text(source, encoding="utf-8")
-                for made in set(shared.iterdir()) - kept:  # with the mistake: not for other runs
+                for made in set(shared.iterdir()) - kept:  # made with the mistake, so not for other runs
                     shutil.rmtree(made, ignore_errors=True)
-            # The same over the source as it is: what fails or does not end there too has found nothing.
+            # Run the same on the unchanged source: a test that fails or does not end there too has found nothing.
             if failure and not run_tests(tree, [failure] if "::" in failure else files, built, selection):
                 found = f"{stage}: {failure}"
             elif "::" in failure and failure not in broken:
@@ -264,7 +265,7 @@ def _mutated(source: str, mutant: Mutant) -> str:
 
 
 def _change(source: str, mutated: str) -> str:
-    """Return the lines removed and added."""
+    """Return the removed and added lines of the diff."""
     return "\n".join(
         line
         for line in difflib.unified_diff(source.splitlines(), mutated.splitlines(), lineterm="", n=0)
@@ -273,7 +274,7 @@ def _change(source: str, mutated: str) -> str:
 
 
 def _stages(tree: Path, path: str) -> dict[str, list[str]]:
-    """Return the files of tests that are run for a module, in stages; no file twice."""
+    """Return the test files to run for a module: stage → files, no file twice."""
     module = Path(path)
     folder = tree / "tests" / module.parent
     parent, stem = "shrag." + ".".join(module.parent.parts), module.stem
@@ -301,9 +302,9 @@ def run_tests(
     selection: str = SELECTION,
     left_out: Iterable[str] = (),
 ) -> str:
-    """Return the first test that failed, or what else went wrong, or nothing where all passed.
+    """Return the first test that failed, or another problem, or an empty string if all tests passed.
 
-    ``built`` is a folder for what tests build once, where the mutant does not change that.
+    ``built`` is a folder that runs share for what tests build once, or None if the mutant may change that.
     """
     command = [sys.executable, "-m", "pytest", "-x", "-p", "no:cacheprovider", "-m", selection, "--no-header", "-rfE"]
     temporary = tree.parent / "pytest"
@@ -328,14 +329,14 @@ def run_tests(
 
 
 def _environment(tree: Path) -> dict[str, str]:
-    """Return the environment in which ``shrag`` is the copy: the installed one stands behind PYTHONPATH."""
-    # Safe: without the working folder, whose ``shrag`` has no packages of its own.
+    """Return the environment in which ``shrag`` is the copy: PYTHONPATH puts it before the installed package."""
+    # PYTHONSAFEPATH leaves out the working folder, whose ``shrag`` has no subpackages.
     path = os.pathsep.join([str(tree.parent / "links"), str(tree)])
     return {**os.environ, "PYTHONPATH": path, "PYTHONSAFEPATH": "1", "PYTHONDONTWRITEBYTECODE": ""}
 
 
 def _kill_group(group: int) -> None:
-    """End what a test left running."""
+    """Kill the processes that a test left running."""
     try:
         os.killpg(group, signal.SIGKILL)
     except ProcessLookupError:
@@ -351,7 +352,7 @@ def read_outcomes(path: Path) -> Iterator[Outcome]:
 
 
 def relocate(outcomes: Iterable[Outcome]) -> dict[Mutant, Outcome]:
-    """Return the last outcome of each mutant that can still be made, under its present place."""
+    """Return the last outcome of each mutant that can still be made, by the mutant at its present line."""
     last = {(found.mutant, found.change): found for found in outcomes}
     places: dict[Path, list[Mutant]] = {}
     moved: dict[Mutant, Outcome] = {}

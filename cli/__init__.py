@@ -1,1 +1,1 @@
-"""The ``shrag`` commands: each parses, calls one function, prints."""
+"""The ``shrag`` commands. Each parses its options, calls one function and prints the result."""

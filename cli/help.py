@@ -1,4 +1,4 @@
-"""Help texts of commands and click's own messages in the language of a command line."""
+"""Translation of the commands' help texts and of click's own messages."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ from shrag.messages.text import DOMAIN, LOCALE, Language, translate
 _Command = TypeVar("_Command", bound=click.Command)
 
 _GETTEXT_LANGUAGE = "LANGUAGE"
-"""The variable that gettext reads first."""
+"""The environment variable that gettext reads first."""
 
 
 def translated(command: _Command, language: Language) -> _Command:
-    """Return a copy of ``command`` with its help, its options' and its sub-commands' in ``language``."""
+    """Return a copy of ``command`` whose help, options and subcommands are translated into ``language``."""
     if language == "en":
         return command
     result = copy.copy(command)
@@ -44,7 +44,10 @@ def _translated_parameter(parameter: click.Parameter, language: Language) -> cli
 
 @contextmanager
 def click_messages(language: Language) -> Iterator[None]:
-    """Have click, which asks gettext for its own messages, find those of SHRAG's catalogue in ``language``."""
+    """Translate click's own messages into ``language`` while the context is open.
+
+    Click asks gettext for them, so this points gettext to SHRAG's catalog.
+    """
     if language == "en":
         yield
         return

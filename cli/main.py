@@ -79,9 +79,11 @@ EXIT_STATUS: tuple[tuple[int, tuple[type[Exception], ...]], ...] = (
     (6, (ModelError,)),
     (1, (IndexingError,)),
 )
-"""0 done, 1 unexpected, 2 usage, 3 input rejected, 4 index missing, damaged or mismatched, 5 out of disk, memory or
-GPU memory, 6 a dependency missing or down, 130 interrupted. The first class that matches decides: base classes such as
-:class:`IndexingError` come after the classes derived from them."""
+"""Exit status → the errors that end with it. The first class that matches decides, so base classes such as
+:class:`IndexingError` come after the classes derived from them.
+
+The statuses: 0 done, 1 unexpected error, 2 usage, 3 input rejected, 4 index missing, damaged or mismatched, 5 out of
+disk, memory or GPU memory, 6 a dependency missing or down, 130 interrupted."""
 
 
 class LazyGroup(click.Group):
@@ -102,7 +104,11 @@ class LazyGroup(click.Group):
     def resolve_command(
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
-        """Resolve a command; ``click.UsageError`` for an unknown one suggests the most similar name."""
+        """Resolve a command.
+
+        Raises:
+            click.UsageError: There is no such command; the message suggests the most similar name.
+        """
         if args and args[0] not in COMMANDS and not args[0].startswith("-"):
             raise click.UsageError(
                 Text("There is no command {name!r}.{hint}", name=args[0], hint=did_you_mean(args[0], COMMANDS)), ctx
@@ -118,14 +124,14 @@ class LazyGroup(click.Group):
 @click.pass_context
 def shrag(ctx: click.Context) -> None:
     """Offline search and cited answers over Korean and English scholarly text."""
-    if ctx.invoked_subcommand != "serve":  # which has these options too, and prints this itself
+    if ctx.invoked_subcommand != "serve":  # it has the same options and prints the folders itself
         print_folders(ctx)
 
 
 def run(arguments: Sequence[str], program: str = "shrag") -> int:
     """Run the command line ``arguments`` (without the program's name) and return its exit status.
 
-    An error is printed on stderr; with ``-v`` an unexpected one with its traceback.
+    Errors are printed on stderr. With ``-v``, an unexpected error is printed with its traceback.
     """
     before = verbosity.set(Verbosity.NORMAL)
     chosen = locale_language(os.environ, configured_language(find_config()))
@@ -206,14 +212,14 @@ def _report(error: Exception) -> int:
 
 
 def _path_problem(error: OSError) -> Text:
-    """Return what is wrong with the path of ``error``, and the way out."""
-    if error.filename is None:  # a descriptor's, or a library's
+    """Return a message about what is wrong with the path of ``error`` and how to repair it."""
+    if error.filename is None:  # of a file descriptor, or of a library
         return Text(
             "A file cannot be used ({reason}): give this user the right to the files of the home.",
             reason=error.strerror,
         )
     path = Path(os.fsdecode(error.filename)) if isinstance(error.filename, str | bytes) else Path(str(error.filename))
-    # The path itself, or the first of the folders above it that is none.
+    # The first part of the path, from the root, that exists and is not a folder.
     wrong = next((each for each in (*reversed(path.parents), path) if _is_no_folder(each)), None)
     if isinstance(error, PermissionError) or error.errno == errno.EROFS:
         way = Text("give this user the right to it, or choose another folder with --home")
@@ -236,7 +242,8 @@ def _is_no_folder(path: Path) -> bool:
 
 def main(program: str = "shrag") -> None:
     """Run the command line of this process and exit, without the interpreter's clean-up."""
-    gc.set_threshold(50_000)  # at the default of 700 a sixth of the time of building a small index is spent on it
+    # At the default threshold of 700, garbage collection takes a sixth of the time of building a small index.
+    gc.set_threshold(50_000)
     status = run(sys.argv[1:], program)
     try:
         sys.stdout.flush()

@@ -39,7 +39,7 @@ yes_option = click.option("--yes", is_flag=True, help="Delete without a question
 
 
 def ask_before_deleting(what: str, *, yes: bool) -> None:
-    """Say what is deleted, and ask on a terminal unless ``yes``.
+    """Print what is to be deleted, and ask for confirmation unless ``yes``.
 
     Raises:
         click.Abort: The answer is no.
@@ -59,16 +59,15 @@ def ask_before_deleting(what: str, *, yes: bool) -> None:
 def echo(text: object, *, err: bool = False, nl: bool = True) -> None:
     """Print ``text`` in the command line's language, on stderr if ``err``, with a newline if ``nl``.
 
-    A terminal executes nothing of it.
-
-    With ``-q`` nothing is printed on stderr: errors are printed by :func:`echo_error`.
+    Control characters are escaped, so a terminal executes nothing. With ``-q`` nothing is printed on stderr;
+    :func:`echo_error` prints errors.
     """
     if not err or verbosity.get() is not Verbosity.QUIET:
         click.echo(escape_controls(shown(text)), err=err, nl=nl)
 
 
 def echo_error(text: object, *, nl: bool = True) -> None:
-    """Print ``text`` on stderr as :func:`echo` does, with ``-q`` too."""
+    """Print ``text`` on stderr as :func:`echo` does, but with ``-q`` too."""
     click.echo(escape_controls(shown(text)), err=True, nl=nl)
 
 
@@ -78,9 +77,9 @@ def shown(text: object) -> str:
 
 
 def padded(text: object, width: int) -> str:
-    """Return ``text`` in the command line's language with blanks up to ``width`` columns of a terminal.
+    """Return ``text`` in the command line's language, padded with blanks to ``width`` columns of a terminal.
 
-    Hangul takes two columns a character.
+    A Hangul syllable takes two columns.
     """
     words = shown(text)
     return words + " " * (width - cell_len(words))
@@ -103,11 +102,12 @@ _SECONDS_BETWEEN_LINES = 5.0
 
 @contextmanager
 def progress(total: int | None = None) -> Iterator[Callable[[str, int], None]]:
-    """Yield a function (stage, items done) that shows progress on stderr: a bar on a terminal, else a line at times.
+    """Yield a function that takes a stage and the number of items done, and shows them on stderr.
 
-    ``total`` is the number of items, None where it is not known.
+    A terminal shows a bar. Elsewhere a line is printed every few seconds. ``total`` is the number of items, or None if
+    it is unknown.
     """
-    console, chosen = Console(stderr=True), language.get()  # read here: another thread may report
+    console, chosen = Console(stderr=True), language.get()  # read here, since another thread may report
     if verbosity.get() is Verbosity.QUIET:
         yield lambda stage, done: None
     elif console.is_terminal:

@@ -1,4 +1,4 @@
-"""The folders of the data folder, and the configuration file ``shrag.toml``."""
+"""The folders in the data folder, and the configuration file ``shrag.toml``."""
 
 from __future__ import annotations
 
@@ -19,14 +19,14 @@ from shrag.messages.text import Text, message_of
 _LANG = "lang"
 
 ENGINE_KEYS = ("engine", "engine_address", "engine_key_file", "engine_timeout")
-"""The keys of the search engine at the top of the file, which hold for every command."""
+"""The top-level keys of the search engine. They hold for every command."""
 
 _LANGUAGES = (AUTO, "ko", "en")
 
 
 @dataclass(frozen=True, slots=True)
 class Home:
-    """The data folder, of corpora, indexes, weights and results; ``path`` is absolute."""
+    """The data folder: corpora, indexes, weights and results. ``path`` is absolute."""
 
     path: Path
 
@@ -56,9 +56,9 @@ class Home:
 
 
 def configured_language(path: Path | None) -> str:
-    """Return the key ``lang`` of the configuration file ``path``, ``auto`` without one.
+    """Return the value of ``lang`` in the configuration file ``path``, or ``auto`` if it has none.
 
-    What is wrong with the file is said by :func:`read_config`, in the language of the locale.
+    An unreadable file also gives ``auto``: :func:`read_config` reports its errors, in the language of the locale.
     """
     try:
         return AUTO if path is None else str(read_toml(path).get(_LANG, AUTO))
@@ -69,12 +69,16 @@ def configured_language(path: Path | None) -> str:
 def read_config(path: Path | None, commands: Mapping[str, object]) -> dict[str, Any]:
     """Return the contents of the configuration file ``path``, empty for None.
 
-    The top-level key ``home`` is the data folder, absolute in what is returned and given also where the file does not
-    have it; ``lang``, of :func:`configured_language`, is checked and left out; ``engine`` and the keys that begin with
-    it are of all commands (:mod:`shrag.cli.options.engine`). Tables are commands: ``[search]`` with ``k = 5`` means
-    ``shrag search -k 5``. ``[llm]`` is the language model of all commands (:mod:`shrag.cli.options.model`). The command
-    line and ``SHRAG_*`` variables take precedence.
-    Raises ``click.UsageError`` for invalid TOML or an unknown key.
+    - ``home`` is the data folder. The result has it as an absolute path, even if the file does not set it.
+    - ``lang`` is checked and left out; :func:`configured_language` returns it.
+    - ``engine`` and the keys that begin with it hold for all commands (:mod:`shrag.cli.options.engine`).
+    - A table has the options of a command: ``[search]`` with ``k = 5`` means ``shrag search -k 5``.
+    - ``[llm]`` is the language model of all commands (:mod:`shrag.cli.options.model`).
+
+    The command line and ``SHRAG_*`` variables take precedence.
+
+    Raises:
+        click.UsageError: The TOML is invalid, or it has an unknown key or language.
     """
     if path is None:
         return {}

@@ -1,11 +1,14 @@
-"""Names of stages and of repairs, which builds report and manifests store in English, as messages."""
+"""Translatable messages for the names of stages and repairs.
+
+Builds report these names, and manifests store them, in English.
+"""
 
 from __future__ import annotations
 
 from shrag.messages.text import Text
 
 _NAMES = (
-    # What progress counts.
+    # What progress bars count.
     Text("checking analysis"),
     Text("checking golden queries"),
     Text("checking records"),
@@ -48,5 +51,5 @@ STAGES = {str(name): name for name in _NAMES}
 
 
 def stage_text(name: str) -> str:
-    """Return the message of a stage, the name itself where it is none of ours, such as that of an experiment's set."""
+    """Return the message of ``name``, or ``name`` itself if it has none, such as the name of an experiment's set."""
     return STAGES.get(name, name)

@@ -11,7 +11,7 @@ import click
 from shrag.cli.output import echo
 
 RELEASED = "2026-11-23"
-"""The day of this version; ``make dist`` writes that of a release. No clock is right before it."""
+"""The day of this version; ``make dist VERSION=…`` sets it for a release. A clock with an earlier day is wrong."""
 
 
 def package_version(package: str) -> str:
@@ -23,7 +23,7 @@ def package_version(package: str) -> str:
 
 
 def version_lines() -> Iterator[str]:
-    """Yield ``shrag VERSION`` and a line for each part whose version decides what an index or an answer is."""
+    """Yield ``shrag VERSION``, and a line for each part whose version can change an index or an answer."""
     from shrag.indexing.errors import DependencyMissing
     from shrag.indexing.lexical.jvm import LUCENE_VERSION, java_version
     from shrag.indexing.storage.manifest import FORMAT_VERSION

@@ -1,10 +1,10 @@
-"""Make a base image of this machine's own Python, for a machine without a network and without an image to start from.
+"""Make a base image from this machine's own Python, for a machine that has neither a network nor a base image.
 
     python3 deploy/base_image.py | podman import --change 'ENV PATH=BIN:/usr/bin:/bin' - localhost/python
 
-BIN is the folder of the Python that runs this, which is printed too. The image has that Python with its standard
-library, the shared libraries that it and the packages of a wheel are linked with, a shell and chmod, and no package
-manager. Nothing but Python, ldd and tar is needed.
+BIN is the folder of the Python that runs this script, which prints it. The image has that Python with its standard
+library, the shared libraries that Python and the packages of a wheel are linked with, a shell, chmod and env. It has no
+package manager. The script needs only Python, ldd and tar.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from pathlib import Path
 _LEFT_OUT = {"__pycache__", "dist-packages", "idlelib", "site-packages", "test", "tkinter", "turtledemo"}
 _PROGRAMS = ("/bin/sh", "/bin/chmod", "/usr/bin/env")
 
-# Packages bring modules of their own, in C++ too; names of users and hosts are read by libraries that nothing names.
+# Packages bring modules of their own, some in C++, which may need more shared libraries than Python does.
 _LIBRARIES = ("libstdc++.so.6", "libgcc_s.so.1", "libz.so.1", "librt.so.1", "libdl.so.2", "libpthread.so.0")
 _FILES = ("/etc/os-release", "/etc/nsswitch.conf")
 

@@ -1,6 +1,6 @@
-"""Build the documentation with Sphinx: ``docs/en`` and ``docs/ko`` to the HTML that the server has at ``/docs``.
+"""Build the documentation with Sphinx: ``docs/en`` and ``docs/ko`` become the HTML that the server has at ``/docs``.
 
-Called by the build backend, and by ``make docs``. The HTML is ignored by git and travels in the wheel.
+The build backend and ``make docs`` run this script. Git ignores the HTML; the wheel includes it.
 """
 
 from __future__ import annotations
@@ -66,9 +66,9 @@ def requirements() -> list[str]:
 
 
 def make_docs(folder: Path = FOLDER) -> None:
-    """Write the HTML of both languages to ``folder`` unless that of the same sources is there.
+    """Write the HTML of both languages to ``folder``, unless it already has the HTML of the same sources.
 
-    A source distribution has the HTML and no sources: it is left as it is.
+    A source distribution has the HTML without its sources, so its HTML is left unchanged.
 
     Raises:
         DocsNotBuilt: Sphinx is not installed, failed, or warned.

@@ -1,7 +1,7 @@
-"""The Korean catalogue of messages: what it must have, read from the source, and its two files, by Babel.
+"""Write the Korean catalog of messages with Babel, from the messages of the source.
 
-``python deploy/catalogue.py`` adds what is new in the source to ``shrag.po``, without a translation, drops what is gone
-and compiles ``shrag.mo``.
+``python deploy/catalogue.py`` adds the new messages of the source to ``shrag.po``, without translations. It drops the
+messages that the source no longer has, and compiles ``shrag.mo``.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ MO = PO.with_suffix(".mo")
 PACKAGES = ("corpora", "models", "prompts", "indexing", "serving", "evaluation", "bundle", "cli")
 
 MessageId = str | tuple[str, str]
-"""A template; of one of click's messages also its plural."""
+"""A template, or the singular and the plural of one of click's messages."""
 
 _HEADER = """\
 # Korean messages of SHRAG's commands, errors and HTTP problems, and of click.
@@ -59,7 +59,7 @@ def _help_texts() -> Iterator[str]:
 
 
 def _click_messages() -> Iterator[MessageId]:
-    yield "required"  # translated behind a variable
+    yield "required"  # click translates it through a variable, so no call shows it
     for file in sorted(Path(click.__file__).parent.glob("*.py")):
         for call in _calls(file, "_"):
             if isinstance(call.args[0], ast.Constant):
@@ -83,11 +83,11 @@ def read_catalogue() -> Catalog:
 
 
 def updated(old: Catalog, messages: Iterable[MessageId]) -> Catalog:
-    """Return a catalogue of ``messages`` with the translations that ``old`` has."""
-    # One date for ever: else any two changes of the file would conflict.
+    """Return a catalog of ``messages`` with the translations that ``old`` has."""
+    # The date never changes, or any two changes of the file would conflict.
     dated = datetime(2026, 11, 1, tzinfo=UTC)
     new = Catalog("ko", domain="shrag", header_comment=_HEADER, fuzzy=False, creation_date=dated)
-    # Two forms as in English: click's singular and plural differ in their fields.
+    # Two forms, as in English, because click's singular and plural have different fields.
     new.mime_headers = [("Plural-Forms", "nplurals=2; plural=(n != 1);")]
     for message in messages:
         known = old.get(message)

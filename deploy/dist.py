@@ -1,9 +1,11 @@
-"""Build a release: sdist and wheel, twice with the same bytes, and SHA256SUMS beside them; or prepare the next one.
+"""Build a release, or prepare the next one.
 
-``python deploy/dist.py`` (``make dist`` tests the wheel too) builds what is committed into ``dist/``. The version is
-that of ``pyproject.toml``, so that an archive without git builds as well; a commit with a tag ``vVERSION`` must have
-that version, and an entry of the changelog. ``python deploy/dist.py --prepare VERSION`` (``make dist VERSION=…``)
-writes the version and the date where they belong, before the commit that is tagged.
+``python deploy/dist.py`` builds the current commit into ``dist/``: sdist and wheel, twice with the same bytes, and
+SHA256SUMS. ``make dist`` also tests the wheel. The version comes from ``pyproject.toml``, so an archive without git can
+be built too. If the commit has a tag ``vVERSION``, it must have that version, and the changelog must have its entry.
+
+``python deploy/dist.py --prepare VERSION`` (``make dist VERSION=…``) writes the version and the date where they belong.
+It runs before the commit that is tagged.
 """
 
 from __future__ import annotations
@@ -29,7 +31,7 @@ SUMS = "SHA256SUMS"
 _NOT_SOURCE = ("var", "build", "dist", ".*", "*.egg-info", "__pycache__")
 _BACKEND = "import sys, wheel_backend; wheel_backend.{hook}(sys.argv[1])"
 
-# What must not matter: the folder's name, who may read new files, the zone, the language, the order of sets.
+# Differences that must not change the bytes: folder, permissions of new files, time zone, language, order of sets.
 _MACHINES = (
     ("one", 0o022, {"TZ": "UTC", "LC_ALL": "C.UTF-8", "PYTHONHASHSEED": "1"}),
     ("another-folder", 0o077, {"TZ": "Asia/Seoul", "LC_ALL": "C", "PYTHONHASHSEED": "2"}),
@@ -60,12 +62,12 @@ def main() -> None:
 
 
 def build_release(root: Path, output: Path) -> tuple[Path, Path]:
-    """Build sdist and wheel of the commit ``root`` is at into ``output``; return their paths.
+    """Build sdist and wheel of the current commit of ``root`` into ``output``, and return their paths.
 
-    The wheel is built from the sdist, both twice, on what could be two machines.
+    The wheel is built from the sdist. Both are built twice, with settings that differ as those of two machines.
 
     Raises:
-        ReleaseProblem: The tree is not committed, its tag or changelog has another version, or the bytes differ.
+        ReleaseProblem: The tree is not committed, its tag or changelog lacks the version, or the bytes differ.
     """
     version = project_version(root)
     check_committed(root, version)
@@ -89,12 +91,12 @@ def build_release(root: Path, output: Path) -> tuple[Path, Path]:
 
 
 def project_version(root: Path) -> str:
-    """Return the version in ``pyproject.toml``, which everything else is compared with."""
+    """Return the version in ``pyproject.toml``. All other versions are compared with it."""
     return str(tomllib.loads((root / "pyproject.toml").read_text(encoding="utf-8"))["project"]["version"])
 
 
 def source_date(root: Path) -> int:
-    """Return the time of the sources in seconds: that of the commit, without git the day of the release."""
+    """Return the time of the sources in seconds: ``SOURCE_DATE_EPOCH``, else of the commit, else of the release day."""
     given = os.environ.get("SOURCE_DATE_EPOCH") or _git(root, "log", "-1", "--format=%ct")
     if given:
         return int(given)
@@ -105,9 +107,9 @@ def source_date(root: Path) -> int:
 
 
 def check_committed(root: Path, version: str) -> None:
-    """Raise :class:`ReleaseProblem` for changes that are not committed, or a tag of another version.
+    """Raise :class:`ReleaseProblem` for uncommitted changes, a tag of another version, or a missing changelog entry.
 
-    Without git nothing is compared.
+    Without git nothing is checked.
     """
     if _git(root, "rev-parse", "HEAD") is None:
         return
@@ -125,7 +127,8 @@ def check_committed(root: Path, version: str) -> None:
 def prepare(root: Path, version: str, day: date) -> None:
     """Write ``version`` and ``day`` into the changelog, the project, the citation and the program.
 
-    Raises :class:`ReleaseProblem`, with nothing written, where one of them lacks the line that is to be changed.
+    Raises:
+        ReleaseProblem: The version is invalid, or a file lacks the line to change. Nothing is written then.
     """
     if not re.fullmatch(r"\d+\.\d+\.\d+((a|b|rc)\d+)?", version):
         raise ReleaseProblem(f"{version} is no version: write 1.2.3, or 1.2.3rc1.")
@@ -176,7 +179,10 @@ def _call_backend(hook: str, source: Path, made: Path, umask: int, environment: 
 
 
 def _copy_sources(root: Path, folder: Path) -> None:
-    """Copy the committed files, without git all but what is made; Lucene's jar too, where it is made already."""
+    """Copy the committed files, and Lucene's jar if it is already made.
+
+    Without git, copy all files except build products.
+    """
     if _git(root, "rev-parse", "HEAD") is None:
         shutil.copytree(root, folder, ignore=shutil.ignore_patterns(*_NOT_SOURCE))
         return
@@ -184,7 +190,7 @@ def _copy_sources(root: Path, folder: Path) -> None:
         (folder / name).parent.mkdir(parents=True, exist_ok=True)
         shutil.copy2(root / name, folder / name)
     jar = Path("indexing", "lexical", "java", "lucene")
-    if (root / jar).is_dir():  # the backend makes it again where it is not what this source gives
+    if (root / jar).is_dir():  # the backend makes it again if it does not fit this source
         shutil.copytree(root / jar, folder / jar)
 
 
@@ -193,7 +199,7 @@ def _committed_files(root: Path) -> Iterator[str]:
 
 
 def _git(root: Path, *arguments: str) -> str | None:
-    """Return what git prints, None where it is not installed, or ``root`` is not a checkout."""
+    """Return git's output, or None if git fails or is not installed, or ``root`` is not a checkout."""
     if not (root / ".git").exists() or shutil.which("git") is None:
         return None
     done = subprocess.run(  # noqa: S603 - arguments of this file

@@ -2,7 +2,7 @@
 
     python deploy/headwords.py        # or `make headwords`
 
-It is committed; a test compares it with what the analyzer gives.
+The file is committed. A test compares it with the analyzer's output.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ def headwords() -> list[str]:
 
 
 def headwords_file() -> str:
-    """Return the content of the file, a headword in each line."""
+    """Return the content of the file, one headword per line."""
     analyzer = KoreanEnglishAnalyzer()
     lines = ",\n".join(f"{_json(each)}:{_json(headword_forms(analyzer, each))}" for each in headwords())
     return f'{{"analyzer":{_json(analyzer.fingerprint)},"forms":{{\n{lines}\n}}}}\n'

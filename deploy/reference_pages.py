@@ -2,7 +2,8 @@
 
     python deploy/reference_pages.py        # or `make reference`
 
-They are committed, since the build of the documentation has none of what they are made of; a test compares them.
+The pages are committed, since the build of the documentation lacks the packages that they are made with. A test checks
+that they are up to date.
 """
 
 from __future__ import annotations
@@ -33,7 +34,7 @@ _CLASSES = (
     "evaluation.run_evaluation.RunEvaluation",
     "models.chat.client.OpenAIModel",
 )
-"""What the functions of ``shrag`` take and return, by module."""
+"""The classes that the functions of ``shrag`` take and return."""
 
 
 def commands_page() -> str:
@@ -59,7 +60,7 @@ def _command(path: list[str], command: click.Command, heading: str) -> Iterator[
 
 
 def _prose(paragraph: str) -> str:
-    """Return a paragraph of a command's help as Markdown, an example as code."""
+    """Return a paragraph of a command's help as Markdown, with an example as code."""
     example = re.fullmatch(r"Examples?: (.+)", " ".join(paragraph.split()))
     return f"Example: `{example[1]}`" if example else _plain(" ".join(paragraph.split()))
 
@@ -89,7 +90,7 @@ def _options(command: click.Command) -> Iterator[str]:
 
 
 def settings_page() -> str:
-    """Return the page of ``shrag.toml``: its keys, and the variables that are read for them."""
+    """Return the page of ``shrag.toml``: its keys, and the variable and the option of each."""
     lines = [
         "# shrag.toml and SHRAG_* variables",
         "",
@@ -259,7 +260,7 @@ def _docstring(found: Any) -> Iterator[str]:  # noqa: ANN401
 
 
 def _roles(text: str) -> str:
-    """Return a docstring's text as Markdown: names in ``code``."""
+    """Return a docstring's text as Markdown, with names as ``code``."""
     text = re.sub(r":\w+:`~?(?:[\w.]+\.)?(\w+)`", r"`\1`", text)
     return text.replace("``", "`")
 
@@ -270,7 +271,7 @@ PAGES: Mapping[str, Callable[[], str]] = {
     "http-routes.md": http_page,
     "python-api.md": python_page,
 }
-"""File name → what writes it."""
+"""File name → the function that returns the page."""
 
 if __name__ == "__main__":
     for file_name, write in PAGES.items():

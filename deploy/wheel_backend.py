@@ -1,14 +1,14 @@
 """Build backend: setuptools, with Lucene's classes cut out of the jar of the pinned Pyserini, and the documentation.
 
-Pyserini's jar has 166 MB, of which SHRAG needs Lucene's own classes (4 MB). Before a wheel or an editable installation
-is made, they are written to ``indexing/lexical/java/lucene/``, which git ignores, with Lucene's licence and notice.
-Pyserini is taken from this environment if it is installed, else downloaded by pip, with pip's configuration.
+Pyserini's jar has 166 MB, of which SHRAG needs only Lucene's own classes (4 MB). Before a build, these are written to
+``indexing/lexical/java/lucene/``, which git ignores, with Lucene's license and notice. Pyserini is taken from this
+environment if it is installed there. Otherwise pip downloads it, with pip's configuration.
 
-Whole packages are kept: all of Lucene's core, and of its analysis module those that ``WhitespaceAnalyzer`` is made of.
-A test checks that no class refers to one that is left out.
+Whole packages are kept: all of Lucene's core, and those of its analysis module that ``WhitespaceAnalyzer`` is made of.
+A test checks that no kept class refers to one that is left out.
 
-The documentation is built by :mod:`build_docs`, with packages that are installed in the environment of the build only.
-An editable installation is made without it where that fails: `/docs` then says how to build it.
+:mod:`build_docs` builds the documentation with packages that are installed only in the environment of the build. If
+that fails, an editable installation is made without the documentation, and `/docs` says how to build it.
 """
 
 from __future__ import annotations
@@ -41,13 +41,13 @@ FOLDER = _ROOT / "indexing" / "lexical" / "java" / "lucene"
 _LUCENE = "org/apache/lucene/"
 
 _CORE = ("codecs", "document", "geo", "index", "internal", "search", "store", "util")
-"""Folders of Lucene's core, with the folders in them."""
+"""Folders of Lucene's core, kept with their subfolders."""
 
 _ANALYSIS = ("analysis", "analysis/core", "analysis/standard", "analysis/tokenattributes", "analysis/util")
-"""Folders of analysis, without the folders in them: those have the stemmers and stop words of forty languages."""
+"""Folders of analysis, kept without their subfolders, which have stemmers and stop words of forty languages."""
 
 _OTHER_CODECS = ("blockterms", "blocktreeords", "bloom", "memory", "simpletext", "uniformsplit")
-"""Folders of the module ``lucene-codecs``, which lie among those of the core; nothing writes these formats."""
+"""Folders of the module ``lucene-codecs`` among those of the core. They are left out: nothing writes these formats."""
 
 _LICENCES = {"META-INF/LICENSE.txt": "LICENSE", "META-INF/NOTICE.txt": "NOTICE"}
 
@@ -78,7 +78,7 @@ def get_requires_for_build_editable(config_settings: _Settings = None) -> list[s
 
 def build_wheel(wheel_directory: str, config_settings: _Settings = None, metadata_directory: str | None = None) -> str:
     """Build the wheel (PEP 517)."""
-    shutil.rmtree(_ROOT / "build" / "lib", ignore_errors=True)  # setuptools would pack what was deleted since
+    shutil.rmtree(_ROOT / "build" / "lib", ignore_errors=True)  # else setuptools packs files deleted since
     build_docs.make_docs()
     return str(_setuptools().build_wheel(wheel_directory, config_settings, metadata_directory))
 
@@ -107,28 +107,28 @@ def build_sdist(sdist_directory: str, config_settings: _Settings = None) -> str:
 
 
 def prepare_metadata_for_build_wheel(metadata_directory: str, config_settings: _Settings = None) -> str:
-    """Write the metadata (PEP 517), which name Lucene's licence and notice."""
+    """Write the metadata (PEP 517), which name Lucene's license and notice."""
     return str(_setuptools().prepare_metadata_for_build_wheel(metadata_directory, config_settings))
 
 
 def prepare_metadata_for_build_editable(metadata_directory: str, config_settings: _Settings = None) -> str:
-    """Write the metadata (PEP 660), which name Lucene's licence and notice."""
+    """Write the metadata (PEP 660), which name Lucene's license and notice."""
     return str(_setuptools().prepare_metadata_for_build_editable(metadata_directory, config_settings))
 
 
 def _setuptools() -> Any:  # noqa: ANN401  (a module)
-    """Return setuptools' build backend, after Lucene's jar was made."""
+    """Make Lucene's jar, and return setuptools' build backend."""
     from setuptools import build_meta
 
     if os.environ.get("SOURCE_DATE_EPOCH"):
-        os.umask(0o022)  # a wheel has the rights of the files that it is packed from
+        os.umask(0o022)  # a wheel keeps the permissions of its source files
 
     make_lucene_jar()
     return build_meta
 
 
 def _pack_again(archive: Path, epoch: int) -> None:
-    """Write a source distribution again, sorted, of nobody, with the time ``epoch`` and rights that all have."""
+    """Rewrite a source distribution with sorted members, no owners, the time ``epoch`` and fixed permissions."""
     partial = archive.with_suffix(".part")
     with (
         tarfile.open(archive) as old,
@@ -146,7 +146,7 @@ def _pack_again(archive: Path, epoch: int) -> None:
 
 
 def make_lucene_jar(folder: Path = FOLDER) -> Path:
-    """Write Lucene's jar, licence and notice to ``folder`` unless they are there; return the path of the jar."""
+    """Write Lucene's jar, license and notice to ``folder`` unless they are there; return the path of the jar."""
     jar = folder / f"lucene-{LUCENE}.jar"
     if _is_made(jar):
         return jar
@@ -156,16 +156,19 @@ def make_lucene_jar(folder: Path = FOLDER) -> Path:
 
 
 def cut(source: Path, target: Path) -> None:
-    """Write the jar ``target`` with Lucene's classes of the jar ``source``, and the licence and notice beside it.
+    """Write the jar ``target`` with Lucene's classes of the jar ``source``, and the license and notice beside it.
 
-    The same source gives the same bytes. Raises :class:`WrongJar` for a jar other than the pinned one.
+    The same source gives the same bytes.
+
+    Raises:
+        WrongJar: ``source`` is not the pinned jar.
     """
     with source.open("rb") as file:
         digest = hashlib.file_digest(file, "sha256").hexdigest()
     if digest != ANSERINI_SHA256:
         raise WrongJar(f"{source} has the SHA-256 {digest}; Pyserini {PYSERINI} has {ANSERINI_SHA256}.")
     if target.parent.exists():
-        shutil.rmtree(target.parent)  # another version's
+        shutil.rmtree(target.parent)  # that of another version
     target.parent.mkdir(parents=True)
     with zipfile.ZipFile(source) as jar:
         kept = sorted(name for name in jar.namelist() if is_kept(name))
@@ -184,7 +187,7 @@ def cut(source: Path, target: Path) -> None:
 
 
 def is_kept(name: str) -> bool:
-    """Return whether the entry ``name`` of Pyserini's jar belongs into Lucene's."""
+    """Return whether the entry ``name`` of Pyserini's jar belongs in Lucene's jar."""
     if name.endswith("/"):
         return False
     if name.startswith(_SERVICES):
@@ -202,7 +205,7 @@ def is_kept(name: str) -> bool:
 
 
 def _kept_services(data: bytes, classes: set[str]) -> bytes:
-    """Return a file of ``META-INF/services`` without classes that are left out, which would be an error of Java's."""
+    """Return a file of ``META-INF/services`` without the classes that are left out, which Java could not load."""
     lines = data.decode().splitlines()
     return "".join(f"{line}\n" for line in lines if line.strip() in classes or line.startswith("#")).encode()
 
@@ -225,7 +228,7 @@ def _is_made(jar: Path) -> bool:
 
 @contextmanager
 def _anserini_jar() -> Iterator[Path]:
-    """Yield the path of the pinned Pyserini's jar: of the installed one, else of one downloaded meanwhile."""
+    """Yield the path of the pinned Pyserini's jar, either the installed one or a temporary download."""
     spec = find_spec("pyserini")
     for folder in (spec.submodule_search_locations or ()) if spec else ():
         installed = Path(folder, "resources", "jars", ANSERINI_JAR)

@@ -9,7 +9,7 @@
             print(ranked.rank, ranked.record.title)
         print(engine.ask("How long should a lecture video be?").text)
 
-What a command can do, a call can do (``docs/en/how-to/python.md``).
+The functions and the engine's methods do what the commands do (``docs/en/how-to/python.md``).
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 else:
 
     def __getattr__(name: str) -> str:
-        # Reading the metadata takes milliseconds that no command should pay for.
+        # Read only on demand: reading the metadata takes milliseconds, and few commands need it.
         if name == "__version__":
             from importlib.metadata import version
 
@@ -55,21 +55,22 @@ def add(
     max_rejects: int = 0,
     replace: bool = False,
 ) -> AdditionResult:
-    """Read files into the corpus of that name, which need not exist, and return what was added and rejected.
+    """Read files into the corpus ``name`` and return what was added and rejected.
 
-    Every other option is that of :func:`shrag.corpora.ingest.add.add_corpus`.
+    The corpus is created if it does not exist. :func:`shrag.corpora.ingest.add.add_corpus` has further options.
 
     Args:
         name: The corpus's name.
-        paths: A file or folder, or several.
-        home: The data folder, as for :func:`open`.
-        format: The format of the files, None to find that of each.
-        columns: Field → column of a table or key of a JSON object, as ``{"id": "관리번호"}``; others by their names.
-        max_rejects: Most lines that may be rejected.
-        replace: The files are the whole corpus: what is not in them is deleted.
+        paths: One file or folder, or several.
+        home: The data folder (default: :mod:`shrag.corpora.data_folder`).
+        format: The format of the files; None detects the format of each file.
+        columns: Field → column of a table or key of a JSON object, such as ``{"id": "관리번호"}``. The other fields are
+            found by their usual names.
+        max_rejects: The largest number of lines that may be rejected.
+        replace: Whether the files are the whole corpus. If so, stored records that are not in them are deleted.
 
     Raises:
-        CorpusError: A file cannot be read, or too many lines are no records; the corpus stays as it was.
+        CorpusError: A file cannot be read, or too many lines are rejected. The corpus then stays unchanged.
     """
     from shrag.corpora.formats.columns import parse_columns
     from shrag.corpora.ingest.add import add_corpus
@@ -95,23 +96,25 @@ def index(
     update: bool = False,
     report: Callable[[str, int], None] = lambda stage, done: None,
 ) -> IndexManifest:
-    """Index the corpus of that name and publish the result; return the manifest of the current generation.
+    """Index the corpus ``name``, publish the result, and return the manifest of the current generation.
 
-    Nothing is built where the current generation has the same inputs. Every option of a build is that of
-    :func:`shrag.indexing.build.builder.build_index`.
+    Nothing is built if the current generation has the same inputs. :func:`shrag.indexing.build.builder.build_index`
+    has further options.
 
     Args:
         name: The name of the corpus and of the index.
         home: The data folder (default: :mod:`shrag.corpora.data_folder`).
-        encoder: The encoder of the vectors, ``none`` for none; ``auto`` for that of the current generation or, where it
-            has none, the only one with weights.
+        encoder: The encoder of the vectors, or ``none``. ``auto`` takes the encoder of the current generation, or the
+            only encoder with weights if that generation has no vectors.
         force: Build even if the current generation is up to date.
-        update: Write only the records that the corpus added, changed and deleted.
-        report: Called with the progress.
+        update: Write only the records that the corpus added, changed and deleted. ``encoder`` and ``force`` then have
+            no effect.
+        report: Called with the stage and the number of items done.
 
     Raises:
         CorpusError: There is no such corpus, or it cannot be read.
         IndexingError: The build failed; the message says what to do.
+        ModelError: The encoder cannot be loaded.
     """
     from shrag.indexing.build.builder import build_index
     from shrag.indexing.build.incremental import update_index
@@ -137,19 +140,26 @@ def open(
     engine_address: str = "",
     engine_key: str = "",
 ) -> Engine:
-    """Open the index of that name in the data folder ``home`` (default: :mod:`shrag.corpora.data_folder`).
+    """Open an index for search and answers.
 
-    With a ``model`` (:class:`shrag.models.chat.client.OpenAIModel`) it chooses the keywords and writes the answers.
-    Records are ranked by the ``reranker`` (:func:`shrag.serving.retrieval.rerankers.open_reranker`).
-    A question is refused where the confidence that a record answers it is below ``min_confidence`` (None: the index's).
+    Args:
+        index: The index's name.
+        home: The data folder (default: :mod:`shrag.corpora.data_folder`).
+        verify: Which files are read and verified before the index is opened: those that changed since they were last
+            verified (``changed``), all (``full``) or none (``quick``). The others are verified in the background.
+        model: The language model that chooses keywords and writes answers, such as
+            :class:`shrag.models.chat.client.OpenAIModel`. Without one, answers are extractive.
+        reranker: What ranks the records (:func:`shrag.serving.retrieval.rerankers.open_reranker`).
+        min_score: Records that a cross-encoder scores lower are left out.
+        min_confidence: A question is refused if the confidence that a record answers it is lower. None takes the
+            threshold of the index.
+        engine: What searches the words: ``lucene``; ``milvus`` or ``qdrant``, into which ``shrag index`` loads the
+            index; or ``pyserini``, for a comparison with Pyserini.
+        engine_address: The address of Milvus or Qdrant.
+        engine_key: The key that Milvus or Qdrant requires, empty for none.
 
-    Words are searched by the ``engine``: ``milvus`` or ``qdrant`` at ``engine_address``, which want to be shown
-    ``engine_key`` or nothing, where the index was loaded (:func:`index`); ``pyserini`` for a comparison with Pyserini.
-
-    Files of it that changed since they were last verified are read through first, the others while questions are
-    answered already; with ``verify="full"`` all are first, with ``"quick"`` none.
-
-    Raises :class:`shrag.indexing.errors.IndexingError`, whose message says what to do.
+    Raises:
+        IndexingError: The index cannot be opened; the message says what to do.
     """
     from shrag.indexing.search_engine import EngineChoice
     from shrag.serving.engine import open_engine
@@ -187,7 +197,7 @@ def run(
 
     Raises:
         CorpusError: The topics cannot be read.
-        EvaluationError: A topic cannot be asked, or the run not be written.
+        EvaluationError: A topic cannot be asked, or the run cannot be written.
     """
     from shrag.corpora.formats.topics import read_topics
     from shrag.evaluation.questions.batch import write_run
@@ -207,7 +217,7 @@ def evaluate(
     Args:
         runs: One run file or several.
         qrels: TREC or MIRACL qrels, or BEIR's TSV.
-        measures: Measures by ir-measures' names, and those of ``shrag evaluate``.
+        measures: Names of measures of ir-measures, and of the further measures of ``shrag evaluate``.
 
     Raises:
         EvaluationError: A measure is unknown, or a run cannot be read.

@@ -1,9 +1,9 @@
 """Ablation of the analyzer: python -m bench.analysis.ablation [VARIANT...] [--sets A,B] [--data DIR].
 
-Every variant changes one rule of the first version (``rules 1``). ``adopted`` is the current analyzer; the last line of
-output checks that it is. Kiwi analyses each eojeol once per set of options, and all variants are derived from these
-morphemes. Printed are nDCG@10 and R@100 for each set, and how many questions gained and lost in nDCG@10; ``*`` and
-``!`` mark p < 0.05 and p < 0.01 of a paired randomisation test.
+Every variant changes rules of the first version (``rules 1``). ``adopted`` is the current analyzer, which the last line
+of output checks. Kiwi analyzes each eojeol (a word between spaces) once per set of options, and all variants are
+derived from these morphemes. The output for each set is nDCG@10, how many questions gained and lost in it, and R@100.
+``*`` and ``!`` mark p ≤ 0.05 and p ≤ 0.01 of a paired randomization test.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ from shrag.indexing.bm25 import Bm25
 
 
 def p_value(change: np.ndarray[Any, Any], rounds: int = 2_000) -> float:
-    """Return the two-sided p of a paired randomisation test by random signs."""
+    """Return the two-sided p of a paired randomization test by random signs."""
     moved = change[change != 0]
     if not len(moved):
         return 1.0

@@ -1,4 +1,4 @@
-"""Extra terms of an eojeol, besides those of its single morphemes."""
+"""Rules for extra terms of an eojeol, besides those of its single morphemes."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ def compound_all(tags: str) -> Callable[[str, Morphemes], Iterable[str]]:
 
 
 def short_compound(_: str, morphemes: Morphemes) -> Iterable[str]:
-    """Yield pairs of adjacent nouns of which one has a single syllable, which Kiwi splits too finely."""
+    """Yield each pair of adjacent nouns if one has a single syllable, since Kiwi splits such words too finely."""
     for run in runs(morphemes, NOUNS | {"XSN", "XPN"}):
         for a, b in pairwise(run):
             if len(a.form) == 1 or len(b.form) == 1:
@@ -67,7 +67,7 @@ def short_compound(_: str, morphemes: Morphemes) -> Iterable[str]:
 
 
 def eojeol_stem(folded: str, morphemes: Morphemes) -> Iterable[str]:
-    """Yield what precedes the first particle or ending."""
+    """Yield the part of an eojeol before its first particle or ending."""
     end = next((m.start for m in morphemes if m.tag[0] in "JE" or m.tag in {"VCP", "XSV", "XSA"}), len(folded))
     if end > 1 and sum(m.end <= end for m in morphemes) > 1:
         yield folded[:end]

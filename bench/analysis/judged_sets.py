@@ -1,7 +1,8 @@
 """Judged sets as bags of eojeols, and BM25 over them by sparse matrix products.
 
-A variant of the analyzer is a table eojeol → terms. Documents and questions are counts of eojeols, so the term counts
-of a variant are one sparse product: seconds, where building an index takes minutes.
+An eojeol is a word between spaces. A variant of the analyzer is a table eojeol → terms, and documents and questions are
+counts of eojeols. So one sparse product gives the term counts of a variant. It takes seconds, while building an index
+takes minutes.
 """
 
 from __future__ import annotations
@@ -77,10 +78,11 @@ def read_sets(data: Path) -> Iterator[JudgedSet]:
 
 
 def known_items(records: Sequence[Document]) -> Iterator[JudgedSet]:
-    """Yield known-item sets made of records, per language of the question.
+    """Yield known-item sets made of records, two for each language of the questions.
 
-    ``title``: a title is the question for its abstract, and documents have no titles. ``sentence``: the middle sentence
-    of an abstract with at least three is the question for its record, from which it is removed.
+    - ``title``: A title is the question for its abstract. Documents have no titles.
+    - ``sentence``: The middle sentence of an abstract of at least three sentences is the question for its record. It is
+      removed from the record.
     """
     complete = [record for record in records if record.title and record.text]
     bare = [Document(record.docid, "", record.text) for record in complete]
@@ -113,7 +115,7 @@ def _judged(name: str, documents: Sequence[Document], topics: Path, qrels: Path)
 
 
 def _read_documents(path: Path, docid: str = "docid", text: str = "text") -> list[Document]:
-    """Read and clean a file's records, sorted by docid, the order of ties."""
+    """Read and clean a file's records, sorted by docid, since ties are ranked by docid."""
     found: list[Document] = []
     with gzip.open(path, "rt", encoding="utf-8") as lines:
         for line in lines:
@@ -133,7 +135,7 @@ class EojeolBags:
 
 
 class Vocabulary:
-    """Numbers of all eojeols."""
+    """The eojeols of all sets, each with a number, which is its column."""
 
     def __init__(self) -> None:
         self.numbers: dict[str, int] = {}
@@ -209,7 +211,7 @@ def _widen(matrix: sparse.csr_matrix, width: int) -> sparse.csr_matrix:
 def _weights(counts: sparse.csr_matrix, parameters: Bm25) -> sparse.csr_matrix:
     """Return the BM25 weight of each term in each document, as in indexing/bm25.py."""
     lengths = np.asarray(counts.sum(axis=1)).ravel()
-    having = lengths > 0  # Lucene counts the documents that have the field
+    having = lengths > 0  # like Lucene, which counts only documents that have the field
     if not having.any():
         return counts
     norms = np.array([byte_length(int(length)) for length in lengths]) / lengths[having].mean()

@@ -1,4 +1,4 @@
-"""Options of Kiwi to compare, and its morphemes by each."""
+"""The options of Kiwi that are compared, and Kiwi's morphemes by each of them."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from shrag.indexing.analysis.morphological_analysis import Morpheme, prepare_for
 
 
 def mask_symbols(text: str) -> str:
-    """Replace symbols before Hangul (β, %, ²) by A, so that Kiwi recognises the particle after them."""
+    """Replace symbols before Hangul (β, %, ²) by A, so that Kiwi recognizes the particle after them."""
     return re.sub(r"[^\s\uac00-\ud7a3A-Za-z0-9)\]}>」』”’'\"\u3400-\u9fff.,·/-](?=[\uac00-\ud7a3])", "A", text)
 
 
@@ -29,7 +29,7 @@ SOURCES: dict[str, tuple[dict[str, Any], dict[str, Any], Callable[[str], str]]] 
 
 
 def read_morphemes(source: str, folded: Sequence[str]) -> dict[str, Morphemes]:
-    """Return Kiwi's morphemes of each eojeol, by the options that :data:`SOURCES` has for ``source``."""
+    """Return Kiwi's morphemes of each eojeol, with the options that :data:`SOURCES` has for ``source``."""
     from kiwipiepy import Kiwi
 
     options, calling, prepare = SOURCES[source]

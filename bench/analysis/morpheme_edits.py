@@ -67,7 +67,7 @@ def strip_hada(m: Morpheme, _: int, __: Morphemes) -> Morpheme:
 
 
 def drop_particle_eojeols(morphemes: Morphemes) -> Morphemes:
-    """Drop an eojeol that is only a particle, after a misplaced space."""
+    """Drop an eojeol that is only a particle, which a misplaced space has split off."""
     if morphemes and morphemes[-1].end <= 2:
         joined = "".join(m.form for m in morphemes)
         if joined in _PARTICLES or (len(morphemes) == 1 and morphemes[0].form in _PARTICLES):

@@ -29,9 +29,9 @@ def default_words(text: str) -> Sequence[str]:
 class Rules:
     """The rules of a variant.
 
-    Morphemes by the Kiwi options ``source`` are edited by ``change``; those with one of ``tags`` that are not in
-    ``korean_stop`` become terms. ``extra`` adds terms of an eojeol, ``pairs`` of two adjacent ones, ``words`` of Latin
-    words.
+    Kiwi makes morphemes with the options ``source``, and ``change`` edits them. Morphemes that have one of ``tags`` and
+    are not in ``korean_stop`` become terms. ``extra`` adds terms of an eojeol, ``pairs`` adds terms of two adjacent
+    eojeols, and ``words`` adds terms of Latin words.
     """
 
     source: str = "plain"
@@ -44,7 +44,7 @@ class Rules:
     words: Callable[[str], Iterable[str]] = default_words
 
     def terms(self, eojeol: str, morphemes: Mapping[str, Morphemes]) -> list[str]:
-        """Return the terms of an eojeol or a pair; ``morphemes`` is folded eojeol → morphemes."""
+        """Return the terms of an eojeol or of a pair. ``morphemes`` is folded eojeol → morphemes."""
         if PAIR in eojeol:
             if self.pairs is None:
                 return []

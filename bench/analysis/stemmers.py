@@ -18,9 +18,9 @@ def find_words_with(
     stop: frozenset[str] = ENGLISH_STOPWORDS,
     joined: bool = True,
 ) -> Callable[[str], Iterable[str]]:
-    """Return find_words with another stemmer, other stop words or unjoined parts.
+    """Return ``find_words`` with another stemmer, other stop words or unjoined parts.
 
-    They are private parts of :mod:`shrag.indexing.analysis.latin`, replaced while the function runs.
+    These are private in :mod:`shrag.indexing.analysis.latin`, and are replaced there while the function runs.
     """
     patched: Any = word_rules
 

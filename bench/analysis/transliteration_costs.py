@@ -2,8 +2,8 @@
 
     python -m bench.analysis.transliteration_costs
 
-Pairs of a Korean and an English word that are near by ``transliteration_distance`` are aligned by expectation
-maximization: each sound of the Korean word has zero to five letters of the English one. Rare sounds stay as they are.
+Pairs of a Korean and an English word with a small ``transliteration_distance`` are aligned by expectation maximization.
+Each sound of the Korean word gets zero to five letters of the English word. Rare sounds keep their costs.
 """
 
 from __future__ import annotations
@@ -88,7 +88,7 @@ def loanwords() -> tuple[set[tuple[str, str]], set[str]]:
 
 
 def align(pairs: Sequence[Pair]) -> dict[str, dict[str, float]]:
-    """Return the expected number of each spelling of each sound."""
+    """Return the expected count of each spelling of each sound."""
     known = {sound: list(spellings) for sound, spellings in SPELLING_COSTS.items()}
     probabilities: Probabilities = {
         sound: {spelling: 0.8 / len(spellings) for spelling in spellings} for sound, spellings in known.items()
@@ -138,7 +138,7 @@ def _expected(pair: Pair, probabilities: Probabilities) -> Iterator[tuple[str, s
 
 
 def syllable_log_odds(loans: Iterable[str], others: Iterable[str]) -> dict[int, list[str]]:
-    """Return the syllables by the rounded log-odds of being in a loanword, without those of 0."""
+    """Return the syllables by their rounded log-odds of being in a loanword, without those whose log-odds are 0."""
     ours, theirs = Counter("".join(sorted(loans))), Counter("".join(sorted(others)))
     found: dict[int, list[str]] = defaultdict(list)
     for syllable in ours | theirs:

@@ -33,7 +33,7 @@ from bench.analysis.stemmers import ENGLISH, LUCENE_STOP, PORTER, find_words_wit
 
 
 def latin(**change: Any) -> Rules:  # noqa: ANN401
-    """Return the first rules with another analysis of Latin words (see find_words_with)."""
+    """Return the first rules with another analysis of Latin words (:func:`find_words_with`)."""
     return replace(BASE, words=find_words_with(**change))
 
 

@@ -1,9 +1,9 @@
-"""The dense half on a Milvus without sparse vectors: ``python -m bench.engines.milvus_dense NAME --address URL``.
+"""Dense search on a Milvus without sparse vectors: ``python -m bench.engines.milvus_dense NAME --address URL``.
 
-Milvus 2.3.5, the last version with its server in a wheel (``pip install milvus==2.3.5``, in an environment of its own,
-``milvus-server``), has no sparse vectors. This stores the vectors of an index there with the index that the engine
-``milvus`` makes, searches them as it does, and compares the hundred nearest with an exact search; then it moves an
-alias.
+Milvus 2.3.5 has no sparse vectors, but is the last version with its server in a wheel (``pip install milvus==2.3.5`` in
+an environment of its own, then ``milvus-server``). The vectors of an index are stored there with the index parameters
+of the engine ``milvus``, and searched as the engine does. The hundred nearest are compared with an exact search. Then
+an alias is moved.
 """
 
 from __future__ import annotations
@@ -94,7 +94,7 @@ def _load(database: MilvusDatabase, name: str, rows: NDArray[np.float32]) -> Non
 
 
 def _recall(products: NDArray[np.float32], found: list[tuple[int, float]], most: int) -> float:
-    """Return the share of the nearest that were found, of the first ``most`` rows; equal products are the same."""
+    """Return the share of the nearest of the first ``most`` rows that were found. A row that ties counts as found."""
     least = np.sort(products[:most])[-K] - 1e-6
     return float(np.mean([products[number] >= least for number, _ in found])) * len(found) / K
 

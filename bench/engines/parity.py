@@ -1,8 +1,9 @@
 """Vector databases beside Lucene: ``python -m bench.engines.parity [--sets …] [--engines …] [--questions N]``.
 
-Builds an index of each development set under SHRAG_HOME, loads it into each engine, and compares: the best hundred of
-every question's words, the hundred nearest vectors with an exact search, the answers of ``shrag ask``, and the times.
-An engine is ``qdrant-edge``, ``milvus-lite`` (folders beside the index), or ``milvus=URL``, ``qdrant=URL``.
+An index of each development set is built under SHRAG_HOME and loaded into each engine. The engine is compared with
+Lucene by the hundred best hits for every question's words, the answers of ``shrag ask``, and the times. Its hundred
+nearest vectors are compared with an exact search. An engine is ``qdrant-edge`` or ``milvus-lite``, whose files are
+under ``SHRAG_HOME/engines``, or ``milvus=URL`` or ``qdrant=URL``.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Share of words that sentences have in common with their own record and with a random one.
+"""Measure the share of a sentence's words that occur in its own record and in a random one.
 
     python -m bench.quality.citation_threshold [INDEX]
 
@@ -37,7 +37,7 @@ def main() -> None:
 def shares(
     index: OpenIndex, records: Sequence[AnalyzedRecord], chance: random.Random
 ) -> tuple[list[float], list[float]]:
-    """Return each sampled sentence's share of common words with its own record and with a random one."""
+    """Return the share of each sampled sentence's words in its own record, and in a random one."""
     own: list[float] = []
     other: list[float] = []
     for _ in range(SENTENCES):

@@ -1,9 +1,9 @@
-"""Measure how much refusals depend on the random seed by which the confidence of an index is calibrated.
+"""Measure how much refusals depend on the random seed of an index's confidence calibration.
 
     python -m bench.quality.confidence_seeds INDEX [--seeds 6] [--threshold 0.05]
 
-The index is one of the 188 ScienceON questions' records (``scholarly-ko``, with and without abstracts); SHRAG_DATA has
-the questions. :data:`shrag.indexing.lexical.calibration.DRAWS` was chosen by this measurement.
+INDEX has the records of the 188 ScienceON questions (``scholarly-ko``, with and without abstracts). The questions are
+read from SHRAG_DATA. :data:`shrag.indexing.lexical.calibration.DRAWS` was chosen by this measurement.
 """
 
 from __future__ import annotations

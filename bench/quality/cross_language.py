@@ -2,8 +2,9 @@
 
     SHRAG_DATA=... python -m bench.quality.cross_language
 
-The questions of ``corpora/cross_language`` (written for this project) are asked of ``scholarly-ko``, those of the
-demonstration corpus of itself, with and without the index's glossary. Odd-numbered questions were used for tuning.
+The questions of ``corpora/cross_language``, which were written for this project, are asked of ``scholarly-ko``. Those
+of the demonstration corpus are asked of that corpus. Both are asked with and without the index's glossary. Odd-numbered
+questions were used for tuning.
 """
 
 from __future__ import annotations
@@ -28,7 +29,7 @@ from shrag.serving.engine import Engine
 
 
 class Question(NamedTuple):
-    """A question, named ko-NN or en-NN for its language, and the records that answer it."""
+    """A question and the records that answer it. ``qid`` is ko-NN or en-NN, by the question's language."""
 
     qid: str
     text: str

@@ -1,8 +1,8 @@
 """Benchmark of encoding, re-ranking and vector search on a GPU (`make bench-gpu`; `--small` runs without a GPU).
 
-Without `--weights` the network is mGTE with random weights, which is as fast as the trained one, and a tokenizer with
-one token per byte: the cost of mGTE's own tokenizer is measured with `--weights FOLDER` only. The GPU's rate of matrix
-products is measured in the same run, so that results can be given as a share of it.
+Without `--weights` the network is mGTE with random weights, which is as fast as the trained one. Its tokenizer makes
+one token per byte, so only `--weights FOLDER` measures the cost of mGTE's own tokenizer. The GPU's rate of matrix
+products is measured in the same run, and results are also given as a share of it.
 """
 
 from __future__ import annotations
@@ -127,7 +127,7 @@ def measure_agreement(encoder: TransformerEncoder, on_processor: TransformerEnco
 
 
 def measure_memory_limit(encoder: TransformerEncoder) -> None:
-    """Encode with less of the GPU's memory than a batch needs: batches are halved, and vectors stay the same."""
+    """Encode with less GPU memory than a batch needs. Batches are then halved, and the vectors stay the same."""
     passages = random_passages(256, 512)
 
     def encode() -> Vectors:
@@ -145,7 +145,7 @@ def measure_memory_limit(encoder: TransformerEncoder) -> None:
 
 
 def smallest_cosine(one: Vectors, other: Vectors) -> float:
-    """Return the smallest inner product of rows at the same place; rows are of unit length."""
+    """Return the smallest inner product of rows at the same place. All rows have unit length."""
     return float((one * other).sum(axis=1).min())
 
 
@@ -200,7 +200,7 @@ def measure_reranking(encoder: TransformerEncoder, size: Size, folder: Path) -> 
 
 
 def measure_search(size: Size) -> None:
-    """Time flat and inverted lists on the processor and on the GPU, and compare what they find with all vectors."""
+    """Time flat and inverted lists on the processor and the GPU, and compare their hits with an exact search."""
     devices = [False] + [True] * (count_gpus() > 0)
     for count in sorted({min(size.vectors, FLAT_MAX_ROWS), size.vectors}):
         vectors = unit_vectors(count, size.dimension, 0)
@@ -224,7 +224,7 @@ def measure_search(size: Size) -> None:
 
 
 def unit_vectors(count: int, dimension: int, seed: int) -> Float16Vectors:
-    """Return unit vectors around the same directions for every seed, as texts gather around subjects."""
+    """Return random unit vectors that cluster around the same directions for every seed, as texts do by subject."""
     centres = np.random.default_rng(0).standard_normal((SUBJECTS, dimension), dtype=np.float32)
     rng = np.random.default_rng(1 + seed)
     vectors: Float16Vectors = np.empty((count, dimension), dtype=np.float16)
@@ -241,7 +241,7 @@ def as_docids(numbers: Sequence[int]) -> list[str]:
 
 
 def write_random_mgte(folder: Path, changes: dict[str, int]) -> Path:
-    """Write mGTE's network with random weights in half precision, and a tokeniser of one token a byte."""
+    """Write mGTE's network with random weights in half precision, and a tokenizer that makes one token per byte."""
     logging.disable_progress_bar()
     rope = {"rope_type": "linear", "rope_theta": 160_000.0, "factor": 8 ** (2 / 64)}
     torch.manual_seed(0)
@@ -259,7 +259,7 @@ def write_random_mgte(folder: Path, changes: dict[str, int]) -> Path:
 
 
 def random_passages(count: int, tokens: int) -> list[Passage]:
-    """Return passages of ``tokens`` bytes less two special tokens; about a fifth are spaces."""
+    """Return random passages of ``tokens`` tokens: one per byte and two special ones. About a fifth are spaces."""
     rng = random.Random(tokens)
     letters = "abcdefghijklmnopqrstuvwxyz      "
     return [Passage("", f"x{''.join(rng.choices(letters, k=tokens - 4))}x", [], []) for _ in range(count)]

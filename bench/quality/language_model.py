@@ -1,9 +1,9 @@
 """Benchmark of a language model on a GPU under its memory plan (`make bench-llm`).
 
-Starts vLLM by SHRAG's own supervisor with the options of `shrag plan`, beside an encoder and a re-ranker on the same
-card as the plan has it, and compares the memory in use with the plan. Then it times prompts of several lengths, one at
-a time and as many at once as the plan allows. Without `--weights` the model is a profile's shape with random weights
-(`--load-format dummy`): as large and as fast as the trained one, and what it writes means nothing.
+SHRAG's own supervisor starts vLLM with the options of `shrag plan`. As in the plan, an encoder and a re-ranker are on
+the same card. The memory in use is compared with the plan. Then prompts of several lengths are timed, one at a time and
+as many at once as the plan allows. Without `--weights` the model has a profile's shape and random weights
+(`--load-format dummy`). It is as large and as fast as the trained model, but its answers mean nothing.
 """
 
 from __future__ import annotations
@@ -89,7 +89,7 @@ def main() -> None:
             weights=str(folder),
             flags=[*memory_flags(plan), *chosen.flags.split(), *([] if chosen.weights else ["--load-format", "dummy"])],
             log=str(chosen.log.absolute()),
-            keyword_timeout=300.0,  # a whole answer is waited for
+            keyword_timeout=300.0,  # the benchmark waits for whole answers
         )
         settled = threading.Event()
 
@@ -123,9 +123,9 @@ def make_plan(profile: str, folder: Path, budget: str) -> MemoryPlan:
 
 
 def measure_retrieval(folder: Path, plan: MemoryPlan) -> list[TransformerEncoder]:
-    """Load an encoder and a network of the re-ranker's size, encode a full batch, and print what that takes.
+    """Load an encoder and a network of the re-ranker's size, encode full batches, and print the memory in use.
 
-    Both are returned: they take memory as long as they are held.
+    Both are returned, since they take memory only as long as they are held.
     """
     before = read_gpu().used
     weights = write_random_mgte(folder / "random-mgte", {})
@@ -144,7 +144,7 @@ def measure_retrieval(folder: Path, plan: MemoryPlan) -> list[TransformerEncoder
 
 @contextmanager
 def peak_use() -> Iterator[Callable[[], int]]:
-    """Watch the memory in use on the card; what is yielded returns its highest value in bytes."""
+    """Watch the memory in use on the card, and yield a function that returns its highest value in bytes."""
     highest, done = [0], threading.Event()
 
     def watch() -> None:
@@ -161,7 +161,7 @@ def peak_use() -> Iterator[Callable[[], int]]:
 
 
 def measure_speed(model: ServedModel, plan: MemoryPlan, lengths: list[int]) -> None:
-    """Time prompts and answers, alone and at once; then answers that follow a schema."""
+    """Time prompts and answers, one and several at once, and then answers that follow a schema."""
     texts = prompt_source()
     ask(model, texts, Load(1, lengths[0]), ANSWER)
     print(f"\nprompts and answers of {ANSWER} tokens, {plan.max_num_seqs} at most at once")
@@ -192,7 +192,10 @@ def ask(
     answer: int,
     schema: Mapping[str, object] | None = None,
 ) -> tuple[float, list[Completion]]:
-    """Send requests at once; return the seconds until the last has its answer of ``answer`` tokens, and all answers."""
+    """Send requests at once; return the seconds until all are answered, and the answers.
+
+    An answer has at most ``answer`` tokens.
+    """
     prompts = [[Message("user", texts(load.tokens))] for _ in range(load.requests)]
     started = time.perf_counter()
     with ThreadPoolExecutor(load.requests) as pool:
@@ -209,7 +212,7 @@ def is_object(text: str) -> bool:
 
 
 def prompt_source() -> Callable[[int], str]:
-    """Return what makes prompts of so many tokens from the demonstration records, each from another place."""
+    """Return a function that makes prompts of a number of tokens from random places of the demonstration records."""
     tokenizer, whole = train_tokenizer(), "\n".join(record_texts())
     offsets = tokenizer.encode(whole + whole).offsets
     rng = np.random.default_rng(0)
@@ -259,7 +262,7 @@ def write_random_model(folder: Path, profile: str) -> Path:
     (folder / "config.json").write_text(json.dumps(config))
     tokenizer = json.loads(train_tokenizer().to_str())
     vocabulary = tokenizer["model"]["vocab"]
-    # A random model writes any token: each must be text.
+    # A random model writes any token, so each must be text.
     vocabulary |= {f"unused{number}": number for number in range(len(vocabulary), text["vocab_size"])}
     (folder / "tokenizer.json").write_text(json.dumps(tokenizer))
     settings = {

@@ -2,8 +2,8 @@
 
     SHRAG_LLM_URL=… python -m bench.quality.llm_relevance
 
-The pairs of question and record are in ``relevance_cases.toml``, over the demonstration index; the judge is the model
-of ``SHRAG_LLM_*``.
+The pairs of question and record are in ``relevance_cases.toml``; the records are those of the demonstration index. The
+judge is the model of ``SHRAG_LLM_*``.
 """
 
 from __future__ import annotations

@@ -54,7 +54,7 @@ DEPTH = 100
 
 
 class JudgedSet(NamedTuple):
-    """A corpus with questions and judgements; ``bilingual`` where the corpus is in both languages."""
+    """A corpus with questions and judgements; ``bilingual`` if the corpus is in both languages."""
 
     format_name: str
     source: Path
@@ -138,7 +138,7 @@ def make_vectors(folder: Path, index: OpenIndex, published: Path, dimension: int
 
 
 def hybrid(index: OpenIndex, dense: VectorIndex, topics: Sequence[Topic], weight: float) -> dict[str, list[str]]:
-    """Return the strategy's ranking of every topic with the cosine at ``weight``."""
+    """Return the ranking of the strategy ``hybrid`` for every topic, with the cosine weighted by ``weight``."""
     reranker = LexicalReranker(index.analyzer, index.searcher, index.manifest.bm25)
     ranked: dict[str, list[str]] = {}
     for topic in topics:
@@ -152,7 +152,7 @@ def hybrid(index: OpenIndex, dense: VectorIndex, topics: Sequence[Topic], weight
 def show_other_language(
     index: OpenIndex, dense: VectorIndex, judged: JudgedSet, pools: dict[str, Sequence[str]], qrels: list[Qrel]
 ) -> None:
-    """Evaluate the vectors' hits in the other language than the question's, alone and fused with lexical search."""
+    """Evaluate the vectors' hits that are not in the question's language, alone and fused with lexical search."""
     languages: dict[str, str] = {}
     alone: dict[str, list[str]] = {}
     for topic in judged.topics:
@@ -178,7 +178,7 @@ def show(what: str, ranked: Mapping[str, Sequence[str]], qrels: list[Qrel]) -> N
 
 
 def judged_folder(name: str, layout: str = "corpus") -> Callable[[Path], JudgedSet]:
-    """Return a reader of a development set in MIRACL's layout; a single file is copied under MIRACL's name."""
+    """Return a reader of a development set in MIRACL's layout. A single file is copied to MIRACL's file name."""
 
     def read(home: Path) -> JudgedSet:
         folder = DATA / name
@@ -191,7 +191,10 @@ def judged_folder(name: str, layout: str = "corpus") -> Callable[[Path], JudgedS
 
 
 def demo(part: Literal["same", "other"]) -> Callable[[Path], JudgedSet]:
-    """Return a reader of the demonstration questions with relevant records in their own or the other language."""
+    """Return a reader of one part of the demonstration questions.
+
+    ``same`` has the questions with a fully relevant record in their own language, ``other`` has the rest.
+    """
 
     def read(_: Path) -> JudgedSet:
         lines = (DEMO / "records.jsonl").read_text(encoding="utf-8").splitlines()
@@ -205,9 +208,10 @@ def demo(part: Literal["same", "other"]) -> Callable[[Path], JudgedSet]:
 
 
 def titles(part: Literal["same", "other"]) -> Callable[[Path], JudgedSet]:
-    """Return a reader of ScienceON records, some of whose titles are removed and become the questions.
+    """Return a reader of ScienceON records. Some of their titles are removed and become the questions.
 
-    These are every fifth title in another language than its abstract, or every thirteenth in the same.
+    For ``other`` these are every fifth title in another language than its abstract. For ``same`` they are every
+    thirteenth title in the language of its abstract.
     """
 
     def read(home: Path) -> JudgedSet:

@@ -2,9 +2,9 @@
 
     python -m bench.quality.pipelines DATA SET… [--questions 300]
 
-Indexes are those of ``SHRAG_HOME`` with the sets' names. For each pipeline: nDCG@10, AllRecall@10, the share of
-questions whose answer occurs in the first five records, mean number of records, questions without a record, and
-milliseconds per question.
+The indexes are those of ``SHRAG_HOME`` with the sets' names. The columns for each pipeline are nDCG@10, AllRecall@10,
+the share of questions whose answer occurs in the first five records, the mean number of records, the number of
+questions without a record, and milliseconds per question.
 """
 
 from __future__ import annotations
@@ -105,9 +105,10 @@ def _read(folder: Path) -> QuestionSet:
 
 
 def _papers(folder: Path) -> QuestionSet:
-    """Return the questions about papers. All chunks of the paper are relevant, since judgements name only the paper.
+    """Return the questions about papers.
 
-    Questions say "the model" without naming the paper, so they are hard to find by their words.
+    All chunks of a paper are relevant, since judgements name only the paper. Questions say "the model" without naming
+    the paper, so their words are of little help.
     """
     topics: list[Topic] = []
     qrels: list[Qrel] = []

@@ -2,8 +2,9 @@
 
     python -m bench.quality.relevance_threshold INDEX TOPICS QRELS [EVERY]
 
-The ten best records of each question are compared with the thresholds of several quantiles. Printed are the shares of
-relevant records kept and of the others dropped. Questions replace logical queries, which need a language model.
+The ten best records of each question are compared with the thresholds of several quantiles. The output is the share of
+relevant records that are kept and the share of others that are dropped. Questions stand in for logical queries, which
+need a language model.
 """
 
 from __future__ import annotations

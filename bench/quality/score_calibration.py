@@ -2,8 +2,9 @@
 
     python -m bench.quality.score_calibration DATA SET… [--questions 60]
 
-Indexes are those of ``SHRAG_HOME`` with the sets' names. For each: the calibration curve, the seconds of learning it,
-and the shares of relevant and of other records among the first ten that score above each threshold.
+The indexes are those of ``SHRAG_HOME`` with the sets' names. The output for each set is the calibration curve, the
+seconds of learning it, and the shares of records among the first ten that score above each threshold, for relevant and
+for other records.
 """
 
 from __future__ import annotations

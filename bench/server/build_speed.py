@@ -1,8 +1,9 @@
 """Indexing speed of SHRAG and of a baseline, in one run: ``python -m bench.server.build_speed``.
 
-The baseline (:mod:`bench.server.pyserini_baseline`) is Kiwi over whole texts on all cores, then Pyserini's indexer
-(``IndexCollection``) over JSON files on all cores. Both read the same file and are timed as whole processes, with the
-processor seconds of all their processes. ``--count`` passages are mixed from the development sets (SHRAG_DATA).
+The baseline (:mod:`bench.server.pyserini_baseline`) runs Kiwi over whole texts on all cores, then Pyserini's indexer
+(``IndexCollection``) over JSON files on all cores. SHRAG and the baseline read the same file. They are timed as whole
+processes, with the processor seconds of all their processes. ``--count`` passages are mixed from the development sets
+(SHRAG_DATA).
 :mod:`bench.server.growth` measures SHRAG alone over more and more records.
 """
 
@@ -42,7 +43,7 @@ def main() -> None:
 
 
 def compare_speed(folder: Path, count: int) -> None:
-    """Index the same passages by both and print the ratio."""
+    """Index the same passages with both and print the ratio."""
     source = folder / "mixed.jsonl"
     write_passages(source, mix_passages(DATA, count))
     run([*SHRAG, "corpus", "add", "mixed", "--format", "miracl", str(source)])
@@ -60,7 +61,7 @@ def compare_speed(folder: Path, count: int) -> None:
 
 
 def compare_quality(folder: Path) -> None:
-    """Index wiki-ko by both and evaluate a run of each by nDCG@10."""
+    """Index wiki-ko with both and evaluate a run of each by nDCG@10."""
     source = DATA / "wiki-ko" / "corpus" / "docs-0.jsonl.gz"
     topics, qrels = DATA / "wiki-ko" / "topics.tsv", DATA / "wiki-ko" / "qrels.txt"
     run([*SHRAG, "corpus", "add", "wiki-ko", "--format", "miracl", str(source)])
@@ -79,7 +80,7 @@ def compare_quality(folder: Path) -> None:
 
 
 def utilization(output: str) -> str:
-    """Return the line of a build's output with the utilization of its stages."""
+    """Return the line of a build's output that has the utilization of its stages."""
     found = re.search(r"^utilization: .*$", output, re.MULTILINE)
     return found.group() if found else ""
 

@@ -1,7 +1,7 @@
 """Latency of cached answers: ``python -m bench.server.cache_latency [INDEX]`` starts a server on loopback.
 
-One client sends requests one after the other over one connection. Times are those of the server's log, from the arrival
-of a request to the last byte of its response: for the first request, then for the repeated ones.
+One client sends the same request again and again over one connection. Times are those of the server's log, from the
+arrival of a request to the last byte of its response. They are printed for the first request and for the repeated ones.
 """
 
 from __future__ import annotations

@@ -1,11 +1,14 @@
-"""Searches beside answers, and under twice the load that can be handled: ``python -m bench.server.fairness [NAME]``.
+"""Times of searches beside answers and under overload: ``python -m bench.server.fairness [NAME]``.
 
-A server over the index NAME, without answer cache and language model, gets in alternating windows searches from 64
-clients, and the same while a fifth of the clients asks for answers instead. Printed are the median search of both and
-their ratio. With ``--overload`` each window of 64 clients is followed by one of searches at twice their rate, whatever
-becomes of them; printed are p99 of the admitted ones and of the 64 clients, their ratio, and the median refusal.
+A server over the index NAME runs without answer cache and language model. In one window it gets searches from 64
+clients. In the next window a fifth of the clients ask for answers instead. The output is the median time of the
+searches in both, and their ratio.
 
-Windows alternate, and only figures of one run are to be compared, since other work on the machine changes all of them.
+With ``--overload``, each window of 64 clients is followed by one in which searches are sent at twice their rate,
+whether or not earlier ones are answered. The output is p99 of the admitted searches and of the 64 clients, their ratio,
+and the median time of a refusal.
+
+Other work on the machine changes all figures. So the windows alternate, and only figures of one run can be compared.
 """
 
 from __future__ import annotations
@@ -30,7 +33,7 @@ ASKING = CLIENTS // 5
 WARM_SECONDS, PAUSE_SECONDS = 4, 1
 OVERLOAD = 2.0
 IDLE_SECONDS = 4.0
-"""Idle time after which a connection is not used again: the server closes it after five seconds."""
+"""Seconds after which an idle connection is not used again, since the server closes it after five seconds."""
 
 
 def main() -> None:
@@ -50,7 +53,7 @@ def main() -> None:
 
 
 def _compare_answers(port: int, questions: Sequence[str], rounds: int, seconds: int) -> None:
-    """Print the median search alone and beside answers, of each round and of all."""
+    """Print the times of searches alone and beside answers for each round, and the medians over all."""
     alone, beside = _Windows(50), _Windows(50)
     for _ in range(rounds):
         searched = asyncio.run(_searches(port, questions, CLIENTS, seconds))
@@ -64,7 +67,7 @@ def _compare_answers(port: int, questions: Sequence[str], rounds: int, seconds: 
 
 
 def _compare_overload(port: int, questions: Sequence[str], rounds: int, seconds: int) -> None:
-    """Print p99 of 64 clients and of the searches admitted at twice their rate, of each round and of all."""
+    """Print the times of 64 clients and of searches at twice their rate for each round, and p99 over all."""
     usual, admitted, refused = _Windows(99), _Windows(99), _Windows(50)
     for _ in range(rounds):
         searched = asyncio.run(_searches(port, questions, CLIENTS, seconds))
@@ -84,7 +87,7 @@ def _compare_overload(port: int, questions: Sequence[str], rounds: int, seconds:
 
 @dataclass(slots=True)
 class _Windows:
-    """Seconds of responses in several windows, of which the percentile ``share`` is compared."""
+    """Response times in seconds from several windows. Their percentile ``share`` is compared."""
 
     share: int
     all_seconds: list[float] = field(default_factory=list)
@@ -123,7 +126,7 @@ async def _beside_answers(port: int, questions: Sequence[str], seconds: float) -
 
 @dataclass(slots=True)
 class _Overloaded:
-    """Seconds of the admitted and of the refused searches, and what was wrong with the others."""
+    """Response times of the admitted and of the refused searches in seconds, and the failures of the others."""
 
     admitted: list[float] = field(default_factory=list)
     refused: list[float] = field(default_factory=list)
@@ -131,7 +134,7 @@ class _Overloaded:
 
 
 async def _open_loop(port: int, questions: Sequence[str], rate: float, seconds: float) -> _Overloaded:
-    """Search ``rate`` times a second, on connections that are used again, and wait for all responses."""
+    """Send ``rate`` searches per second over reused connections, and wait for all responses."""
     result = _Overloaded()
     idle: list[tuple[float, tuple[asyncio.StreamReader, asyncio.StreamWriter]]] = []  # with the time of the last use
     seconds_of = {200: result.admitted, 429: result.refused}

@@ -1,9 +1,9 @@
-"""Filters: the same records as by hand, and their time: ``python -m bench.server.filter_speed [--passages N]``.
+"""Correctness and time of filters: ``python -m bench.server.filter_speed [--passages N]``.
 
-Passages consist of resampled words of the development sets; each has a year drawn from a hundred, one of 500 journals,
-a language and up to three of 5,000 authors. Filters by year pass 1, 10 and 50 % of them. The first ten hits of each
-query, and of the vectors, are compared with those of a search for every record of which the passing ones are kept.
-Times are of one caller, the conditions in turn for each question.
+Passages consist of resampled words of the development sets. Each has a language, a year drawn from a hundred, one of
+500 journals and up to three of 5,000 authors. Filters by year pass 1, 10 and 50 % of them. Their first ten hits for
+each query, and for the vectors, are compared with filtering by hand: a search for every record, of which only the
+passing ones are kept. Times are those of one caller, who asks each question under all conditions in turn.
 """
 
 from __future__ import annotations
@@ -95,7 +95,7 @@ def _records(count: int) -> Iterator[dict[str, str]]:
 
 
 def compare(engine: Engine, questions: Sequence[str]) -> None:
-    """Print for how many questions filtering by hand gives the same: with ``bm25``, by default, and by vectors."""
+    """Print for how many questions filtering by hand gives the same hits: ``bm25``, default strategy, vectors."""
     index, count = engine.open_index, engine.manifest.records
     searcher, dense = index.searcher, index.dense
     years = {each.record.docid: each.record.year or 0 for each in index.store.sample(count)}
@@ -127,7 +127,7 @@ def _queries(engine: Engine, question: str) -> list[Query]:
 
 
 def measure(engine: Engine, questions: Sequence[str]) -> None:
-    """Print the times of whole searches, by filter and with facets."""
+    """Print the times of whole searches by strategy and filter, without and with facets."""
     cases = [(strategy, name, facets) for strategy in STRATEGIES for name in FILTERS for facets in (False, True)]
     seconds: dict[tuple[str, str, bool], list[float]] = {case: [] for case in cases}
     for place, question in enumerate([*questions[:20], *questions]):

@@ -1,9 +1,10 @@
 """Growth with the number of records: ``python -m bench.server.growth --home FOLDER [--records N …] [--plot SVG]``.
 
-Corpora of resampled words (:func:`bench.corpora.resample_passages`) are added, indexed, killed and resumed, searched
-and updated by one percent, by the commands as whole processes. What was measured is in ``FOLDER/growth.json``; a later
-run goes on after it. Cold start and search of all sizes are measured in turn, so that other work on the machine slows
-all of them alike. Exponents are fitted to the logarithms: 1 is linear growth, 0 is none.
+Corpora of resampled words (:func:`bench.corpora.resample_passages`) are added, indexed, searched and updated by one
+percent. A build is also killed halfway and followed by another one. Commands run as whole processes; only warm searches
+run in this one. The figures are kept in ``FOLDER/growth.json``, and a later run does not repeat the builds and updates.
+Cold starts of all sizes are measured in turn, so that other work on the machine slows all of them alike. Exponents are
+fitted to the logarithms: 1 is linear growth, 0 is none.
 """
 
 from __future__ import annotations
@@ -49,10 +50,10 @@ MEASURES = {
     "update": "index --update by 1 %, s",
     "resumed": "index after a kill half-way, s",
 }
-"""What is measured, and its title."""
+"""Measure → its title in the table."""
 
 Figures = dict[str, dict[str, float]]
-"""Number of records, as text → measure → figure."""
+"""Number of records (as text) → measure → figure."""
 
 
 def main() -> None:
@@ -105,7 +106,7 @@ def measure_build(home: Path, records: int) -> dict[str, float]:
 
 
 def measure_resumed(home: Path, records: int, seconds: float) -> float:
-    """Kill a build half-way and time the next, which must end in the same index."""
+    """Kill a build halfway, and time the next one, which must give the same index."""
     index = home / "indexes" / f"g{records}"
     before = current_generation(index)[1]
     process = subprocess.Popen(
@@ -126,7 +127,7 @@ def measure_resumed(home: Path, records: int, seconds: float) -> float:
 
 
 def measure_searches(home: Path, sizes: Sequence[int]) -> dict[int, dict[str, float]]:
-    """Measure cold start and search of all sizes, in turn."""
+    """Measure the cold starts of all sizes in turn, then the searches of each size."""
     warm: dict[int, list[float]] = {size: [] for size in sizes}
     dropped: dict[int, list[float]] = {size: [] for size in sizes}
     for _ in range(COLD_RUNS):
@@ -147,7 +148,7 @@ def measure_searches(home: Path, sizes: Sequence[int]) -> dict[int, dict[str, fl
 
 
 def measure_questions(engine: Engine) -> dict[str, float]:
-    """Ask every question twice, the second time with the index in memory; return the percentiles of that."""
+    """Ask every question twice; return the percentiles of the second time, when the index is in memory."""
     for question in questions():
         engine.search(question)
     times, work = [], []
@@ -163,7 +164,7 @@ def measure_questions(engine: Engine) -> dict[str, float]:
 
 
 def cold_start(records: int, *, drop: bool) -> float:
-    """Return the seconds of `shrag search` as a whole process."""
+    """Return the seconds of `shrag search` as a whole process, after dropping the page cache if ``drop``."""
     if drop:
         subprocess.run(["sync"], check=True)
         Path("/proc/sys/vm/drop_caches").write_text("3")
@@ -218,7 +219,7 @@ def table(figures: Mapping[str, Mapping[str, float]]) -> str:
 
 
 def draw(figures: Mapping[str, Mapping[str, float]]) -> Figure:
-    """Draw seconds, sizes and milliseconds over the number of records, both on logarithmic axes."""
+    """Draw seconds, sizes and milliseconds over the number of records, on logarithmic axes."""
     from matplotlib.figure import Figure
 
     from shrag.evaluation.reports.plots import COLOURS, MARKERS

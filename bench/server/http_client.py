@@ -1,4 +1,4 @@
-"""HTTP load from many connections: by asyncio sockets, which check each response, or by ``wrk``."""
+"""HTTP load from many connections, by asyncio sockets, which check each response, or by ``wrk``."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ class LoadResult:
         seconds: Seconds of each response.
         wrong: Number of failures by kind.
         elapsed: Seconds of the whole test.
-        refused: Number of responses 429, which are expected under overload and not failures.
+        refused: Number of responses 429, which are expected under overload and are no failures.
     """
 
     seconds: list[float] = field(default_factory=list)
@@ -77,7 +77,7 @@ class LoadResult:
 
 
 def percentile(seconds: Sequence[float], share: int) -> float:
-    """Return the nearest-rank percentile, 0 of an empty list."""
+    """Return the nearest-rank percentile, or 0 for an empty list."""
     ranked = sorted(seconds)
     return ranked[max(0, -(-len(ranked) * share // 100) - 1)] if ranked else 0.0
 
@@ -95,9 +95,14 @@ async def connection(port: int) -> AsyncIterator[tuple[asyncio.StreamReader, asy
 async def post(
     reader: asyncio.StreamReader, writer: asyncio.StreamWriter, path: str, asked: object
 ) -> tuple[int, bytes]:
-    """Return status and body of one response (a stream is read to its end) on a keep-alive connection.
+    """Send a request on a keep-alive connection, and return the status and body of the response.
 
-    Raises ``OSError``, ``EOFError`` (:class:`asyncio.IncompleteReadError`) if the connection is cut, ``TimeoutError``.
+    A stream is read to its end.
+
+    Raises:
+        OSError: The connection fails.
+        EOFError: The connection is cut (:class:`asyncio.IncompleteReadError`).
+        TimeoutError: The response takes too long.
     """
     data = json.dumps(asked).encode()
     head = f"POST {path} HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Type: application/json\r\nContent-Length: {len(data)}"
@@ -125,9 +130,9 @@ async def ask_concurrently(
     draw: Callable[[], object],
     judge: Callable[[object, bytes], str],
 ) -> LoadResult:
-    """Send requests from ``clients`` connections for ``seconds``, each as soon as its last one is answered.
+    """Send requests from ``clients`` clients for ``seconds``. Each waits for a response before its next request.
 
-    ``draw`` returns the next request; ``judge`` returns what is wrong with a response, empty if nothing is.
+    ``draw`` returns the next request. ``judge`` returns what is wrong with a response, or an empty string.
     """
     result = LoadResult()
     started = time.perf_counter()
@@ -159,9 +164,10 @@ async def ask_concurrently(
 
 
 def run_load(port: int, path: str, bodies: Sequence[str], clients: int, seconds: int) -> tuple[float, str]:
-    """Return responses per second by ``wrk`` (by sockets where it is not installed), and a line of figures.
+    """Return responses per second by ``wrk``, or by sockets if it is not installed, and a line of figures.
 
-    Responses with another status than 200 do not count and are listed by status.
+    Responses with another status than 200 are listed by status. ``wrk``'s rate does not count them; that of the sockets
+    leaves out only 429.
     """
     wrk = shutil.which("wrk")
     if wrk is None:
@@ -188,12 +194,12 @@ def run_load(port: int, path: str, bodies: Sequence[str], clients: int, seconds:
 
 
 def _read(line: str) -> tuple[list[int], dict[int, int]]:
-    """Return the figures that the script above writes, and the count of each status other than 200."""
+    """Return the figures that :data:`_LUA` writes, and the number of responses of each status other than 200."""
     words = line.split()
     others = [word.split(":") for word in words if ":" in word]
     return [int(word) for word in words if ":" not in word], {int(status): int(count) for status, count in others}
 
 
 def _lua(text: str) -> str:
-    """Return ``text`` as a Lua string literal; not all escapes of JSON are valid in Lua."""
+    """Return ``text`` as a Lua string literal. JSON would not do, since Lua lacks some of its escapes."""
     return '"' + text.replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n") + '"'

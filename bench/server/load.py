@@ -2,17 +2,22 @@
 
     python -m bench.server.load [--seconds N] [--clients N] [NAME]
 
-A server over the index NAME, without answer cache, first gets each question alone, then from CLIENTS concurrent
-clients: four of five search, one of five asks and reads the stream to its end. Every response is compared with the one
-to the same question alone. Printed are requests per second, p50/p95/p99, failures, mean memory of the first and the
-last third, and the server's own share of the median search (all but Lucene and vectors). There is no language model:
-answers are extractive. Exit status 1 if a response was wrong or memory grew.
+A server over the index NAME runs without answer cache. It gets each question alone first, then the questions of CLIENTS
+concurrent clients. Four of five clients search; one of five asks and reads the stream to its end. Every response is
+compared with the response to the same question alone. The output is requests per second, p50/p95/p99, failures, mean
+memory of the first and the last third, and the server's own share of the median search (all but Lucene and vectors).
+There is no language model, so answers are extractive. The exit status is 1 if a response was wrong or memory grew.
 
-``--pyserini PYTHON`` (an interpreter that can import ``pyserini.server.rest``) compares with Pyserini's server over the
-same terms of the same passages, in alternating windows: once without caching; once with questions repeated by Zipf's
-law, which SHRAG answers from its cache; and once with Pyserini's functions doing the same work for a question as the
-strategy ``shrag``: its queries, the records of their hits, and a re-ranking. Responses per processor second make the
-servers comparable while other work shares the machine. Refusals (429) are not counted as failures.
+``--pyserini PYTHON`` also compares with Pyserini's server over the same terms of the same passages, in alternating
+windows. PYTHON is an interpreter that can import ``pyserini.server.rest``. There are three comparisons:
+
+- without caching;
+- with questions repeated by Zipf's law, which SHRAG answers from its cache;
+- with Pyserini's functions doing the work of the strategy ``shrag``: its queries, the records of their hits, and a
+  re-ranking.
+
+Responses per processor second make the servers comparable while other work shares the machine. Refusals (429) are not
+counted as failures.
 """
 
 from __future__ import annotations
@@ -55,13 +60,13 @@ REPEATED = 10_000
 PYSERINI_PORT = 8392
 SAME_WORK_QUESTIONS = 600
 MOST_GROWTH = 1.10
-"""Largest ratio of the last third's mean memory to the first third's; Java's heap grows a little in a short run."""
+"""Largest allowed ratio of mean memory, last third to first. Java's heap grows a little in a short run."""
 
 _VARYING_FIELDS = {"seconds", "request_id", "cached"}
 
 
 def main() -> None:
-    """Measure and print; exit status 1 if a response was wrong or memory grew."""
+    """Measure and print. Exit with status 1 if a response was wrong or memory grew."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("name", nargs="?", default="demo", help="the index (%(default)s)")
     parser.add_argument("--seconds", type=int, default=30, help=f"of load, at most {MOST_SECONDS} (%(default)s)")
@@ -83,7 +88,7 @@ def main() -> None:
 
 
 def measure_load(name: str, questions: Sequence[str], seconds: int, clients: int, options: Sequence[str]) -> bool:
-    """Ask alone, then from all clients; print, and return whether all responses were right and memory was flat."""
+    """Ask each question alone, then from all clients; return whether responses were right and memory did not grow."""
     with run_server(name, ["--no-cache", *options]) as server:
         alone = asyncio.run(_ask_alone(server.port, questions[:REFERENCE_QUESTIONS]))
         server.searches.clear()
@@ -108,7 +113,7 @@ def measure_load(name: str, questions: Sequence[str], seconds: int, clients: int
 
 @dataclass(frozen=True)
 class ReferenceAnswers:
-    """Responses to each question alone, by search and by streamed answer, without fields that vary."""
+    """Responses to each question alone, of searches and of streamed answers, without the fields that vary."""
 
     search: Mapping[str, object]
     stream: Mapping[str, object]
@@ -166,7 +171,7 @@ def _read_search(body: bytes) -> object:
 
 
 def _read_stream(body: bytes) -> object:
-    """Return the events of a stream in order, marked as complete or cut; invalid JSON raises."""
+    """Return the events of a stream in order, then ``complete`` or ``cut``. Invalid JSON raises ``ValueError``."""
     events = [block.split("\n") for block in body.decode().strip().split("\n\n")]
     read = [
         (

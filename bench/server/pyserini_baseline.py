@@ -20,7 +20,7 @@ from shrag.indexing.lexical.jvm import anserini_jar, java_class, lucene_class
 
 
 def build(source: Path, folder: Path) -> None:
-    """Tokenize whole texts on all cores into JSON files, and index them by Anserini on all cores."""
+    """Tokenize whole texts into JSON files on all cores, and index these with Anserini on all cores."""
     collection = folder / "json"
     collection.mkdir(parents=True)
     cores = os.cpu_count() or 1

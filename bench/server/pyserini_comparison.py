@@ -28,7 +28,7 @@ _SHOWN_ERRORS = 2_000  # characters
 
 
 def build_pyserini(engine: Engine, scratch: Path) -> Path:
-    """Index the engine's records, already analysed, by Anserini; return the index folder."""
+    """Index the terms of the engine's records with Anserini, and return the index folder."""
     collection, index = scratch / "json", scratch / "anserini"
     collection.mkdir()
     with (collection / "docs.jsonl").open("w", encoding="utf-8") as stream:
@@ -43,7 +43,7 @@ def build_pyserini(engine: Engine, scratch: Path) -> Path:
 
 
 def pyserini_bodies(engine: Engine, questions: Sequence[str]) -> list[str]:
-    """Return request bodies for Pyserini's server: ten hits, questions already analysed."""
+    """Return request bodies for Pyserini's server, with the analyzed questions and ten hits."""
     return [
         json.dumps({"query": " ".join(terms), "hits": 10}, ensure_ascii=False)
         for terms in engine.open_index.analyzer.terms(questions)
@@ -51,9 +51,9 @@ def pyserini_bodies(engine: Engine, questions: Sequence[str]) -> list[str]:
 
 
 def same_work_bodies(engine: Engine, questions: Sequence[str]) -> list[str]:
-    """Return request bodies for the route :data:`SAME_WORK`: the terms of each of the engine's queries for a question.
+    """Return request bodies for the route :data:`SAME_WORK`: for each question the terms of all queries of the engine.
 
-    The first query is the longest, which has all keywords.
+    The first query is the longest one and has all keywords.
     """
     bodies = []
     for question in questions:
@@ -75,7 +75,7 @@ def pyserini_server(python: Path, index: Path, port: int) -> Iterator[int]:
     with tempfile.TemporaryFile("w+") as errors:
         process = subprocess.Popen(
             command,
-            env=os.environ | {"OPENAI_API_KEY": "none"},  # its imports require one
+            env=os.environ | {"OPENAI_API_KEY": "none"},  # Pyserini's imports require one
             stdout=subprocess.DEVNULL,
             stderr=errors,
         )

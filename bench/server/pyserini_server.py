@@ -1,10 +1,10 @@
 """Run Pyserini's HTTP server over a local index: ``pyserini_server.py JAVA_HOME INDEX PORT``, by Pyserini's Python.
 
-Its server opens prebuilt indexes by name only; this opens ``INDEX`` instead, whose documents and questions are already
-analysed. Its modules for image search do not load with transformers 5 and are replaced by stubs.
+Pyserini's server opens only prebuilt indexes, by name. Here it opens ``INDEX`` instead, whose documents and questions
+are already analyzed. Pyserini's modules for image search do not load with transformers 5, so a stub replaces them.
 
-One route is added, ``POST /same-work``, which does by Pyserini's functions what SHRAG's default strategy does for a
-question: up to ten queries of ten hits, the records of all hits, and a re-ranking by BM25 and the best sentence.
+The added route ``POST /same-work`` uses Pyserini's functions for what SHRAG's default strategy does for a question: up
+to ten queries of ten hits, the records of all hits, and a re-ranking by BM25 and the best sentence.
 """
 
 from __future__ import annotations

@@ -1,10 +1,10 @@
 """Search speed over a large index: ``python -m bench.server.search_speed [--passages N] [--pyserini PYTHON]``.
 
-Compares the ten reduced queries of a question with the longest one alone, records fetched, for 1, 4 and 16 callers in
-one process, and measures the server's questions per second. ``--pyserini`` is an interpreter that can import
-``pyserini.server.rest`` (which needs torch, transformers and faiss): its server then answers the same questions over
-the same terms of the same passages. Passages consist of resampled words of the development sets; two of the sets'
-questions are joined into one, so that each has ten keywords.
+The ten reduced queries of a question are compared with the longest one alone, for 1, 4 and 16 callers in one process.
+The times include fetching the records. The server's questions per second are measured too. ``--pyserini`` is an
+interpreter that can import ``pyserini.server.rest``, which needs torch, transformers and faiss. Pyserini's server then
+answers the same questions over the same terms of the same passages. Passages consist of resampled words of the
+development sets. Two of their questions are joined into one, so that each has ten keywords.
 """
 
 from __future__ import annotations
@@ -80,7 +80,7 @@ def build(home: Path, name: str, count: int) -> None:
 
 
 def joined_questions() -> list[str]:
-    """Return questions made of two of one development set each."""
+    """Return questions that each join two questions of one development set."""
     rng = random.Random(1)
     questions = []
     for name in ("wiki-ko", "wiki-en"):
@@ -140,7 +140,7 @@ def measure_server(name: str, questions: Sequence[str]) -> dict[str, float]:
 
 
 def measure_pyserini(python: Path, engine: Engine, scratch: Path, questions: Sequence[str]) -> float:
-    """Index the same terms by Anserini; return the highest rate of Pyserini's server in questions per second."""
+    """Index the same terms with Anserini; return the highest rate of Pyserini's server in questions per second."""
     index = build_pyserini(engine, scratch)
     with pyserini_server(python, index, 8392):
         return load("Pyserini's server", 8392, PATH, pyserini_bodies(engine, questions))
@@ -149,7 +149,7 @@ def measure_pyserini(python: Path, engine: Engine, scratch: Path, questions: Seq
 def load(name: str, port: int, path: str, bodies: Sequence[str]) -> float:
     """Ask from 1, 4 and 16 connections, print the figures, and return the highest rate."""
     best = 0.0
-    ask(port, path, bodies, 1, len(bodies))  # warm
+    ask(port, path, bodies, 1, len(bodies))  # warms up
     for callers in CALLERS:
         started = time.perf_counter()
         seconds = ask(port, path, bodies, callers, REQUESTS)

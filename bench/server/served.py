@@ -77,7 +77,7 @@ def processor_seconds(pid: int) -> float:
     """Return the processor seconds of a process and its children so far."""
     ticks = 0
     for each in (pid, *_children(pid)):
-        # After the name, which may contain spaces; fields 14 and 15 of proc(5).
+        # Split after the name, which may contain spaces. The two are the fields 14 and 15 of proc(5).
         fields = Path(f"/proc/{each}/stat").read_text(encoding="utf-8").rpartition(")")[2].split()
         ticks += int(fields[11]) + int(fields[12])
     return ticks / os.sysconf("SC_CLK_TCK")

@@ -32,7 +32,7 @@ class _Size(click.ParamType[int]):
 
 
 class _Pythons(click.ParamType[tuple[str, ...]]):
-    """Versions of Python, with commas between."""
+    """Versions of Python, separated by commas."""
 
     name = "versions"
 

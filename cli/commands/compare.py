@@ -103,7 +103,7 @@ def print_comparison(
 ) -> None:
     """Print the table of differences and, after a blank line, the questions that changed most by ``measure``.
 
-    There is a column of their texts where ``questions`` has any.
+    The second table has a column of their texts if ``questions`` has any.
     """
     if as_json:
         for each in differences:

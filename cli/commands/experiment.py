@@ -187,7 +187,7 @@ def _sources(given: tuple[str, ...]) -> list[LanguageModelSource]:
 
 
 def _language_models(experiment: Experiment, *, no_model: bool) -> LanguageModels:
-    """Return the configured language model and those of the experiment whose endpoints are known."""
+    """Return the configured language model, and the models of the experiment whose endpoints are known."""
     from shrag.evaluation.experiments.language_models import LanguageModels
 
     if no_model:
@@ -205,7 +205,8 @@ def _language_models(experiment: Experiment, *, no_model: bool) -> LanguageModel
 def _named_settings(settings: LlmSettings, source: LanguageModelSource) -> LlmSettings:
     """Return the settings of one language model of an experiment.
 
-    At an address of its own it has no key, which is for the configured endpoint, and no server is started for it.
+    A model with an address of its own gets no API key, since the key is for the configured endpoint. No server is
+    started for it.
     """
     import msgspec
 
@@ -227,7 +228,7 @@ def _named_settings(settings: LlmSettings, source: LanguageModelSource) -> LlmSe
 
 
 def _model(settings: LlmSettings) -> ModelChoice | None:
-    """Return the configured language model, to be opened with any seed; None where none is configured."""
+    """Return the language model of ``settings``, which can be opened with any seed; None without a URL."""
     if not settings.urls:
         return None
     from collections.abc import Iterator

@@ -1,4 +1,7 @@
-"""``shrag plan``: plan GPU memory under a budget, with vLLM's flags and the number of sequences that fit."""
+"""``shrag plan``: plan the memory of a GPU, or with ``--records`` the size of an index.
+
+The plan of a GPU keeps to a budget. It has vLLM's flags and the number of sequences that fit.
+"""
 
 from __future__ import annotations
 
@@ -29,7 +32,7 @@ if TYPE_CHECKING:
 
 
 class Size(click.ParamType[int]):
-    """A memory size with a unit, such as 50GB, as bytes."""
+    """A memory size with a unit, such as 50GB, converted to bytes."""
 
     name = "size"
 
@@ -260,7 +263,7 @@ def print_size_plan(plan: SizePlan) -> None:
 
 
 def _vectors(home: Home, name: str) -> VectorTable | None:
-    """Return number and dimension of an index's vectors, None where it has none."""
+    """Return the number and the dimension of an index's vectors, or None if it has none."""
     from shrag.corpora.files import check_name
     from shrag.indexing.storage.generations import current_generation
     from shrag.models.memory_plan.retrieval_memory import VectorTable
@@ -386,6 +389,6 @@ def _fixed(plan: MemoryPlan) -> str:
 
 
 def _lengths(plan: MemoryPlan) -> list[int]:
-    """Return common sequence lengths below the longest one, and that."""
+    """Return the common sequence lengths below the longest one of the plan, and the longest one."""
     context = plan.request.context
     return [*(length for length in _LENGTHS if length < context), context]

@@ -84,7 +84,7 @@ def command(
 
 
 def _check(runs: list[Path], archives: tuple[Path, ...]) -> None:
-    """Say of each run that its card agrees with the archives and the files beside it."""
+    """Check that the card of each run agrees with the archives and with the files beside it, and print the results."""
     from shrag.evaluation.experiments.run_card import read_card
     from shrag.evaluation.reports.card_check import check_result_files
 
@@ -99,14 +99,14 @@ def _check(runs: list[Path], archives: tuple[Path, ...]) -> None:
 
 @contextmanager
 def _index_archives(archive: Path) -> Iterator[list[Path]]:
-    """Yield the archive of an index, or those in a bundle."""
+    """Yield ``archive`` if it is that of an index, or the archives of the indexes in a bundle."""
     from shrag.bundle.carried_indexes import extract_indexes
     from shrag.corpora.errors import CorpusError
     from shrag.corpora.store.archive import read_header
 
     try:
         read_header(archive, "bundle")
-    except CorpusError:  # what it is instead is said by who reads it as an index
+    except CorpusError:  # not a bundle; if it is no index either, its reader says so
         yield [archive]
         return
     with TemporaryDirectory() as folder:
@@ -114,7 +114,11 @@ def _index_archives(archive: Path) -> Iterator[list[Path]]:
 
 
 def _first_that_agrees(card: RunCard, archives: list[Path], given: Path) -> Text:
-    """Return what is said of the first archive that the card is of; raise what is said of the last if of none."""
+    """Return the message about the first archive that agrees with the card.
+
+    Raises:
+        ResultsMismatch: No archive agrees; the message is about the last one.
+    """
     from shrag.evaluation.reports.card_check import check_card
 
     for archive in archives[:-1]:

@@ -118,7 +118,7 @@ def print_records(ranking: Ranking) -> None:
 
 
 def summary_of(result: SearchResult, message: str) -> dict[str, object]:
-    """Return what the HTTP interface says of a search beside its records, by the same names."""
+    """Return the fields of the HTTP response to a search, except its records, by the same names."""
     ranking = result.ranking
     return {
         "confidence": ranking.confidence,

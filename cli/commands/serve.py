@@ -20,7 +20,7 @@ _PROGRAM = "shrag-serve"
 
 
 class _ServeContext(click.Context):
-    """Is named after the program that was called."""
+    """A context whose command path is the name of the program that was called."""
 
     @property
     def command_path(self) -> str:
@@ -93,7 +93,7 @@ def command(
     from shrag.serving.serve import serve
 
     served = names or ("demo",)
-    # Created before the workers, so that a browser that signs in at one is signed in at all.
+    # Created before the workers, so that a browser that signs in at one worker is signed in at all of them.
     access = access_for_host(host, read_api_key(options.api_key_file), options.names_allowed)
     llm, engine = llm_settings(), options.choose_engine()
     if workers > 1 and llm.command:
@@ -162,7 +162,7 @@ def command(
 
 
 def main() -> None:
-    """Run ``shrag-serve``, which is ``shrag serve``, or print its completion for a shell, as click does."""
+    """Run ``shrag-serve``, which is the same as ``shrag serve``, or print its shell completion as click does."""
     variable = "_SHRAG_SERVE_COMPLETE"
     if instruction := os.environ.get(variable):
         from click.shell_completion import shell_complete

@@ -1,4 +1,4 @@
-"""Checks of the language model, and of whether anything is configured to leave the machine."""
+"""Checks of the language model, and of settings by which data may leave the machine."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def check_language_model(settings: LlmSettings) -> DoctorFinding:
 def check_connections(
     settings: LlmSettings, environment: Mapping[str, str], engine: EngineChoice = LUCENE
 ) -> Iterator[DoctorFinding]:
-    """Yield a warning for each setting or variable by which something can leave the machine; one finding if none."""
+    """Yield a warning for each setting or variable by which data can leave the machine, or ``ok`` if there is none."""
     what = Text("Leaves the machine")
     found = [*_addresses(settings), *_database(engine), *_proxies(environment), *_java_options(environment)]
     for says, repair in found:
@@ -61,7 +61,7 @@ def check_connections(
 
 
 def _check_endpoints(settings: LlmSettings, what: Text) -> DoctorFinding:
-    """Query each configured endpoint; raises :class:`ModelError` where none can be used."""
+    """Query each configured endpoint. Raise :class:`ModelError` if none can be used."""
     from shrag.cli.options.model import open_endpoint_pool
 
     with closing(open_endpoint_pool(settings)) as pool:
@@ -94,7 +94,7 @@ def _answering(settings: LlmSettings) -> str:
 
 
 def _addresses(settings: LlmSettings) -> Iterator[tuple[Text, Text]]:
-    """Yield the addresses of the settings that are not this machine's: the endpoint's, and those in flags."""
+    """Yield a message and a repair for each address in the settings that is not this machine's."""
     given = [("[llm] url", url) for url in settings.urls if not parse_address(url).socket]
     given += [("[llm] flags", word.partition("=")[2] or word) for word in settings.extra_flags if "://" in word]
     for where, url in given:

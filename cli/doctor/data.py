@@ -1,4 +1,4 @@
-"""Checks of the data folder: rights, corpora, indexes, weights."""
+"""Checks of the data folder: permissions, corpora, indexes, weights."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ from shrag.models.errors import ModelError, WeightsMissing
 
 
 def check_home(home: Home) -> Iterator[DoctorFinding]:
-    """Check that temporary files and all that is kept can be written, by writing a temporary file in each folder."""
+    """Check that files can be written, by writing one to the folder of temporary files and to each data folder."""
     kept = (home.path, home.corpora, home.indexes, home.runs)
     named = (*kept, *(each for parent in kept[1:3] for each in _subfolders(parent)))
     nearest = next(path for path in (home.path, *home.path.parents) if path.exists())
-    for folder in (None, nearest, *named):  # None: the folder of temporary files, of which there may be none
+    for folder in (None, nearest, *named):  # None: the folder of temporary files, which may not exist
         try:
             if folder is None or folder.exists():
                 with TemporaryFile(dir=folder):
@@ -48,7 +48,7 @@ def _subfolders(folder: Path) -> list[Path]:
 
 
 def check_corpora(corpora: Path) -> Iterator[DoctorFinding]:
-    """Read every record and reject of all corpora."""
+    """Check every corpus by reading all its records and rejects."""
     from shrag.corpora.store.open_corpus import check_corpus, list_corpora
 
     for name in list_corpora(corpora):
@@ -150,7 +150,7 @@ def check_models(weights: Path) -> Iterator[DoctorFinding]:
 
 
 def _check_weights(weights: Path) -> Iterator[DoctorFinding]:
-    """Yield a finding for each model of the catalogue that is there, and for each other folder of a model."""
+    """Yield a finding for each model of the catalog that has weights here, and for each other model folder."""
     from shrag.models.encoders.catalog import read_catalog
     from shrag.models.encoders.weights import CONFIG, check_weights, find_weights
 

@@ -20,10 +20,11 @@ class DoctorFinding(NamedTuple):
 
     Attributes:
         check: What was checked.
-        status: A warning may be meant, or becomes a failure later; a failure stops something from working.
+        status: A warning is about something that may be intended or may fail later. A failure stops something from
+            working.
         message: What was found.
-        exit_status: The doctor's because of it, 0 without a failure.
-        repair: How to repair it on a machine without a network or a checkout; empty where it is ok.
+        exit_status: The exit status of ``shrag doctor`` because of it, 0 unless it is a failure.
+        repair: How to repair it on a machine without a network or a checkout; empty for ``ok``.
     """
 
     check: str

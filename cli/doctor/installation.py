@@ -22,12 +22,12 @@ _MOST_NAMED = 3
 
 
 class InstalledPackages(NamedTuple):
-    """What a package and all that it needs came to.
+    """A package and all packages that it needs, by the state of their installation.
 
     Attributes:
-        found: Those that are installed, without those of extras.
-        missing: Those that are needed and not installed, with the version that is needed.
-        other: Those of another version than the bounds allow, of extras too, with both versions.
+        found: The installed packages, without those of extras.
+        missing: The needed packages that are not installed, with the required versions.
+        other: The packages whose version is out of bounds, with both versions. Extras are included.
     """
 
     found: tuple[Distribution, ...]
@@ -36,7 +36,7 @@ class InstalledPackages(NamedTuple):
 
 
 def check_parts() -> Iterator[DoctorFinding]:
-    """Check Python, the installed packages, and Java with Lucene and Kiwi by using them."""
+    """Check Python and the installed packages. Check Java with Lucene, and Kiwi, by using them."""
     tested = _OLDEST_PYTHON <= sys.version_info[:2] <= _NEWEST_PYTHON
     yield (
         DoctorFinding("Python", "ok", f"{platform.python_version()}, {sys.prefix}")
@@ -59,9 +59,9 @@ def check_parts() -> Iterator[DoctorFinding]:
 
 
 def needed_packages(name: str) -> InstalledPackages:
-    """Return the package ``name`` and all that it needs, with what is missing or of another version.
+    """Return the package ``name`` and all packages that it needs, with those that are missing or of another version.
 
-    Packages of its extras are compared where they are installed, without what they need.
+    The packages of its extras are compared only if they are installed. What these need is not compared.
     """
     found: dict[str, Distribution] = {}
     missing, other = set(), set()
@@ -87,7 +87,7 @@ def needed_packages(name: str) -> InstalledPackages:
 
 
 def check_versions(installed: InstalledPackages) -> DoctorFinding:
-    """Compare the packages with what each declares that it needs."""
+    """Report packages that are missing or do not have the version that others require."""
     if installed.missing:
         return DoctorFinding(
             Text("Packages"),
@@ -109,11 +109,11 @@ def check_versions(installed: InstalledPackages) -> DoctorFinding:
 
 
 def check_installed_files(packages: Iterable[Distribution]) -> DoctorFinding:
-    """Compare the files of the packages with the checksums that each brought (``RECORD``)."""
+    """Compare the files of the packages with the checksums in each package's ``RECORD``."""
     examined, damaged = 0, []
     for package in packages:
         for name, digest in recorded_files(package.read_text("RECORD") or ""):
-            if name.startswith(".."):  # a program in `bin`: a moved environment has the paths in it changed
+            if name.startswith(".."):  # a program in `bin`, which changes when the environment is moved
                 continue
             examined += 1
             if recorded_digest(Path(str(package.locate_file(name)))) != digest:
@@ -141,7 +141,7 @@ def _requirements(package: Distribution) -> list[Requirement]:
 
 
 def _is_always_needed(requirement: Requirement) -> bool:
-    """Return whether it is needed here by this Python without any extra."""
+    """Return whether this Python on this machine needs it without any extra."""
     return requirement.marker is None or requirement.marker.evaluate({"extra": ""})
 
 

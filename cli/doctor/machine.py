@@ -66,12 +66,12 @@ def available_memory() -> int | None:
 
 
 def check_gpu(query: NvidiaSmi = ask_nvidia_smi, devices: Path = Path("/dev"), torch: str = "") -> DoctorFinding:
-    """Check that the driver of NVIDIA's GPUs answers, and that torch, where it is installed, can use them.
+    """Check that NVIDIA's driver answers, and that torch, if it is installed, can use the GPUs.
 
     Args:
         query: Asks ``nvidia-smi``.
-        devices: The folder of device files, which tells a GPU whose driver is not working from none.
-        torch: The version of torch, empty for that which is installed.
+        devices: The folder of device files. It shows whether there is a GPU whose driver does not work.
+        torch: The version of torch, empty for the installed one.
     """
     torch = torch or package_version("torch")
     try:
@@ -97,7 +97,7 @@ def check_gpu(query: NvidiaSmi = ask_nvidia_smi, devices: Path = Path("/dev"), t
 
 
 def check_clock(home: Home, now: datetime | None = None) -> DoctorFinding:
-    """Check that it is not before the release of this SHRAG, or before its newest corpus or index was made."""
+    """Check that the clock is not before the release of SHRAG or the creation of the newest corpus or index."""
     now = now or datetime.now(UTC)
     times = {f"SHRAG {package_version('shrag')}": datetime.fromisoformat(RELEASED).replace(tzinfo=UTC)}
     times |= dict(_creation_times(home))
@@ -121,7 +121,10 @@ def check_clock(home: Home, now: datetime | None = None) -> DoctorFinding:
 
 
 def _creation_times(home: Home) -> Iterator[tuple[str, datetime]]:
-    """Yield when each corpus and each index was made; those that cannot be read have lines of their own."""
+    """Yield the name and the creation time of each corpus and index.
+
+    Those that cannot be read are skipped: other checks report them.
+    """
     from shrag.corpora.store.manifest import read_manifest
     from shrag.corpora.store.open_corpus import list_corpora
     from shrag.indexing.storage.generations import current_generation

@@ -1,4 +1,4 @@
-"""Scores of the confidence as ``shrag evaluate --outcomes`` prints them."""
+"""Compute and print the scores of the confidence for ``shrag evaluate --outcomes``."""
 
 from __future__ import annotations
 
@@ -20,8 +20,8 @@ def score_outcomes(
 ) -> dict[str, ConfidenceScores]:
     """Return path as given → the scores of its outcomes.
 
-    The numbers of questions without an outcome, and of outcomes that nothing says whether there is an answer to, are
-    printed on stderr.
+    Outcomes whose question is neither judged nor unanswerable, and questions without an outcome, are left out. Their
+    numbers are printed on stderr.
     """
     from shrag.corpora.formats.topics import read_qrels, read_topics
     from shrag.evaluation.errors import EvaluationError
@@ -65,7 +65,7 @@ def score_outcomes(
 
 
 def score_lines(scores: Mapping[str, ConfidenceScores]) -> Iterator[str]:
-    """Yield three tables, separated by tabs, with an empty line between: refusals, what is served, the curves."""
+    """Yield three tab-separated tables with empty lines between: refusals, scores of served answers, and curves."""
     yield "\t".join(["outcomes", "kind", "questions", *_with_ends("refused"), *_with_ends("auc")])
     for path, each in scores.items():
         for kind in each.kinds:
@@ -92,7 +92,11 @@ def score_json_lines(scores: Mapping[str, ConfidenceScores]) -> Iterator[str]:
 
 
 def write_plot(path: Path, scores: Mapping[str, ConfidenceScores]) -> None:
-    """Write a plot of risk against coverage, PNG or SVG by the ending; ``click.UsageError`` for another ending."""
+    """Write a plot of risk against coverage to ``path``, as PNG or SVG by its ending.
+
+    Raises:
+        click.UsageError: The path has another ending.
+    """
     from shrag.corpora.files import write_atomically
     from shrag.evaluation.reports.plots import check_plots, draw_risk_coverage
 

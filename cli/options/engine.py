@@ -19,7 +19,7 @@ _OTHERS_MAY_READ = 0o077
 
 
 def _configured(key: str, otherwise: object) -> Callable[[], object]:
-    """Return what gives the value of a key at the top of ``shrag.toml``."""
+    """Return a function that returns a top-level key of ``shrag.toml``, or ``otherwise`` if it is not set."""
 
     def value() -> object:
         context = click.get_current_context(silent=True)
@@ -71,7 +71,7 @@ def engine_options(command: Any) -> Any:  # noqa: ANN401 - any command
 
 
 def engine_choice_option(command: Callable[..., Any]) -> Callable[..., Any]:
-    """Add the options of the engine to a command, which gets the choice as ``choice``."""
+    """Add the options of the engine to a command and pass their values as one ``choice: EngineChoice``."""
 
     @functools.wraps(command)
     def wrapped(*args: Any, **kwargs: Any) -> Any:  # noqa: ANN401 - any command's parameters
@@ -82,7 +82,10 @@ def engine_choice_option(command: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def configured_engine(environment: Mapping[str, str]) -> EngineChoice:
-    """Return the engine of the variables and of ``shrag.toml``, without its key, for a command without the options."""
+    """Return the engine that the variables or ``shrag.toml`` choose, without its key.
+
+    It is for commands that do not have the engine's options.
+    """
     name = environment.get("SHRAG_ENGINE") or _configured("engine", "lucene")()
     address = environment.get("SHRAG_ENGINE_ADDRESS") or _configured("engine_address", "")()
     known: EngineName = "milvus" if name == "milvus" else "qdrant" if name == "qdrant" else "lucene"
@@ -97,9 +100,10 @@ def choose_engine(
     engine_timeout: float,
     environment: MutableMapping[str, str] | None = None,
 ) -> EngineChoice:
-    """Return the engine of these options; the key's variable is removed from the environment.
+    """Return the engine that the options choose, and remove the key's variable from the environment.
 
-    Raises ``click.UsageError`` where a key's file cannot be read or others can read it.
+    Raises:
+        click.UsageError: The key's file cannot be read, or others can read it.
     """
     environment = os.environ if environment is None else environment
     key = environment.pop(KEY_VARIABLE, "")

@@ -1,4 +1,4 @@
-"""Options of the commands that search: which records may be found."""
+"""Options that limit which records a search may find, and the messages about them."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ _OPTIONS = (
 
 
 def filter_options(command: Callable[..., Any]) -> Callable[..., Any]:
-    """Add the options of a filter to a command, which gets their values as one ``record_filter: RecordFilter``."""
+    """Add the options of a filter to a command and pass their values as one ``record_filter: RecordFilter``."""
 
     @functools.wraps(command)
     def wrapped(*args: Any, **kwargs: Any) -> Any:  # noqa: ANN401 - any command's parameters
@@ -59,18 +59,21 @@ facets_option = click.option(
 
 
 def counts_hits(record_filter: RecordFilter, engine: EngineName) -> bool:
-    """Return whether hits are counted for the messages about a filter: Lucene counts, the others read each hit."""
+    """Return whether to count hits for the messages about a filter.
+
+    Only Lucene counts hits. The other engines would have to read each hit.
+    """
     return engine == "lucene" and bool(record_filter)
 
 
 def print_undated(record_filter: RecordFilter, counts: FacetCounts | None) -> None:
-    """Print on stderr how many hits a limit of years leaves out since they have none."""
+    """Print on stderr how many hits ``--year`` leaves out because they have no year."""
     if record_filter.years is not None and counts is not None and counts.undated:
         echo(Text("hits without a year, which --year leaves out: {count:,}", count=counts.undated), err=True)
 
 
 def print_authors(authors: Authors | None, reader: AnswerLanguage) -> None:
-    """Print on stderr the authors that a question names, and the option that shows only the records of the first."""
+    """Print on stderr the authors that a question names, and the option that selects the records of the first one."""
     if authors is None:
         return
     for line in authors_lines(authors, reader):
@@ -86,7 +89,7 @@ _FIELD_NAMES = {
 
 
 def print_facets(counts: FacetCounts) -> None:
-    """Print the counts over all hits, a line for each value."""
+    """Print how many hits there are, and how many have each value, one value per line."""
     echo(Text("{total:,} hits", total=counts.total))
     for name, values in (("year", counts.year), *((field, counts.values(field)) for field in VALUE_FIELDS)):
         undated = name == "year" and counts.undated
@@ -100,7 +103,7 @@ def print_facets(counts: FacetCounts) -> None:
 
 
 def _read_years(given: str | None) -> tuple[int | None, int | None]:
-    """Return the first and the last year of a range; one year alone is both."""
+    """Return the first and the last year of a range. A single year is both."""
     if given is None:
         return None, None
     match = _YEARS.fullmatch(given.strip())

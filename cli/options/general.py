@@ -64,7 +64,7 @@ def general_options(command: _Command) -> _Command:
 
 
 def server_general_options(command: _Command) -> _Command:
-    """Add the same options to ``serve``, which is a program of its own too: ``shrag-serve --home DIR``."""
+    """Add the same options to ``serve``, which is also a program of its own: ``shrag-serve --home DIR``."""
     home = click.option(
         "--home",
         type=_home_type,
@@ -83,7 +83,7 @@ def _with_verbosity(command: _Command) -> _Command:
 
 
 def print_folders(ctx: click.Context) -> None:
-    """Print with ``-v`` which configuration file and data folder are used."""
+    """Print the configuration file and the data folder in use, if ``-v`` is given."""
     if verbosity.get() is Verbosity.VERBOSE:
         home: Home = ctx.obj
         echo(Text("configuration: {path}", path=find_config() or Text("none")), err=True)

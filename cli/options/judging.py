@@ -1,4 +1,4 @@
-"""Options of the commands that evaluate runs, and reading of their files."""
+"""Options of the commands that evaluate runs, and the evaluation of their run files."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ level_option = click.option(
 
 
 def split_measures(measures: str) -> list[str]:
-    """Return the names in ``measures`` without repetition; raise ``click.UsageError`` if there is none."""
+    """Return the names in ``measures`` without repetition. Raise ``click.UsageError`` if there is none."""
     names = list(dict.fromkeys(measures.split()))
     if not names:
         raise click.UsageError(Text("--measures is empty: give at least one measure, such as nDCG@10."))
@@ -41,7 +41,7 @@ def split_measures(measures: str) -> list[str]:
 
 
 def judge_runs(qrels: Path, runs: Sequence[Path], measures: Sequence[str]) -> dict[str, TopicScores]:
-    """Evaluate run files; return path as given → measure → qid → value.
+    """Evaluate run files and return path as given → measure → qid → value.
 
     The number of judged topics that a run lacks is printed on stderr.
     """

@@ -1,4 +1,7 @@
-"""Settings of the language model: the table ``[llm]`` of ``shrag.toml`` and ``SHRAG_LLM_*``; opening the model."""
+"""Read the settings of the language model, and open the model.
+
+The settings are in the table ``[llm]`` of ``shrag.toml`` and in the variables ``SHRAG_LLM_*``.
+"""
 
 from __future__ import annotations
 
@@ -32,7 +35,7 @@ _PREFIX = "SHRAG_LLM_"
 
 
 def llm_settings(environment: Mapping[str, str] | None = None) -> LlmSettings:
-    """Return the settings of the running command; a variable takes precedence over the table's key."""
+    """Return the language model's settings for the running command. Variables take precedence over the table."""
     root = click.get_current_context().find_root()
     return read_llm_settings(
         (root.default_map or {}).get(TABLE, {}), os.environ if environment is None else environment
@@ -40,7 +43,7 @@ def llm_settings(environment: Mapping[str, str] | None = None) -> LlmSettings:
 
 
 def read_llm_settings(table: Mapping[str, Any], environment: Mapping[str, str]) -> LlmSettings:
-    """Return the settings of ``table`` and ``SHRAG_LLM_*``; raise ``click.UsageError`` for unknown or invalid ones."""
+    """Return the settings of ``table`` and ``SHRAG_LLM_*``. Raise ``click.UsageError`` for unknown or invalid ones."""
     if not isinstance(table, Mapping):
         raise click.UsageError(
             Text(
@@ -76,10 +79,10 @@ def read_llm_settings(table: Mapping[str, Any], environment: Mapping[str, str]) 
 
 
 def open_language_model(settings: LlmSettings) -> OpenAIModel | EndpointPool | None:
-    """Return a client of the model at ``settings.url``, which the caller closes; None without a URL.
+    """Return a client of the model at ``settings.url``, or None without a URL.
 
-    With several addresses it is a client of all of them. No request is sent yet. A model that ``shrag-serve`` starts by
-    ``command`` is not available to other commands.
+    If there are several addresses, the client uses all of them. No request is sent yet. The caller closes the client.
+    Commands other than ``shrag-serve`` cannot use a model that it starts by ``command``.
     """
     if not settings.urls:
         return None
@@ -89,7 +92,7 @@ def open_language_model(settings: LlmSettings) -> OpenAIModel | EndpointPool | N
 
 
 def open_endpoint_pool(settings: LlmSettings) -> EndpointPool:
-    """Return a client of all addresses of ``settings.url``, which the caller closes; no request is sent yet."""
+    """Return a client of all addresses of ``settings.url``. The caller closes it; no request is sent yet."""
     from shrag.models.chat.client import OpenAIModel
     from shrag.models.chat.endpoint_pool import EndpointPool
 
@@ -107,11 +110,13 @@ def configured_model(*, no_model: bool) -> LanguageModel | None:
 
 @contextmanager
 def running_language_model(settings: LlmSettings, home: Home, index: str) -> Iterator[LanguageModel | None]:
-    """Yield a client of the configured model; with ``command`` set, run the model's server meanwhile.
+    """Yield a client of the configured model, or None without one. If ``command`` is set, run its server meanwhile.
 
-    With a ``budget``, GPU memory is planned for the server, the vectors and the encoder of ``index``; the plan is
-    compared with the memory in use once the server is ready. Raises a ``ModelError`` where the server or its weights
-    are missing, or the memory cannot be planned.
+    With a ``budget``, GPU memory is planned for the server and for the vectors and the encoder of ``index``. Once the
+    server is ready, the plan is compared with the memory in use.
+
+    Raises:
+        ModelError: The server or its weights are missing, or the memory cannot be planned.
     """
     if not settings.command:
         model = open_language_model(settings)

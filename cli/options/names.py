@@ -1,4 +1,4 @@
-"""Arguments that name corpora and indexes, which shells complete by those that are there."""
+"""Arguments that name corpora and indexes. Shells complete them with the existing names."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def corpus_argument(name: str = "name", **options: Any) -> Callable[[_Command], 
 
 
 def index_argument(name: str = "name", **options: Any) -> Callable[[_Command], _Command]:  # noqa: ANN401  (click's)
-    """Return the decorator for an argument that names an index, likewise."""
+    """Return the decorator for an argument that names an index; ``options`` are those of ``click.argument``."""
     return click.argument(name, shell_complete=_complete_indexes, **options)
 
 
@@ -45,7 +45,7 @@ def _matching(names: list[str], incomplete: str) -> list[CompletionItem]:
 
 
 def _home(ctx: click.Context) -> Home | None:
-    """Return the data folder that is named on the line being completed, else the default one."""
+    """Return the data folder on the line being completed, else the default one. None if the configuration is wrong."""
     line: click.Context | None = ctx
     while line is not None:
         if line.get_parameter_source("home") is ParameterSource.COMMANDLINE:

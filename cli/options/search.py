@@ -28,7 +28,7 @@ _Command = TypeVar("_Command", bound=Callable[..., Any])
 
 
 class StrategyName(click.ParamType[str]):
-    """The name of a strategy or a pipeline, as :func:`~shrag.serving.engine.find_strategy` accepts it."""
+    """The name of a strategy or a pipeline that :func:`~shrag.serving.strategies.registry.find_strategy` accepts."""
 
     name = "strategy"
 
@@ -102,7 +102,7 @@ min_confidence_option = click.option(
 def option_group(
     kind: type[Any], *options: Callable[[Callable[..., Any]], Callable[..., Any]]
 ) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
-    """Return a decorator that adds ``options`` to a command, which gets their values as one ``options`` of ``kind``."""
+    """Return a decorator that adds ``options`` to a command and passes their values as one ``options`` of ``kind``."""
 
     def decorate(command: Callable[..., Any]) -> Callable[..., Any]:
         @functools.wraps(command)
@@ -130,7 +130,10 @@ class SearchOptions:
     engine_timeout: float
 
     def open_engine(self, home: Home, name: str, question: str | None = None) -> Engine:
-        """Open the index ``name`` with the configured language model; ``question`` is the first to be asked."""
+        """Open the index ``name`` with the configured language model.
+
+        ``question`` is the only question of the command, if there is one. The command then starts faster.
+        """
         model = configured_model(no_model=self.no_model)
         if question is not None:
             expect_short_use()
@@ -159,7 +162,7 @@ search_options = option_group(
 
 
 def read_settings(pairs: Sequence[str]) -> SearchSettings:
-    """Return the settings of ``--set KEY=VALUE``; of two values for one key the last one counts."""
+    """Return the settings of ``--set KEY=VALUE``. If a key is given twice, its last value counts."""
     for pair in pairs:
         if "=" not in pair:
             raise click.UsageError(Text("--set {pair} has no value: write KEY=VALUE, such as ands=1.", pair=pair))

@@ -49,7 +49,7 @@ class ServerOptions:
     no_cache: bool
 
     def choose_engine(self) -> EngineChoice:
-        """Return the search engine."""
+        """Return the search engine that the options choose."""
         return choose_engine(self.engine, self.engine_address, self.engine_key_file, self.engine_timeout)
 
     def open_cache(self, llm: LlmSettings) -> AnswerCache | None:
@@ -108,10 +108,13 @@ server_options = option_group(
 
 
 def read_api_key(file: Path | None, environment: MutableMapping[str, str] | None = None) -> ApiKey | None:
-    """Return the API key in ``file`` or in ``SHRAG_API_KEY``, None without either.
+    """Return the API key in ``file`` or in ``SHRAG_API_KEY``, or None without either.
 
-    The variable is removed from the environment. Raises ``click.UsageError`` where both are given, and ``KeyRejected``
-    where the key is invalid or others can read its file.
+    The variable is removed from the environment.
+
+    Raises:
+        click.UsageError: Both are given.
+        KeyRejected: The key is invalid, or others can read its file.
     """
     environment = os.environ if environment is None else environment
     # Processes that this one starts, such as a model's server, must not get the key.

@@ -1,4 +1,4 @@
-"""``shrag corpus``: add records to a corpus, replace, undo and remove; show, list, and print rejects."""
+"""``shrag corpus``: add to, replace, undo, remove and carry corpora; show and list them; print rejects."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""``shrag corpus add`` and ``replace``: read files, say what each is taken for, and store their records."""
+"""``shrag corpus add`` and ``replace``: read files, print the format of each, and store their records."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ _ON_DUPLICATE = ("error", "first", "newest")
 
 
 def _reading_options(command: _Command) -> _Command:
-    """Add the options of reading files to a command."""
+    """Add the options for reading files to a command."""
     options = (
         click.option(
             "--format",

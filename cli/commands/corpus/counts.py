@@ -1,4 +1,4 @@
-"""Counts of a corpus as lines: its records, the lines of its sources by outcome, changes, and what is deleted."""
+"""Lines that count what a corpus has: its records, the lines of its sources by outcome, changes and deletions."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def summary(manifest: CorpusManifest) -> Text:
 
 
 def print_lines(accounts: Sequence[SourceAccount], indent: str) -> None:
-    """Print the lines of sources by outcome, what was repaired in their records, and how many years are none."""
+    """Print the lines of sources by outcome, the repairs of their records, and how many years could not be read."""
     from shrag.corpora.text.repairs import UNREAD_YEARS
 
     outcomes = [
@@ -70,7 +70,7 @@ def print_lines(accounts: Sequence[SourceAccount], indent: str) -> None:
 
 
 def print_rejects(manifest: CorpusManifest, folder: Path) -> None:
-    """Print where in the ``folder`` of a corpus the lines are that are rejected or superseded, if there are any."""
+    """Print the file in the ``folder`` of a corpus that has its rejected and superseded lines, if there are any."""
     kinds = []
     if any(account.rejected for account in manifest.sources):
         kinds.append(Text("rejects"))
@@ -81,7 +81,7 @@ def print_rejects(manifest: CorpusManifest, folder: Path) -> None:
 
 
 def print_changes(changes: RecordChanges, *, stored: bool = True) -> None:
-    """Print how many records were added, changed, deleted and left as they were, and whether nothing was stored."""
+    """Print how many records were added, changed, deleted and left unchanged, and whether anything was stored."""
     line = Text("  {changes}", changes=str(changes))
     echo(line if stored else Text("{line}: nothing to store", line=line))
 

@@ -12,7 +12,7 @@ from shrag.cli.commands.index.transfer import export, import_, load
 
 
 class _IndexGroup(DefaultGroup, click.Group):  # type: ignore[misc]  # DefaultGroup has no types
-    format_commands = click.Group.format_commands  # without a star and another order for the default command
+    format_commands = click.Group.format_commands  # DefaultGroup's marks the default command and reorders all
 
 
 @click.group(cls=_IndexGroup, default="build")

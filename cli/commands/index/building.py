@@ -165,7 +165,7 @@ def build(
 
 
 def _check_update(*, force: bool, ray: bool, changed: bool) -> None:
-    """Raise ``click.UsageError`` for options that ``--update`` cannot have beside it."""
+    """Raise ``click.UsageError`` for options that cannot be combined with ``--update``."""
     if force:
         raise click.UsageError(Text("--force builds the whole index, --update only what changed: choose one."))
     if changed:

@@ -1,4 +1,4 @@
-"""Lines with which subcommands of ``shrag index`` end: the current generation, the load into a vector database."""
+"""The last lines that subcommands of ``shrag index`` print: the current generation, the load into a database."""
 
 from __future__ import annotations
 
@@ -27,7 +27,10 @@ def print_current(name: str, manifest: IndexManifest) -> None:
 
 
 def print_loaded(choice: EngineChoice, records: int, started: float | None) -> None:
-    """Print that a vector database has the index, in what time since ``started``; None where it had it already."""
+    """Print that a vector database has the index, and the seconds of loading it since ``started``.
+
+    ``started`` is None if the database had the index already.
+    """
     done = Text("loaded already")
     if started is not None:
         done = Text("loaded in {seconds:.1f} s", seconds=time.monotonic() - started)
