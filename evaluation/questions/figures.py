@@ -83,7 +83,12 @@ _has_choices, _has_answers, _has_short, _is_answerable = map(
 
 _FIGURES: Mapping[str, _Figure] = {
     "rouge_l": _Figure(_has_answers, _rouge),
-    "accuracy": _Figure(lambda reference: reference.choice or reference.answers or reference.short_answers, _accuracy),
+    "accuracy": _Figure(
+        lambda reference: (
+            reference.choice or reference.answers or reference.short_answers or reference.yes_no is not None
+        ),
+        _accuracy,
+    ),
     "rouge_l_characters": _Figure(_has_answers, _rouge_characters),
     "string_match": _Figure(_has_short, lambda case: string_match(case.answer.plain, case.reference.short_answers)),
     "exact_match": _Figure(

@@ -59,10 +59,14 @@ class _Task(msgspec.Struct, frozen=True, array_like=True):
 
 
 class _Reply(msgspec.Struct, frozen=True, array_like=True):
-    """The counts, or a message that ends the build."""
+    """The counts, or a message that ends the build.
+
+    The file that cannot be read is the corpus, or another one if ``failed`` is true.
+    """
 
     counted: CountedRecords | None
     error: str = ""
+    failed: bool = False
 
 
 def count_records(
@@ -78,7 +82,8 @@ def count_records(
         workers: The number of processes that count a longer file.
 
     Raises:
-        CorpusError: The file cannot be read, or a worker cannot read another file.
+        CorpusError: The file cannot be read.
+        DiskFailed: A worker cannot read another file.
         OSError: The operating system prevents the workers from starting.
         IndexingError: Workers keep crashing.
     """
@@ -140,7 +145,7 @@ def _in_order(
 def _result(received: bytes) -> CountedRecords:
     reply = msgspec.msgpack.decode(received, type=_Reply)
     if reply.counted is None:
-        raise CorpusError(reply.error)
+        raise DiskFailed(reply.error) if reply.failed else CorpusError(reply.error)
     return reply.counted
 
 
@@ -168,8 +173,10 @@ def _work(connection: Connection, setup: _Setup) -> None:
                     file = RecordFile(Path(setup.records))
                     analyzer = KoreanEnglishAnalyzer(TokenStore(index / TOKEN_STORE), load_dictionary(index))
                 reply = _Reply(_count(file, task, analyzer))
-        except (CorpusError, DiskFull, DiskFailed, IndexingError, OSError) as error:
+        except CorpusError as error:
             reply = _Reply(None, str(error))
+        except (DiskFull, DiskFailed, IndexingError, OSError) as error:
+            reply = _Reply(None, str(error), failed=True)
         connection.send(reply)
 
 

@@ -108,6 +108,7 @@ def test_rouge_is_counted_above_each_threshold() -> None:
     ("reference", "accuracy"),
     [
         (Reference("q", answers=("Something else.",), yes_no=True), 1.0),
+        (Reference("q", yes_no=True), 1.0),
         (Reference("q", answers=("Something else.",), short_answers=("metals",)), 1.0),
         (Reference("q", answers=("Something else.",), short_answers=("wood",)), 0.0),
         (Reference("q", answers=("Something else.",)), 0.0),

@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from shrag.corpora.errors import CorpusError
+from shrag.corpora.files import DiskFailed
 from shrag.corpora.store.manifest import read_manifest
 from shrag.indexing.analysis.korean_english import KoreanEnglishAnalyzer
 from shrag.indexing.build import glossary_workers
@@ -93,3 +94,12 @@ def test_a_file_that_a_process_cannot_read_is_named(
     monkeypatch.setattr(ForkServer, "start", damaged)
     with pytest.raises(CorpusError, match=r"records\.parquet cannot be read"):
         count(2, file=copy)
+
+
+def test_another_file_that_a_process_cannot_read_is_no_fault_of_the_corpus(
+    demo_home: Path, tmp_path: Path, analyzer: KoreanEnglishAnalyzer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(glossary_workers, "RANGE", 50)
+    corpus = demo_home / "corpora" / "demo"
+    with pytest.raises(DiskFailed, match=r"A database under .* cannot be read"):
+        list(count_records(corpus / read_manifest(corpus).records_file, tmp_path, (), analyzer, 2))
