@@ -1,8 +1,13 @@
-"""The data folder: where corpora, indexes, weights and results are, if a call or a command does not say it.
+"""The data folder, which holds corpora, indexes, weights and results unless a call or a command names another.
 
-In this order: ``SHRAG_HOME``; the nearest ``shrag.toml`` in the working folder or above it, whose key ``home`` names
-the folder relative to the file, ``var`` beside the file by default; the platform's folder for data of a user, such as
-``~/.local/share/shrag``. The other settings are those of the nearest ``shrag.toml``, else of the one in ``SHRAG_HOME``.
+The data folder is the first of these that exists:
+
+1. the value of ``SHRAG_HOME``;
+2. the key ``home`` of the nearest ``shrag.toml`` in the working folder or above it. The path is relative to that file,
+   and the default is ``var`` beside it;
+3. the platform's folder for user data, such as ``~/.local/share/shrag``.
+
+The other settings come from the nearest ``shrag.toml``, or else from the one in ``SHRAG_HOME``.
 """
 
 from __future__ import annotations
@@ -25,9 +30,9 @@ _BESIDE_CONFIG = "var"
 
 
 def data_folder(given: str | os.PathLike[str] | None = None) -> Path:
-    """Return the absolute path of the data folder: ``given``, else as the module describes.
+    """Return the absolute path of the data folder: ``given``, or else the folder that the module describes.
 
-    Raises ``ConfigurationRejected`` for a ``shrag.toml`` that cannot be read.
+    Raises ``ConfigurationRejected`` if ``shrag.toml`` is not TOML or its ``home`` is not a path.
     """
     named = given or os.environ.get(VARIABLE)
     if named:
@@ -39,12 +44,12 @@ def data_folder(given: str | os.PathLike[str] | None = None) -> Path:
 def find_config() -> Path | None:
     """Return the path of the nearest ``shrag.toml`` in the working folder or above it, else that in ``SHRAG_HOME``.
 
-    None if there is none. Above the working folder, a file that belongs to another user (but root) is passed over:
-    options such as the command that starts a language model are not taken from strangers.
+    Returns None if there is none. Outside the working folder, a file counts only if it belongs to this user or to root:
+    a stranger's file must not set options such as the command that starts a language model.
     """
     try:
         here = Path.cwd()
-    except FileNotFoundError:  # removed meanwhile
+    except FileNotFoundError:  # the working folder was removed meanwhile
         return None
     folders = [here, *here.parents]
     if home := os.environ.get(VARIABLE):
@@ -55,13 +60,13 @@ def find_config() -> Path | None:
 def _has_config(folder: Path, here: Path) -> bool:
     try:
         status = (folder / CONFIG_FILE).stat()
-    except OSError:  # there is none, or this user may not look into the folder
+    except OSError:  # there is no such file, or this user may not look into the folder
         return False
     return stat.S_ISREG(status.st_mode) and (folder == here or status.st_uid in {0, os.geteuid()})
 
 
 def read_toml(config: Path) -> dict[str, Any]:
-    """Return the contents of a TOML file; raises ``ConfigurationRejected`` if it is none."""
+    """Return the contents of a TOML file; raises ``ConfigurationRejected`` if the file is not TOML."""
     try:
         return tomllib.loads(config.read_text(encoding="utf-8"))
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
@@ -69,7 +74,7 @@ def read_toml(config: Path) -> dict[str, Any]:
 
 
 def home_of(config: Path, contents: Mapping[str, Any]) -> Path:
-    """Return the absolute path of the data folder that ``config`` with its ``contents`` names."""
+    """Return the absolute path of the data folder that ``contents``, the contents of the file ``config``, name."""
     home = contents.get(_HOME, _BESIDE_CONFIG)
     if not isinstance(home, str) or not home:
         raise ConfigurationRejected(
@@ -79,7 +84,7 @@ def home_of(config: Path, contents: Mapping[str, Any]) -> Path:
 
 
 def platform_folder() -> Path:
-    """Return the platform's folder for data of this user."""
+    """Return the platform's folder for this user's data."""
     from platformdirs import user_data_path
 
     return user_data_path("shrag", appauthor=False).absolute()

@@ -8,11 +8,11 @@ class CorpusError(Exception):
 
 
 class ConfigurationRejected(Exception):
-    """A configuration file cannot be read, or has a wrong value; the message names both."""
+    """A configuration file cannot be read or has a wrong value; the message names the file and the fault."""
 
 
 class RejectedLine(CorpusError):
-    """An item of a source is no record; the message is the reason alone, without its position."""
+    """An item of a source is not a record; the message is only the reason, without the item's position."""
 
 
 class TooManyRejectedLines(CorpusError):
@@ -20,8 +20,8 @@ class TooManyRejectedLines(CorpusError):
 
 
 class ConflictingRecords(CorpusError):
-    """An identifier has two different contents, and the caller did not choose one; nothing was stored."""
+    """Two records with one identifier differ, and the caller did not choose one of them; nothing was stored."""
 
 
 class UnaccountedLines(CorpusError):
-    """Lines read and records written do not add up; nothing was stored. This is a bug, never the source's fault."""
+    """The lines read and the records written do not add up; nothing was stored. This is a bug, not a faulty source."""

@@ -24,7 +24,7 @@ _SQLITE_FAILED = (
 _PRIMARY_CODE = 0xFF
 
 PROCESS_ERRORS = (*(errno.EACCES, errno.EPERM, errno.EROFS, errno.EMFILE, errno.ENFILE, errno.ENOMEM, errno.ESTALE),)
-"""Errors of the system that say nothing of a file's content: rights, limits of the process, a network that is away."""
+"""System errors that do not depend on a file's content: missing rights, limits of the process, a lost network drive."""
 
 MACHINE_ERRORS: Mapping[int | None, str] = {
     errno.EMFILE: "the process has too many files open, raise the limit (`ulimit -n`)",
@@ -34,15 +34,15 @@ MACHINE_ERRORS: Mapping[int | None, str] = {
     errno.EIO: "the disk or its connection fails, check it (`dmesg`)",
     errno.ESTALE: "its network file system was lost, mount it again",
 }
-"""Errors of the system that are not due to a path, with the way out."""
+"""System errors that are not the fault of a path, each with its remedy."""
 
 
 LOCK_FILE = ".lock"
-"""The file of a folder whose lock its writer holds."""
+"""The name of the file that the writer of a folder keeps locked."""
 
 
 class FolderBusy(Exception):
-    """Another process is writing in the folder; ``pid`` is its process id, empty if unknown."""
+    """Another process is writing in the folder; ``pid`` is the id of that process, empty if unknown."""
 
     def __init__(self, folder: Path, pid: str) -> None:
         super().__init__(
@@ -64,10 +64,10 @@ class DiskFailed(Exception):
 
 @contextmanager
 def disk_errors(folder: Path) -> Iterator[None]:
-    """Turn errors of the disk into :class:`DiskFull`, which says how much is free, or :class:`DiskFailed`.
+    """Turn errors of the disk into :class:`DiskFull` or :class:`DiskFailed`.
 
-    The latter stands for SQLite's errors, which name no file; an ``OSError`` other than of a full disk is raised as it
-    is.
+    :class:`DiskFull` says how much space is free. :class:`DiskFailed` replaces an error of SQLite, which names no file.
+    Any other ``OSError`` passes unchanged.
     """
     try:
         yield
@@ -96,16 +96,19 @@ def disk_errors(folder: Path) -> Iterator[None]:
 
 
 def _database_is_full(code: int) -> bool:
-    """Return whether SQLite's error is one of a full disk, or of the process's limit on the size of files.
+    """Return whether SQLite failed because the disk is full or a file reached the process's size limit.
 
-    SQLite reports only ENOSPC as a full disk. A limit is a failed write to it, as a fault of the disk is.
+    SQLite reports only ENOSPC as a full disk. It reports a reached size limit as a failed write, like a broken disk.
     """
     limited = resource.getrlimit(resource.RLIMIT_FSIZE)[0] != resource.RLIM_INFINITY
     return code == sqlite3.SQLITE_FULL or (limited and code == sqlite3.SQLITE_IOERR_WRITE)
 
 
 def raise_if_unreadable(path: Path, error: BaseException) -> None:
-    """Raise an error that says nothing of a file's content: of the system, with its path, or of memory; else return."""
+    """Raise ``error`` if it does not depend on the file's content, else return.
+
+    These are errors of memory, raised as they are, and errors of the system, raised with the path.
+    """
     if isinstance(error, MemoryError):  # pyarrow's is an ``ArrowException`` too
         raise error
     if isinstance(error, OSError) and error.errno in (*PROCESS_ERRORS, errno.EIO):
@@ -113,7 +116,7 @@ def raise_if_unreadable(path: Path, error: BaseException) -> None:
 
 
 def sync_file(path: Path) -> None:
-    """Flush a written file, or a folder's list of names, to the disk (``fsync``)."""
+    """Flush a written file, or the entries of a folder, to the disk (``fsync``)."""
     descriptor = os.open(path, os.O_RDONLY)
     try:
         os.fsync(descriptor)
@@ -122,7 +125,7 @@ def sync_file(path: Path) -> None:
 
 
 def write_atomically(path: Path, data: bytes) -> None:
-    """Replace the content of ``path`` by one rename: a reader sees the old content or the new. Flushed to the disk."""
+    """Replace the content of ``path`` by one rename and flush it to the disk; readers see the old content or the new."""
     draft = path.with_name(f".{path.name}.new")
     try:
         with draft.open("wb") as stream:
@@ -138,7 +141,7 @@ def write_atomically(path: Path, data: bytes) -> None:
 
 
 def remove_drafts(folder: Path) -> None:
-    """Remove what :func:`write_atomically` left in a folder, and in those below it, when the process was killed."""
+    """Remove the drafts that killed calls of :func:`write_atomically` left in a folder and its subfolders."""
     for draft in folder.rglob(".*.new"):
         draft.unlink()
 
@@ -175,10 +178,10 @@ def _is_at(descriptor: int, path: Path) -> bool:
 
 @contextmanager
 def keep_files(folder: Path) -> Iterator[None]:
-    """Keep the files of a folder from :func:`try_to_remove_files`, in any process, until the end.
+    """Protect the files of a folder from :func:`try_to_remove_files` in any process, while the context lasts.
 
-    The lock (``flock``) is one of the folder itself, so that it may be on a file system that cannot be written; it ends
-    with the process. Raises ``OSError`` if there is no such folder.
+    The lock (``flock``) is on the folder itself, so it also works on a read-only file system. It ends with the process.
+    Raises ``OSError`` if there is no such folder.
     """
     with _open_folder(folder) as descriptor:
         fcntl.flock(descriptor, fcntl.LOCK_SH)
@@ -186,7 +189,7 @@ def keep_files(folder: Path) -> Iterator[None]:
 
 
 class FolderHold:
-    """The lock of :func:`keep_files`, held until :meth:`close`; on a file system without locks it holds nothing."""
+    """The lock of :func:`keep_files`, held until :meth:`close`; if the lock cannot be taken, it holds nothing."""
 
     def __init__(self, folder: Path) -> None:
         self._descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
@@ -201,7 +204,7 @@ class FolderHold:
 
 
 def try_to_remove_files(folder: Path, files: Iterable[Path]) -> bool:
-    """Remove files of a folder, or none of them and return False where :func:`keep_files` holds them."""
+    """Remove ``files`` of a folder unless :func:`keep_files` protects them; return whether they were removed."""
     with sole_user(folder) as alone:
         if alone:
             for path in files:
@@ -212,7 +215,7 @@ def try_to_remove_files(folder: Path, files: Iterable[Path]) -> bool:
 def remove_folder(folder: Path, first: str) -> None:
     """Delete a folder that the caller has locked by :func:`lock_folder`, beginning with the file ``first``.
 
-    That is what makes its contents known, so that a killed removal leaves nothing that can be opened.
+    ``first`` is the file without which the folder cannot be opened, so a killed removal leaves nothing half usable.
     """
     (folder / first).unlink(missing_ok=True)
     sync_file(folder)
@@ -228,7 +231,7 @@ def remove_folder(folder: Path, first: str) -> None:
 
 @contextmanager
 def sole_user(folder: Path) -> Iterator[bool]:
-    """Give whether no process holds :func:`keep_files` of a folder; if so none can until the end."""
+    """Yield whether no process holds :func:`keep_files` of a folder; if so, none can take it while the context lasts."""
     with _open_folder(folder) as descriptor:
         try:
             fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -251,11 +254,11 @@ _NAME = re.compile(r"[a-z0-9][a-z0-9_-]{0,63}")
 
 
 RESERVED = frozenset({"build", "export", "import", "list", "load", "remove", "rollback", "show", "verify"})
-"""Names of subcommands of `shrag index`, which no corpus or index may have."""
+"""Names that no corpus or index may have, because they are subcommands of `shrag index`."""
 
 
 def check_name(name: str) -> str:
-    """Return a valid name of a corpus or an index, also its folder's; raises :class:`CorpusError` for others."""
+    """Return ``name`` if a corpus or an index, and its folder, may have it; else raise :class:`CorpusError`."""
     if not is_name(name):
         raise CorpusError(
             Text(

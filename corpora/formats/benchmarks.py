@@ -1,8 +1,8 @@
 """Read the files of GPQA (CSV) and SuperGPQA (JSON Lines) as their authors publish them.
 
-GPQA (Rein et al. 2023) has one right and three wrong answers without letters. They are put into an order that depends
-on the question's identifier alone, as random as a shuffle: each place of the right answer is as likely as the others.
-SuperGPQA (M-A-P 2025) has up to ten options in their order, and the letter of the right one.
+A question of GPQA (Rein et al. 2023) has one right and three wrong answers without letters. A hash of the question's
+identifier puts them in order, so the right answer is equally likely at each letter and each run gives the same order.
+A question of SuperGPQA (M-A-P 2025) has up to ten options in a fixed order and the letter of the right one.
 """
 
 from __future__ import annotations
@@ -28,9 +28,9 @@ _SUPERGPQA_COLUMNS = ("discipline", "field", "subfield", "difficulty")
 
 
 class BenchmarkQuestion(NamedTuple):
-    """A question, its choices in order, the letter of the right one, and its columns, such as its domain.
+    """A question with its choices in order, the letter of the right choice, and further columns such as the domain.
 
-    ``line`` is the number of its line in the file.
+    ``line`` is the number of the question's line in the file.
     """
 
     line: int
@@ -42,9 +42,9 @@ class BenchmarkQuestion(NamedTuple):
 
 
 def read_benchmark(path: Path) -> list[BenchmarkQuestion] | None:
-    """Return the questions of a file of GPQA or SuperGPQA, in its order; None for any other file.
+    """Return the questions of a file of GPQA or SuperGPQA in the file's order, or None for any other file.
 
-    Raises :class:`CorpusError` where a line lacks something, or the file cannot be read.
+    Raises :class:`CorpusError` if a line lacks a field or the file cannot be read.
     """
     head = read_head(path, _HEAD).lstrip(b"\xef\xbb\xbf \r\n")
     if head.startswith(b"{"):

@@ -16,7 +16,7 @@ from shrag.corpora.records import Record
 from shrag.messages.text import Text
 
 LARGEST_FILE = 64 * 2**20
-"""Largest size in bytes; it is read into memory."""
+"""The largest accepted file in bytes; a file is read into memory as a whole."""
 
 _COLUMNS = {
     "id": ("key",),
@@ -37,16 +37,16 @@ _COLUMNS = {
 
 
 def read_bibtex(path: Path) -> Iterator[ParsedItem]:
-    """Yield the entries of one file; comments and strings are no items.
+    """Yield the entries of one file, without comments and string definitions.
 
     Raises:
-        CorpusError: The file is too large, or no text.
+        CorpusError: The file is too large or is not text.
     """
     return parse_items(_entries(path), parse_entry)
 
 
 def parse_entry(fields: Mapping[str, object]) -> Record:
-    """Return the record of one entry; its identifier is the key, it is complete if it has an abstract."""
+    """Return the record of one entry; its key is the identifier, and it is complete if it has an abstract."""
     return parse_row(fields, first_columns(fields, _COLUMNS))
 
 
@@ -76,12 +76,12 @@ def _entries(path: Path) -> Iterator[SourceItem]:
         if isinstance(block, model.Entry):
             fields: dict[str, object] = {"key": block.key, "entry type": block.entry_type}
             fields |= {name.lower(): value for name, value in block.items() if name not in ("ID", "ENTRYTYPE")}
-            if isinstance(address, str) and "\\" not in address:  # verbatim: in TeX a % would end it
+            if isinstance(address, str) and "\\" not in address:  # as written: TeX would cut an address at its first %
                 fields["url"] = address
             if isinstance(pages := fields.get("pages"), str):
                 fields["pages"] = pages.replace("--", "-").replace("–", "-")
             yield SourceItem(number + 1, starts[number], fields)
         elif isinstance(block, model.ParsingFailedBlock):
-            # The errors of entries that are cut off have no text of their own.
+            # The error of an entry that is cut off has an empty text; its reason is in ``abort_reason``.
             reason = str(getattr(block.error, "abort_reason", block.error)).strip().rstrip(".")
             yield SourceItem(number + 1, starts[number], f"no entry of BibTeX: {reason}")

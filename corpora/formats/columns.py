@@ -1,4 +1,4 @@
-"""Columns: which column of a table, or key of an object, is which field of a record; recognition by common names."""
+"""Find out which column of a table, or key of an object, is which field of a record, by the usual names of columns."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from shrag.corpora.errors import CorpusError
 from shrag.messages.text import Text
 
-# Field → names of its columns without signs and blanks in lower case, the best first.
+# Field → names of its columns, the best first; in lower case, without punctuation and blanks.
 _ALIASES: dict[str, str] = {
     "id": "id _id docid documentid cn 관리번호 등록번호 문헌번호 논문번호 논문id 제어번호 식별자 paperid "
     "articleid recordid uid uuid eid pmid accessionnumber utuniquewosid uniquewosid key citekey "
@@ -35,23 +35,23 @@ _ALIASES: dict[str, str] = {
     "issue": "issue 호 호번호 issueno issuenumber",
     "pages": "pages page 페이지 페이지정보 쪽 쪽수 수록면 수록페이지 pagerange pageinfo",
     "type": "type 자료유형 문헌유형 문서유형 자료구분 논문유형 자료종류 documenttype publicationtype itemtype",
-    "language": "",  # only by --column: a catalogue's language is the paper's, the abstract's may be another
+    "language": "",  # only by --column: a catalog names the paper's language, and the abstract may be in another
 }
 FIELDS = tuple(_ALIASES)
-"""The fields of a record that a column can be."""
+"""The fields of a record that a column can hold."""
 
 _RANKS = {field: {alias: rank for rank, alias in enumerate(names.split())} for field, names in _ALIASES.items()}
 _SIGNS = re.compile(r"[\W_]+")
 _VALUES = ("name", "value", "text", "content", "ko", "kor", "fullname", "full", "en", "eng")
-"""Keys that hold the value of an object: ``title.ko``, ``authors.name``."""
+"""Keys under which an object holds its value: ``title.ko``, ``authors.name``."""
 
 
 @dataclass(frozen=True, slots=True)
 class Columns:
     """The columns that the user named: pairs of a field and a column.
 
-    A column is also a dotted path into an object (``meta.title``), through lists to all of their elements. An empty
-    name says that the records have no such field. A field named several times has the joined texts of its columns.
+    A column may be a dotted path into an object (``meta.title``); in a list the path applies to every element. An empty
+    name means that the records do not have the field. If a field is named several times, its columns are joined.
     """
 
     named: tuple[tuple[str, str], ...] = ()
@@ -67,7 +67,7 @@ Mapped = Mapping[str, tuple[str, ...]]
 
 
 def parse_columns(options: Iterable[str]) -> Columns:
-    """Return the columns of options ``FIELD=NAME``; raises :class:`CorpusError` for one that is malformed."""
+    """Return the columns of options ``FIELD=NAME``; raises :class:`CorpusError` for a malformed option."""
     named: list[tuple[str, str]] = []
     for option in options:
         field, sign, name = option.partition("=")
@@ -84,10 +84,10 @@ def parse_columns(options: Iterable[str]) -> Columns:
 
 
 def map_columns(names: Sequence[str], columns: Columns) -> Mapped:
-    """Return which of the columns ``names`` is which field: those that the user named, the others by their names.
+    """Return the columns of each field: those that the user named, and for other fields those with a usual name.
 
-    Of several columns that may be a field the one with the better name is it, of equal ones the one less deep in an
-    object.
+    If several columns fit a field, the one with the better name is taken; between equal names, the one that is less
+    deep in an object.
     """
     mapped: dict[str, tuple[str, ...]] = {}
     for field, name in columns.named:
@@ -105,13 +105,13 @@ def map_columns(names: Sequence[str], columns: Columns) -> Mapped:
 
 
 def first_columns(fields: Mapping[str, object], columns: Mapping[str, tuple[str, ...]]) -> Mapped:
-    """Return which of the ``fields`` is which field of a record: of its possible names the first that has a value."""
+    """Return for each field of a record the first of its possible names in ``columns`` that has a value in ``fields``."""
     found = {field: next((name for name in names if fields.get(name)), "") for field, names in columns.items()}
     return {field: (name,) for field, name in found.items() if name}
 
 
 def count_recognised(names: Iterable[str]) -> int:
-    """Return how many fields the names of columns give."""
+    """Return how many fields of a record are recognized among the names of columns."""
     return len(map_columns(list(names), NO_COLUMNS))
 
 

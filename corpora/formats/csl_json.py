@@ -1,4 +1,4 @@
-"""Read CSL-JSON, the format of Zotero, Pandoc and Crossref: an array of objects, or one a line."""
+"""Read CSL-JSON, the format of Zotero, Pandoc and Crossref: an array of objects, or one object per line."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def read_csl_json(path: Path) -> Iterator[ParsedItem]:
 def parse_csl(fields: Mapping[str, object]) -> Record:
     """Return the record of one item; it is complete if it has an abstract.
 
-    The identifier is ``id`` with blanks as underscores, else the DOI, else a digest.
+    The identifier is ``id`` with underscores for blanks, else the DOI, else a digest.
     """
     found = {**fields}
     if isinstance(authors := fields.get("author"), list):

@@ -1,4 +1,4 @@
-"""Read a source in a given format; guess the format of a file, by its first bytes, names of columns and keys."""
+"""Read a source in a given format, and guess the format of a file from its first bytes, columns and keys."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from shrag.corpora.records import Record
 from shrag.messages.text import Text, joined
 
 _REJECTS_BEFORE_CHECK = 50
-"""After so many rejects and no record, the file is checked for another format."""
+"""After this many rejected items and no record, :func:`read_source` checks whether the file has another format."""
 
 _HEAD = 4_096
 _TRIED = 20
@@ -59,8 +59,8 @@ def read_source(path: Path, format: Format) -> Iterator[ParsedItem]:
     """Yield the items of ``path``, read as ``format``.
 
     Raises:
-        CorpusError: The file cannot be read to its end; or its first items are no records but look like another format,
-            which the message names.
+        CorpusError: The file cannot be read to its end, or its items are not records and look like another format; the
+            message names that format.
     """
     records = rejects = 0
     first = ""
@@ -84,7 +84,7 @@ def read_source(path: Path, format: Format) -> Iterator[ParsedItem]:
 
 
 def _check_references(path: Path, format: Format) -> None:
-    """Raise for a list of references, which would be stored as the text of one paper."""
+    """Raise for a list of references, because the format papers would store it as the text of one paper."""
     text = read_head(path, _HEAD).lstrip()
     if _RIS.search(text) or _BIBTEX.search(text):
         _check_format(path, format, "it is a list of references")
@@ -106,14 +106,14 @@ def _check_format(path: Path, format: Format, first: str) -> None:
 
 
 class FormatGuess(msgspec.Struct, frozen=True):
-    """What a file is taken for.
+    """The guessed format of a file.
 
     Attributes:
-        name: The name of its format, empty if it is not known.
-        why: Continues a sentence about the file.
-        fields: Of a table, which column is which field: ``title ← 논문명``.
-        others: Of a table, the other columns.
-        certain: Whether a file that was read as another format, without a record, is surely this one.
+        name: The name of the format, empty if it is not known.
+        why: The reason, as the end of a sentence that begins with the file: ``is a PDF``.
+        fields: For a table, which column is which field: ``title ← 논문명``.
+        others: For a table, the other columns.
+        certain: Whether the guess is sure enough to propose it when another format found no record in the file.
     """
 
     name: str
@@ -124,15 +124,16 @@ class FormatGuess(msgspec.Struct, frozen=True):
 
 
 def inspect_file(path: Path, format: Format | None, columns: Columns) -> FormatGuess:
-    """Say what a file is taken for, and of a table which column is which field.
+    """Return the format that a file is taken for, and for a table which column is which field.
 
     Args:
         path: The file.
-        format: The format that the user named, None to find it.
+        format: The format that the user named, or None to guess it.
         columns: The columns that the user named.
 
     Raises:
-        CorpusError: The file cannot be read, or its format is not known; the message says what it has and what to do.
+        CorpusError: The file cannot be read, its format is not known, or its format does not allow ``columns``; the
+            message says what the file has and what to do.
     """
     guess = FormatGuess(format.name, "") if format else _guess(path, columns)
     if not guess.name:
@@ -162,7 +163,7 @@ def inspect_file(path: Path, format: Format | None, columns: Columns) -> FormatG
 
 
 def guess_format(path: Path) -> FormatGuess | None:
-    """Guess a file's format from its first bytes and the keys of its first objects; None for an unknown one."""
+    """Return a file's format, guessed from its first bytes and objects, or None if it is unknown or not certain."""
     try:
         guess = _guess(path, Columns())
     except CorpusError:
@@ -263,7 +264,7 @@ def _by_lines(text: bytes, lines: list[bytes], suffix: str) -> FormatGuess:
 
 
 def _table_columns(text: bytes, lines: list[bytes]) -> list[str]:
-    """Return the names of columns if the first line may have them and the second as many cells, else none."""
+    """Return the cells of the first line if they may be names of columns and the next line has as many cells."""
     names = [name for name in column_names(text) if name]
     if len(names) < _FEWEST_KEYS:
         return []
@@ -311,7 +312,7 @@ def _by_keys(path: Path, columns: Columns) -> FormatGuess:
                 keys=shown,
             ),
         )
-    # Any object with a title is a table: ask for several objects with the same keys before another format is doubted.
+    # Any object with a title can be read as a table, so only several objects with the same keys make it certain.
     several = len(keys) >= _FEWEST_KEYS and len(objects) >= _FEWEST_OBJECTS
     why = Text("holds objects with {keys}", keys=shown)
     return FormatGuess("table", why, certain=several and all(list(each) == keys for each in objects))

@@ -1,4 +1,4 @@
-"""Split a paper into its title and sections; recognise headings."""
+"""Split a paper into its title and sections, and recognize headings."""
 
 from __future__ import annotations
 
@@ -40,21 +40,24 @@ _SPACED_HANGUL = re.compile("(?<=[\uac00-\ud7a3]) +(?=[\uac00-\ud7a3])")
 
 
 class Heading(NamedTuple):
-    """A section's title without its number; ``level`` is 1 for the outermost, :data:`UNMARKED_LEVEL` for a guess."""
+    """A section's title without its number.
+
+    ``level`` is 1 for the outermost sections, and :data:`UNMARKED_LEVEL` for a line that only may be a heading.
+    """
 
     title: str
     level: int
 
 
 UNMARKED_LEVEL = 9
-"""The level of a short line that may be a heading, though it has no number, mark or known name."""
+"""The level of a short line that may be a heading although it has no number, mark or usual name."""
 
 
 def find_heading(line: str, *, by_length: bool) -> Heading | None:
-    """Return the heading in a line of a paper, None if it is no heading.
+    """Return the heading in a line of a paper, or None if the line is not a heading.
 
-    Headings are recognised by Markdown's ``#``, by their number (``2.1``, ``II.``, ``제2장``, ``가.``) or by a usual
-    name; with ``by_length`` also as short lines that begin with a capital or Hangul and end without punctuation, for
+    A heading has Markdown's ``#``, a number (``2.1``, ``II.``, ``제2장``, ``가.``) or a usual name. With ``by_length``,
+    a short line that begins with a capital or Hangul and ends without punctuation is a heading too. ``by_length`` suits
     texts with one paragraph per line.
     """
     line = line.strip()
@@ -75,9 +78,9 @@ def find_heading(line: str, *, by_length: bool) -> Heading | None:
 
 
 def is_excluded(title: str) -> bool:
-    """Return whether sections of this title are left out: references, acknowledgements, appendices, supplements.
+    """Return whether sections of this title are left out: references, acknowledgments, appendices, supplements.
 
-    A number before the title is ignored. In a path of headings joined by ``:::`` one such heading is enough.
+    A number before the title is ignored. In a path of headings joined by ``:::``, one such heading is enough.
 
     >>> [is_excluded(title) for title in ("참 고 문 헌", "Appendix A: Proofs", "6. References", "Reference data")]
     [True, True, True, False]
@@ -87,7 +90,7 @@ def is_excluded(title: str) -> bool:
 
 
 def is_known(title: str) -> bool:
-    """Return whether a title without its number is a usual name of a section; case, spaces and marks are ignored."""
+    """Return whether a title is a usual name of a section; case, digits, blanks and punctuation are ignored."""
     return _letters(title) in _KNOWN
 
 
@@ -121,17 +124,17 @@ class PaperSection:
 
 
 def sections_of_text(text: str, *, paragraph_lines: bool | None = None) -> tuple[str, list[PaperSection]]:
-    """Return the title and the sections of a paper as plain text, without those that are left out.
+    """Return the title and the sections of a paper in plain text; see :func:`is_excluded` for those left out.
 
-    The title is the first line that is not blank if it begins with ``# ``, or is short and neither a heading nor ends
-    like a sentence; else it is empty. Headings lose their numbers; sections without text are dropped. In Markdown a
-    section that is left out ends at a heading of its own level or above; elsewhere only at a usual name, since
-    references have many lines that look like headings.
+    The first line that is not blank is the title if it begins with ``# ``, or if it is short, is not a heading and does
+    not end like a sentence. Otherwise the title is empty. Headings lose their numbers, and sections without text are
+    dropped. A section that is left out ends, in Markdown, at the next heading of its own level or above. In other texts
+    it ends only at a usual name of a section, because lists of references have many lines that look like headings.
 
     Args:
         text: The paper.
-        paragraph_lines: Whether a line is a paragraph, so that a short line may be a heading; None if that depends on
-            whether most of the text is in long lines.
+        paragraph_lines: Whether each line is a paragraph, so that a short line may be a heading. If None, this is so if
+            most of the text is in long lines.
     """
     lines = text.splitlines()
     if paragraph_lines is None:
@@ -155,12 +158,13 @@ def sections_of_text(text: str, *, paragraph_lines: bool | None = None) -> tuple
 
 
 def sections_of_object(fields: Mapping[str, object]) -> tuple[str, list[PaperSection]]:
-    """Return the title and the sections of a paper as a JSON object, without those that are left out.
+    """Return the title and the sections of a paper in a JSON object; see :func:`is_excluded` for those left out.
 
     Args:
-        fields: ``title``, ``abstract``, and either ``sections`` (or ``full_text``, ``body_text``: a list of objects
-            with a heading and a text or paragraphs, or one object with the lists ``section_name`` and ``paragraphs``)
-            or ``text``, split by :func:`sections_of_text`. Headings of listed sections keep their numbers.
+        fields: ``title``, ``abstract``, and either ``sections`` or ``text``. ``sections``, also named ``full_text`` or
+            ``body_text``, is a list of objects with a heading and a text or paragraphs, or one object with the lists
+            ``section_name`` and ``paragraphs``; their headings keep their numbers. :func:`sections_of_text` splits
+            ``text``.
 
     Raises:
         RejectedLine: There is no text, or the sections have another form.
@@ -179,9 +183,9 @@ def sections_of_object(fields: Mapping[str, object]) -> tuple[str, list[PaperSec
 
 
 def merge_titles(title: str, found: str, sections: list[PaperSection]) -> tuple[str, list[PaperSection]]:
-    """Return the title and the sections, given the known ``title`` and the one ``found`` in the text.
+    """Return the title and the sections, given the known ``title`` and the title ``found`` in the text.
 
-    Either may be empty; the other is then the title. A found title that differs becomes a section before the others.
+    If one of the titles is empty, the other is returned. If the two differ, the found one becomes the first section.
     """
     if not title or not found or title.split() == found.split():
         return title or found, sections
@@ -214,7 +218,7 @@ def _kept(sections: Iterator[PaperSection]) -> list[PaperSection]:
 
 
 def _listed_sections(listed: object) -> Iterator[PaperSection]:
-    if isinstance(listed, dict):  # columns instead of rows
+    if isinstance(listed, dict):  # a list for each key instead of an object for each section
         names, texts = listed.get("section_name"), listed.get("paragraphs")
         if isinstance(names, list) and isinstance(texts, list):
             listed = [{"heading": name, "text": text} for name, text in zip(names, texts, strict=False)]

@@ -34,10 +34,10 @@ from shrag.corpora.text.sentences import detect_language
 from shrag.messages.text import Text
 
 URL_TOKEN = "URL"  # noqa: S105 (no secret)
-"""Replaces URLs and ``doi:`` references, whose full stops would end sentences."""
+"""The replacement for URLs and ``doi:`` references, whose full stops would look like ends of sentences."""
 
 LARGEST_DOCUMENT = 256 * 2**20
-"""Largest size of a PDF or HWPX in bytes; it is read into memory."""
+"""The largest accepted PDF or HWPX in bytes; a file is read into memory as a whole."""
 
 _URL = re.compile(r"\(?\b(?:https?://|ftp://|www\.)[^\s<>\"'|]+|\bdoi:\s*10\.\S+", re.IGNORECASE)
 _HEADING_SEPARATOR = re.compile(r"\s*:::\s*")  # the data set QASPER writes "Method ::: Data"
@@ -53,8 +53,8 @@ Splitter = Callable[[str], list[str]]
 def read_papers(path: Path, split: Splitter = split_chunks) -> Iterator[ParsedItem]:
     """Yield the chunks of the papers in one file.
 
-    In JSON, also by lines, each object is a paper; a PDF, a HWPX, a text or a Markdown file is one. A rejected paper
-    is one item with the reason. ``split`` is one of the functions of :mod:`shrag.corpora.text.chunking`.
+    Each object of JSON or JSON Lines is a paper; a PDF, HWPX, text or Markdown file is one paper. A rejected paper
+    yields one item with the reason. ``split`` is one of the functions of :mod:`shrag.corpora.text.chunking`.
     """
     head = read_head(path, 1_024)
     if head.startswith(b"%PDF"):
@@ -69,26 +69,28 @@ def read_papers(path: Path, split: Splitter = split_chunks) -> Iterator[ParsedIt
 
 
 HEADING_MARK = " — "
-"""Separates the paper's title from the section's heading in the title of a chunk."""
+"""The separator between the paper's title and the section's heading in the title of a chunk."""
 
 
 def chunk_paper(
     paper_id: str, title: str, sections: list[PaperSection], fields: Mapping[str, object], split: Splitter
 ) -> list[Record]:
-    """Split one paper into chunks, whose titles are the paper's title and the section's heading joined by a dash.
+    """Split one paper into chunks.
+
+    The title of a chunk is the paper's title and the section's heading, joined by :data:`HEADING_MARK`.
 
     Args:
-        paper_id: The chunks have the docids ``paper_id#0``, ``paper_id#1``, …
+        paper_id: The paper's identifier. The chunks have the docids ``paper_id#0``, ``paper_id#1``, …
         title: The paper's title.
-        sections: Its sections in order.
+        sections: The paper's sections in order.
         fields: Further fields: keyword or keywords, author or authors, journal or venue, publisher, year, link or url,
             doi, volume, issue, pages, type.
-        split: Splits the text of a section.
+        split: The function that splits the text of a section.
 
     Raises:
         RejectedLine: The sections have no text, or the identifier or a field is not valid.
     """
-    check_docid(f"{paper_id}#{len(sections)}")  # about as long as the longest docid of its chunks
+    check_docid(f"{paper_id}#{len(sections)}")  # about as long as the longest docid of the chunks
     keywords = list_field(fields, "keyword", KEYWORD_SEPARATORS) or list_field(fields, "keywords", KEYWORD_SEPARATORS)
     paper_record = Record(
         docid=paper_id,
@@ -122,7 +124,7 @@ def chunk_paper(
 
 
 def replace_urls(text: str) -> str:
-    """Replace URLs and ``doi:`` references by :data:`URL_TOKEN`; an opening bracket and closing punctuation stay.
+    """Replace URLs and ``doi:`` references by :data:`URL_TOKEN`, but keep brackets and punctuation around them.
 
     >>> replace_urls("Code (https://example.invalid/a.b) and www.example.invalid/x, doi:10.1/ab.")
     'Code (URL) and URL, URL.'
@@ -144,7 +146,7 @@ def _parse_object(item: SourceItem, split: Splitter) -> Iterator[ParsedItem]:
         yield ParsedItem(item.number, item.offset, item.fields, item.element)
         return
     try:
-        # Without any of them docid_field names the first in its reason.
+        # If the object has none of these keys, docid_field names the first of them in its message.
         key = next((key for key in _ID_KEYS if item.fields.get(key) not in (None, "")), _ID_KEYS[0])
         paper = docid_field(item.fields, key)
         records = chunk_paper(paper, *sections_of_object(item.fields), item.fields, split)
@@ -156,7 +158,7 @@ def _parse_object(item: SourceItem, split: Splitter) -> Iterator[ParsedItem]:
 
 
 class _Paper(NamedTuple):
-    """A file's title and sections, and of a PDF a function that returns the page of a passage."""
+    """A file's title and sections, and for a PDF a function that returns the page of a passage."""
 
     title: str
     sections: list[PaperSection]

@@ -26,12 +26,15 @@ def read_beir(path: Path) -> Iterator[ParsedItem]:
 
 
 def parse_miracl(fields: Mapping[str, object]) -> Record:
-    """Return the record of one passage; it is complete if it has a text, since an article's passages share a title."""
+    """Return the record of one passage.
+
+    It is complete if it has a text: the title alone is not enough, since all passages of an article have the same.
+    """
     return _passage(fields, "docid")
 
 
 def parse_beir(fields: Mapping[str, object]) -> Record:
-    """Return the record of one document; the fields of ``metadata``, which differ between sets, are further fields."""
+    """Return the record of one document; all fields of ``metadata`` are further fields, since data sets differ in them."""
     record, metadata = _passage(fields, "_id"), fields.get("metadata")
     return replace(record, other=other_fields(metadata, ())) if isinstance(metadata, dict) else record
 

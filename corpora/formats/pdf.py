@@ -14,19 +14,22 @@ from typing import NamedTuple
 from shrag.corpora.errors import RejectedLine
 from shrag.messages.text import Text
 
-# Titles that word processors write if there is none.
+# Titles that word processors write into documents without a title.
 _NO_TITLE = re.compile(r"^(?:untitled|microsoft word\b.*)$|\.(?:docx?|hwpx?|tex|dvi|pdf|indd)$", re.IGNORECASE)
 _HYPHENATED = re.compile(r"(?<=[a-z])-\n(?=[a-z])")
 
 
 _PROBES = (40, 20, 10)
-"""Letters and digits by which the ends of a passage are found; the fewer, where an address was replaced near them."""
+"""How many letters and digits of a passage's start or end are searched for, in this order.
+
+The shorter probes find ends near a replaced URL.
+"""
 
 _LONGEST_LABEL = 12
 
 
 class PdfPage(NamedTuple):
-    """A page's number as readers show it (``iv``, ``12``), and its text with line breaks as printed."""
+    """A page's number as PDF readers show it (``iv``, ``12``), and its text with the printed line breaks."""
 
     label: str
     text: str
@@ -40,12 +43,12 @@ class Pdf(NamedTuple):
 
     @property
     def text(self) -> str:
-        """The text of all pages, with words joined that were hyphenated at the end of a line."""
+        """The text of all pages; words that were hyphenated at the end of a line are joined."""
         return _HYPHENATED.sub("", "\n".join(page.text for page in self.pages))
 
 
 class PageFinder:
-    """Finds the pages of passages, which come in the order of the text, by their letters and digits."""
+    """Finds the pages of passages by their letters and digits; the passages must come in the order of the text."""
 
     def __init__(self, pages: Sequence[PdfPage]) -> None:
         texts = [_letters(page.text) for page in pages]
@@ -55,7 +58,7 @@ class PageFinder:
         self._last = 0
 
     def find(self, passage: str) -> str:
-        """Return the label of the page that the passage stands on, or of its first and last (``3-4``); else nothing."""
+        """Return the label of the passage's page, or of its first and last pages (``3-4``); empty if it is not found."""
         letters = _letters(passage)
         head = self._find([letters[:length] for length in _PROBES], self._last)
         if not head:
@@ -81,14 +84,14 @@ def read_pdf(data: bytes) -> Pdf:
     """Return the title and the pages of a PDF.
 
     Raises:
-        RejectedLine: It is no PDF, damaged or encrypted, or has no text, like a scan.
+        RejectedLine: The data is not a PDF, is damaged or encrypted, or has no text, like a scan.
     """
-    logging.getLogger("pypdf").addHandler(logging.NullHandler())  # its warnings about sloppy files are of no use here
+    logging.getLogger("pypdf").addHandler(logging.NullHandler())  # its warnings about sloppy files do not help users
     try:
         title, pages = _extract(data)
     except (RejectedLine, MemoryError):
         raise
-    except Exception as error:  # a damaged file fails anywhere in the parser, with anything Python has
+    except Exception as error:  # a damaged file can fail anywhere in the parser, with any exception
         raise RejectedLine(
             Text("the PDF cannot be read ({name}: {error})", name=type(error).__name__, error=error)
         ) from None

@@ -1,4 +1,4 @@
-"""Registry of corpus formats: name → file patterns and reader; the files of a folder that belong to a format."""
+"""The registry of corpus formats, each with its file patterns and its reader; finds a format's files in a folder."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from shrag.corpora.readers.item import ParsedItem
 from shrag.corpora.text.chunking import split_sentence_chunks
 from shrag.messages.text import Text
 
-# Names of files in a folder of data that hold none.
+# The beginnings of the names of files that hold no data.
 _NO_DATA = ("readme", "license", "licence", "changelog", "notice")
 
 
@@ -33,9 +33,9 @@ class Format:
     Attributes:
         name: Its name on the command line.
         patterns: Patterns of the names of its files, without ``.gz``.
-        read: Yields the items of a file in order; raises :class:`CorpusError` where the file cannot be read to its end.
+        read: Yields the items of a file in order; raises :class:`CorpusError` if the file cannot be read to its end.
         options: The options that differ from the defaults, for the manifest.
-        columns: The columns of the format table that the user named.
+        columns: The columns that the user named, for the format table; None for formats with fixed fields.
     """
 
     name: str
@@ -46,7 +46,7 @@ class Format:
 
     @property
     def label(self) -> str:
-        """The name and the options, as the manifest of a corpus has them."""
+        """The name and the options, as they are written in the manifest of a corpus."""
         return f"{self.name} {self.options}".rstrip()
 
 
@@ -76,7 +76,7 @@ FORMATS: Mapping[str, Format] = {
 
 
 def find_format(name: str | Format) -> Format:
-    """Return the format of a name, or a given format itself; raises :class:`CorpusError` for an unknown name."""
+    """Return the format with this name, or a given format itself; raises :class:`CorpusError` for an unknown name."""
     if isinstance(name, Format):
         return name
     try:
@@ -88,7 +88,7 @@ def find_format(name: str | Format) -> Format:
 
 
 def with_columns(format: Format, columns: Columns) -> Format:
-    """Return the format with columns that the user named; raises :class:`CorpusError` if its fields are fixed."""
+    """Return the format with the columns that the user named; raises :class:`CorpusError` if its fields are fixed."""
     if not columns.named:
         return format
     if format.columns is None:
@@ -107,10 +107,10 @@ def folder_files(folder: Path) -> list[Path]:
 def find_files(format: Format, paths: Iterable[Path]) -> list[Path]:
     """Return the files to read: each folder is replaced by its files of this format, ``docs-2`` before ``docs-10``.
 
-    Subfolders are not searched: MIRACL and ScienceON dumps are flat, and a link to a parent would never end.
+    Subfolders are not searched: dumps of MIRACL and ScienceON are flat, and a link to a parent folder would never end.
 
     Raises:
-        CorpusError: There is no file, or one is named twice.
+        CorpusError: There is no file, or a file is named twice.
     """
     files: list[Path] = []
     for path in paths:
@@ -133,7 +133,7 @@ def find_files(format: Format, paths: Iterable[Path]) -> list[Path]:
 
 
 def each_once(files: list[Path], what: str) -> list[Path]:
-    """Return the files; raises :class:`CorpusError` where there is none (of ``what``), or one is named twice."""
+    """Return ``files``, which the message calls ``what``; raises :class:`CorpusError` if none, or one twice, is given."""
     if not files:
         raise CorpusError(Text("There is nothing to read: name at least one {files}.", files=what))
     repeated = {str(file) for file in files if files.count(file) > 1}
@@ -148,7 +148,7 @@ def _matching(format: Format, folder: Path) -> list[Path]:
 
 
 def _others(format: Format, folder: Path) -> str:
-    # Formats of the same files are named once, by the first.
+    # Of several formats with the same patterns, only the first is named.
     first_of = {other.patterns: other.name for other in reversed(list(FORMATS.values())) if _matching(other, folder)}
     others = [name for patterns, name in reversed(first_of.items()) if patterns != format.patterns]
     return f"; there are files that may be {' or '.join(others)}" if others else ""

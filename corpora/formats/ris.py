@@ -33,12 +33,12 @@ _COLUMNS = {
 
 
 def read_ris(path: Path) -> Iterator[ParsedItem]:
-    """Yield the references of one file, each from ``TY`` to ``ER``; a text outside them is a reject."""
+    """Yield the references of one file, each from ``TY`` to ``ER``; text outside them is rejected."""
     return parse_items(_references(path), parse_reference)
 
 
 def parse_reference(fields: Mapping[str, object]) -> Record:
-    """Return the record of one reference, whose fields have rispy's names; it is complete if it has an abstract.
+    """Return the record of one reference with rispy's names of fields; it is complete if it has an abstract.
 
     The identifier is ``ID``, else ``AN``, else the DOI, else a digest.
     """

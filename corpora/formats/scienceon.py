@@ -1,4 +1,4 @@
-"""Read ScienceON search results: JSON objects, CSV, or XML."""
+"""Read search results of ScienceON in JSON, CSV or XML."""
 
 from __future__ import annotations
 
@@ -19,7 +19,8 @@ from shrag.messages.text import Text
 
 _HEAD = 65_536
 
-# Field → its names: ours, the interface's metaCode and Korean metaName (also used as column names), and variants.
+# Field → its names: SHRAG's name, the metaCode and the Korean metaName of ScienceON's interface, and variants. The
+# metaNames are names of columns too.
 _NAMES: dict[str, tuple[str, ...]] = {
     "CN": ("cn", "문헌번호"),
     "title": ("title", "논문명", "보고서제목", "제목", "title2"),
@@ -42,7 +43,7 @@ _RANK_OF = {alias: rank for aliases in _NAMES.values() for rank, alias in enumer
 
 
 def read_scienceon(path: Path) -> Iterator[ParsedItem]:
-    """Yield the records of one file in any of the layouts."""
+    """Yield the records of one file in JSON, CSV or XML."""
     return parse_items(_items(path), parse_scienceon)
 
 
@@ -86,9 +87,9 @@ def _items(path: Path) -> Iterator[SourceItem]:
 
 
 def _known(fields: Mapping[str, object]) -> tuple[dict[str, object], tuple[tuple[str, str], ...]]:
-    """Return the fields under our names, and the other ones as they came.
+    """Return the known fields under SHRAG's names, and the other fields as they came.
 
-    Of several names of a field the first one with a value is used; the others are among the other ones.
+    If a field has several names with a value, the best name is used; the others count as other fields.
     """
     found: dict[str, tuple[int, str]] = {}
     for key, value in fields.items():
@@ -101,6 +102,6 @@ def _known(fields: Mapping[str, object]) -> tuple[dict[str, object], tuple[tuple
 
 
 def _type_of_number(number: object) -> str:
-    """Return the database's code at the start of an identifier: ``JAKO`` in ``JAKO202012345678901``."""
+    """Return the code of the database at the start of an identifier: ``JAKO`` in ``JAKO202012345678901``."""
     match = _DATABASE.match(number) if isinstance(number, str) else None
     return match.group(1) if match else ""
