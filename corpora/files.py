@@ -125,7 +125,7 @@ def sync_file(path: Path) -> None:
 
 
 def write_atomically(path: Path, data: bytes) -> None:
-    """Replace the content of ``path`` by one rename and flush it to the disk; readers see the old content or the new."""
+    """Replace the content of ``path`` by one rename and flush it to the disk; readers see old or new content."""
     draft = path.with_name(f".{path.name}.new")
     try:
         with draft.open("wb") as stream:
@@ -231,7 +231,7 @@ def remove_folder(folder: Path, first: str) -> None:
 
 @contextmanager
 def sole_user(folder: Path) -> Iterator[bool]:
-    """Yield whether no process holds :func:`keep_files` of a folder; if so, none can take it while the context lasts."""
+    """Yield whether no process holds :func:`keep_files` of a folder; if so, none can take it during the context."""
     with _open_folder(folder) as descriptor:
         try:
             fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)

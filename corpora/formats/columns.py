@@ -105,7 +105,7 @@ def map_columns(names: Sequence[str], columns: Columns) -> Mapped:
 
 
 def first_columns(fields: Mapping[str, object], columns: Mapping[str, tuple[str, ...]]) -> Mapped:
-    """Return for each field of a record the first of its possible names in ``columns`` that has a value in ``fields``."""
+    """Return for each field of a record the first of its names in ``columns`` that has a value in ``fields``."""
     found = {field: next((name for name in names if fields.get(name)), "") for field, names in columns.items()}
     return {field: (name,) for field, name in found.items() if name}
 

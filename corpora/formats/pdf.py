@@ -58,7 +58,7 @@ class PageFinder:
         self._last = 0
 
     def find(self, passage: str) -> str:
-        """Return the label of the passage's page, or of its first and last pages (``3-4``); empty if it is not found."""
+        """Return the label of the passage's page, or of its first and last pages (``3-4``); empty if not found."""
         letters = _letters(passage)
         head = self._find([letters[:length] for length in _PROBES], self._last)
         if not head:

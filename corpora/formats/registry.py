@@ -133,7 +133,7 @@ def find_files(format: Format, paths: Iterable[Path]) -> list[Path]:
 
 
 def each_once(files: list[Path], what: str) -> list[Path]:
-    """Return ``files``, which the message calls ``what``; raises :class:`CorpusError` if none, or one twice, is given."""
+    """Return ``files``, which messages call ``what``; raises :class:`CorpusError` if none, or one twice, is given."""
     if not files:
         raise CorpusError(Text("There is nothing to read: name at least one {files}.", files=what))
     repeated = {str(file) for file in files if files.count(file) > 1}
