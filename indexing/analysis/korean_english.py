@@ -18,10 +18,8 @@ from operator import itemgetter
 from typing import TYPE_CHECKING, Any
 
 from shrag.indexing.analysis.analyzer import VARIANTS, Token, fold
-from shrag.indexing.analysis.british_spellings import RULES
 from shrag.indexing.analysis.irregular_forms import IRREGULAR_FORMS
 from shrag.indexing.analysis.latin import STEMMER, find_words, is_all_capitals, plain_word_terms
-from shrag.indexing.analysis.loanword_spellings import STANDARD_SPELLINGS
 from shrag.indexing.analysis.misread_nouns import MISREAD_NOUNS, parts_of
 from shrag.indexing.analysis.morphological_analysis import (
     ASCII_LOWER,
@@ -32,6 +30,8 @@ from shrag.indexing.analysis.morphological_analysis import (
     korean_tokens,
     share_kiwi,
 )
+from shrag.indexing.analysis.spellings.british import RULES
+from shrag.indexing.analysis.spellings.loanwords import STANDARD_SPELLINGS
 from shrag.indexing.analysis.stopwords import ACRONYMS, ENGLISH_STOPWORDS, KOREAN_STOPWORDS
 from shrag.indexing.analysis.token_store import TokenStore, decode_tokens
 from shrag.indexing.analysis.user_dictionary import EMPTY_DICTIONARY, DictionaryMatcher, UserDictionary

@@ -16,8 +16,8 @@ from functools import lru_cache
 import Stemmer
 
 from shrag.indexing.analysis.analyzer import Token
-from shrag.indexing.analysis.british_spellings import american_spelling
 from shrag.indexing.analysis.irregular_forms import IRREGULAR_FORMS
+from shrag.indexing.analysis.spellings.british import american_spelling
 from shrag.indexing.analysis.stopwords import ACRONYMS, ENGLISH_STOPWORDS
 
 MAX_TERM_LENGTH = 64

@@ -13,8 +13,8 @@ from weakref import WeakValueDictionary
 
 from shrag.indexing.analysis.analyzer import Token, TokenKind
 from shrag.indexing.analysis.latin import MAX_TERM_LENGTH
-from shrag.indexing.analysis.loanword_spellings import STANDARD_SPELLINGS, with_standard_spellings
 from shrag.indexing.analysis.misread_nouns import misread_noun, parts_of
+from shrag.indexing.analysis.spellings.loanwords import STANDARD_SPELLINGS, with_standard_spellings
 from shrag.indexing.analysis.stopwords import KOREAN_STOPWORDS
 from shrag.indexing.analysis.user_dictionary import EMPTY_DICTIONARY, DictionaryMatcher, UserDictionary
 from shrag.indexing.errors import DependencyMissing

@@ -2,8 +2,8 @@ from __future__ import annotations
 
 import pytest
 
-from shrag.indexing.analysis.british_spellings import american_spelling
 from shrag.indexing.analysis.latin import stem_words
+from shrag.indexing.analysis.spellings.british import american_spelling
 
 PAIRS = dict(
     pair.split(":")
