@@ -10,9 +10,9 @@ import re
 
 # Verbs that end in -ise in American English too, where nouns have -ision or another ending.
 _IN_ISE = (
-    "adverti|advi|ani|appri|ari|chasti|circumci|compri|compromi|conci|demi|despi|devi|enterpri|exci|exerci|experti"
-    "|franchi|impreci|improvi|inci|merchandi|morti|paradi|practi|preci|premi|promi|repri|revi|sunri|supervi|surmi"
-    "|surpri|televi|treati|upri|[a-z]*[aou]i|[a-z]*wi"
+    "adverti|advi|ani|appri|ari|chasti|circumci|compri|conci|demi|despi|devi|enterpri|exerci|experti|franchi|improvi"
+    "|inci|merchandi|morti|paradi|practi|premi|promi|repri|revi|sunri|surmi|surpri|televi|treati|upri"
+    "|[a-z]*(?:[aou]i|compromi|exci|preci|supervi|wi)"
 )
 _SINGLE_L = (
     "bevel|cancel|channel|chisel|counsel|dial|enamel|equal|fuel|funnel|grovel|initial|label|level|libel|marshal|model"

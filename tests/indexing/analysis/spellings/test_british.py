@@ -41,8 +41,9 @@ def test_an_american_spelling_stays(american: str) -> None:
 
 @pytest.mark.parametrize(
     "word",
-    "exercise precise supervised revised advertising compromise promising arise enterprise noise raising praised "
-    "likewise hour four course resource contour acre genre massacre there parametric control controlled selling "
+    "exercise precise unsupervised immunocompromised supervised revised advertising compromise promising arise "
+    "enterprise noise raising praised likewise hour four course resource contour acre genre massacre there "
+    "parametric control controlled selling "
     "cell excelled fellow college analysis basis crisis disease expertise shoestring angioedema gastroesophageal "
     "aerobic does poem science influence evidence monologue vogue programmed programming programmer greyhound boulder "
     "metric centrifugal alumina sulfur management".split(),
