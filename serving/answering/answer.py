@@ -1,4 +1,7 @@
-"""The answer from a ranking: by a language model where there is one and it can, else extractive."""
+"""Write the answer from a ranking.
+
+A language model writes the answer if there is one and it does not fail. Otherwise the answer is extractive.
+"""
 
 from __future__ import annotations
 
@@ -28,7 +31,7 @@ from shrag.serving.strategy import Resources
 
 @dataclass(slots=True)
 class StageTimer:
-    """Adds up the seconds of named stages; ``seconds`` has them in the order in which the stages first ended."""
+    """Adds up the seconds of named stages; ``seconds`` is in the order in which the stages first ended."""
 
     seconds: dict[str, float] = field(default_factory=dict)
 
@@ -56,8 +59,8 @@ def answer(
 ) -> Iterator[Event]:
     """Yield the answer's events, if one is wanted, and the timings, which end every stream.
 
-    ``timer`` has the time of the stages so far; ``notes`` is what a strategy worked out, ``answered`` are the
-    sub-questions that it answered, both for the model that writes the answer.
+    ``timer`` has the time of the stages so far. ``notes`` and ``answered`` are for the model that writes the answer:
+    what the strategy worked out, and the sub-questions that it answered.
     """
     if request.wants_answer:
         events = _answer(request, found, resources, notes, answered)
@@ -66,14 +69,17 @@ def answer(
 
 
 def answer_closed_book(request: Request, resources: Resources, timer: StageTimer, notes: str = "") -> Iterator[Event]:
-    """Yield the same for the answer of a model without records; where it fails, the answer is a refusal."""
+    """Yield the events of an answer that a model writes without records, if one is wanted, and the timings.
+
+    Without a model, or if it fails, the answer is a refusal.
+    """
     if request.wants_answer:
         yield from _timed(timer, _answer_closed_book(request.question, resources.model, notes))
     yield Timings(timer.seconds)
 
 
 def _timed(timer: StageTimer, events: Generator[Event, None, None]) -> Iterator[Event]:
-    """Yield the events, timing how long each takes to come; what the caller does between two does not count."""
+    """Yield the events and time how long each takes to produce; the caller's own time between two does not count."""
     with closing(events):
         while True:
             with timer.stage("answer"):
@@ -84,7 +90,7 @@ def _timed(timer: StageTimer, events: Generator[Event, None, None]) -> Iterator[
 
 
 def _with_suggestion(request: Request, resources: Resources, events: Iterator[Event]) -> Generator[Event, None, None]:
-    """Yield the events; an answer that is a refusal or uncertain has the question as it may have been meant."""
+    """Yield the events, with a spelling suggestion in an extractive answer that is a refusal or uncertain."""
     for event in events:
         if isinstance(event, Answer) and event.kind == "extractive" and (event.reason or event.uncertain):
             yield replace(event, suggestion=suggest_spelling(request.question, resources.index))
@@ -95,9 +101,9 @@ def _with_suggestion(request: Request, resources: Resources, events: Iterator[Ev
 def _answer(
     request: Request, found: RetrievalResult, resources: Resources, notes: str, answered: Sequence[AnsweredQuestion]
 ) -> Generator[Event, None, None]:
-    """Answer from the best complete records, or refuse where they do not answer.
+    """Answer from the best complete records, or refuse if they do not answer the question.
 
-    A language model reads the records and decides itself, unless the request sets a least confidence.
+    A language model reads the records and decides for itself, unless the request sets a least confidence.
     """
     question, ranking, model = request.question, found.ranking, resources.model
     analyzed = {each.record.docid: each for each in found.candidates}
@@ -144,7 +150,7 @@ def _extract(request: Request, found: RetrievalResult, evidence: Sequence[Analyz
     scores = [] if found.merged else [scored[each.record.docid] for each in evidence]
     extracted = extract_answer(question, found.terms, evidence, merged=found.merged, confidence=level, scores=scores)
     extracted = verify_quotes(extracted, [each.record for each in evidence])
-    # A record that cannot be quoted and fits better than all that can may be the one that was asked for.
+    # An incomplete first record cannot be quoted, but may be the one that answers.
     uncertain = confidence is not None and (level == "low" or not ranking.records[0].record.complete)
     return replace(extracted, uncovered=doubtful_words(ranking), uncertain=uncertain)
 
@@ -165,7 +171,7 @@ def _answer_closed_book(question: Question, model: LanguageModel | None, notes: 
 def _choose(
     question: Question, records: Sequence[Record], notes: str, model: LanguageModel
 ) -> Generator[Event, None, str]:
-    """Return the letter of the model's choice, empty where the question has no choices or the model fails."""
+    """Return the letter that the model chooses; empty if the question has no choices or the model fails."""
     if not question.choices:
         return ""
     choice, events = attempt("answer", model, partial(choose_by_model, question, records, notes or "–"))

@@ -42,7 +42,7 @@ _LOOKAHEAD = 3
 
 
 class AnswerParser:
-    """Parses one answer; a sentence is complete once no text that may follow belongs to it."""
+    """Parses one answer; a sentence is complete once no later text can belong to it."""
 
     def __init__(self) -> None:
         self._text = ""
@@ -58,12 +58,12 @@ class AnswerParser:
     def feed(self, piece: str) -> list[AnswerSentence]:
         """Add a piece of the text; return the sentences that are complete now."""
         self._text += piece
-        # Parsing starts from the beginning of the text; doing it for every piece would take time quadratic in its
-        # length, so it is done only where a sentence may have ended.
+        # Parsing starts at the beginning of the text. Parsing after every piece would take quadratic time, so the text
+        # is parsed only when a sentence may have ended.
         until = max(self._searched, len(self._text) - _LOOKAHEAD)
         ended = _MAY_END.search(self._text, self._searched, until)
         self._searched = until
-        # The last sentence may go on, and citations behind it may belong to the one before.
+        # The last sentence may go on, or turn out to be a citation that belongs to the sentence before it.
         return self._new(list(_parse(_complete_lines(self._text)))[:-2]) if ended else []
 
     def end(self) -> list[AnswerSentence]:

@@ -1,4 +1,7 @@
-"""Answers to sub-questions in the prompt of the final answer: as notes, with the records that they rest on."""
+"""Sub-questions and their answers in the prompt of the final answer.
+
+The prompt shows them as notes, and the records that the answers rest on as evidence.
+"""
 
 from __future__ import annotations
 
@@ -12,11 +15,13 @@ from shrag.serving.llm.structured_call import LONGEST_TEXT, remove_fence_marks
 from shrag.serving.request import AnswerLanguage
 
 LONGEST_EVIDENCE = EVIDENCE * LONGEST_TEXT
-"""Characters of all records of a prompt beyond the first :data:`EVIDENCE`: what so many may take at most, so that the
-context that ``shrag plan`` counts on is enough."""
+"""Most characters of all records of a prompt, if it has more than :data:`EVIDENCE` records.
+
+That is what :data:`EVIDENCE` records can take at most, so that the context that ``shrag plan`` counts on is enough.
+"""
 
 LONGEST_NOTES = 4_000
-"""Characters of the notes; further sub-questions are left out."""
+"""Most characters of the notes; further sub-questions are left out."""
 
 _NOTE = {
     "ko": "하위 질문 {number}: {question}\n답변: {answer}",
@@ -27,7 +32,7 @@ _CITATION = re.compile(r"\s*\[\d+\]")
 
 
 class AnsweredQuestion(NamedTuple):
-    """A sub-question, its answer, empty where none was found, and the docid of the record that this rests on."""
+    """A sub-question, its answer (empty if none was found), and the docid of the record that the answer rests on."""
 
     question: str
     answer: str
@@ -37,8 +42,8 @@ class AnsweredQuestion(NamedTuple):
 def choose_evidence(ranked: Sequence[AnalyzedRecord], answered: Sequence[AnsweredQuestion]) -> list[AnalyzedRecord]:
     """Return the records of the final prompt, in the order of the ranking.
 
-    They are the best record, those that the answers rest on, and the next best up to :data:`EVIDENCE`. Of more than
-    that, only as many as :data:`LONGEST_EVIDENCE` allows.
+    They are the best record, the records that the answers rest on, and the next best ones up to :data:`EVIDENCE`
+    records in all. If the answers rest on more records, :data:`LONGEST_EVIDENCE` limits these.
     """
     sources = {each.docid for each in answered if each.answer}
     wanted = [*ranked[:1], *(each for each in ranked[1:] if each.record.docid in sources)]
@@ -56,10 +61,10 @@ def choose_evidence(ranked: Sequence[AnalyzedRecord], answered: Sequence[Answere
 def answered_text(
     answered: Sequence[AnsweredQuestion], evidence: Sequence[AnalyzedRecord], language: AnswerLanguage
 ) -> str:
-    r"""Return the sub-questions with their answers as a prompt shows them; empty where none was answered.
+    r"""Return the sub-questions with their answers as a prompt shows them; empty if none was answered.
 
-    The number behind an answer is that of its record in ``evidence``, counted from 1. Numbers that an answer has itself
-    are of other records and left out.
+    The number behind an answer is the position of its record in ``evidence``, counted from 1. Citations inside an
+    answer refer to other records and are removed.
 
     >>> known, unknown = AnsweredQuestion("How heavy?", "Two tons [3].", ""), AnsweredQuestion("How old?", "", "")
     >>> answered_text([known, unknown], [], "en")

@@ -1,8 +1,8 @@
-"""Verification of citations: whether each sentence of an answer is supported by the records that it cites.
+"""Verify citations: check whether the records that a sentence cites support it.
 
-A sentence is supported where its numbers, names and quotations are in the records it cites, and it shares enough words
-with them, translations by the index's glossary counted. That does not make it true: it may negate what it copied.
-Sentences that are not supported are marked, whoever wrote them.
+A sentence is supported if the cited records have its numbers, names and quotations, and share enough words with it.
+Translations by the index's glossary count as shared words. A supported sentence is not always true: it may negate what
+it copied. Sentences that are not supported are marked, whoever wrote them.
 """
 
 from __future__ import annotations
@@ -22,11 +22,15 @@ from shrag.serving.events import Answer, Citation, Section, Sentence, SentenceIs
 from shrag.serving.retrieval.query_terms import matched_share, text_terms
 
 LEAST_SHARED = 0.3
-"""Least share of a sentence's words, by idf, in the records that it cites, where they are in its language.
+"""Least share of a sentence's words, by idf, that the cited records have, if they are in its language.
 
-Of 300 sentences in each language all reach it with their own record. With a random record of the demonstration 0 in
-1,000 Korean and 3 in 1,000 English ones do, with one of 4,219 ScienceON records 40 and 13 in 1,000
-(``python -m bench.quality.citation_threshold``). The rest of the scale leaves room for paraphrase.
+Sentences that reach it, of 300 in each language (``python -m bench.quality.citation_threshold``):
+
+- with their own record: all;
+- with a random record of the demonstration: 0 in 1,000 Korean and 3 in 1,000 English ones;
+- with a random one of 4,219 ScienceON records: 40 and 13 in 1,000.
+
+The rest of the scale leaves room for paraphrase.
 """
 
 _NUMBER = re.compile(r"\d+(?:[.,]\d+)*")
@@ -85,16 +89,16 @@ class _Cited:
         return frozenset(chain.from_iterable(each.contents_terms for each in self.records))
 
     def has(self, text: str) -> bool:
-        """Return whether they contain ``text``, ignoring letter case, spaces and punctuation."""
+        """Return whether the records contain ``text``, ignoring letter case, spaces and punctuation."""
         return _NOT_WORD.sub("", text.lower()) in self.compact
 
     def speaks(self, language: str) -> bool:
-        """Return whether one of them has text or a title in that language."""
+        """Return whether one of the records has text or a title in that language."""
         return any(language in (each.record.language, detect_language(each.record.title)) for each in self.records)
 
 
 def find_issue(sentence: Sentence, evidence: Sequence[AnalyzedRecord], index: OpenIndex) -> SentenceIssue:
-    """Return why a sentence is not supported by ``evidence``, numbered from 1; empty where it is."""
+    """Return why ``evidence``, numbered from 1, does not support a sentence; empty if it does."""
     if not sentence.citations:
         return "no_citation"
     if any(not 1 <= number <= len(evidence) for number in sentence.citations):
@@ -108,7 +112,7 @@ def _first_issue(written: str, cited: _Cited, index: OpenIndex) -> SentenceIssue
         return "number"
     if not all(cited.has(name) for name in _names(text, english=cited.speaks("en"))):
         return "name"
-    # Folded, ‘ and ’ would be apostrophes.
+    # Quotations are found before folding, which turns ‘ and ’ into apostrophes.
     if not all(cited.has(fold(next(filter(None, quoted.groups())))) for quoted in _QUOTED.finditer(written)):
         return "quote"
     words = text_terms(written, index) if cited.speaks(detect_language(written)) else []
@@ -130,7 +134,8 @@ def _has_number(number: str, cited: _Cited) -> bool:
 def _names(text: str, *, english: bool) -> list[str]:
     """Return the names in Latin letters: acronyms and words with a digit, which every language writes alike.
 
-    With ``english``, words with a capital in the middle of a sentence too; Korean records write those in Hangul.
+    With ``english``, they include capitalized words inside a sentence, and in a Korean sentence Latin words of more
+    than two letters. Korean records write such names in Hangul.
     """
     korean = detect_language(text) == "ko"
     found: list[str] = []
@@ -146,7 +151,7 @@ def _names(text: str, *, english: bool) -> list[str]:
 def verify_quotes(answer: Answer, evidence: Sequence[Record]) -> Answer:
     """Return an extractive answer with each sentence marked as supported or not by ``evidence``, numbered from 1.
 
-    A sentence is supported where each record that it cites contains it verbatim, in the title or the text.
+    A sentence is supported if each record that it cites contains it verbatim, in the title or the text.
     """
     return replace(
         answer,
@@ -165,7 +170,7 @@ def verify_support(sentence: Sentence, evidence: Sequence[AnalyzedRecord], index
 
 
 def make_citations(sections: Sequence[Section], records: Sequence[Record]) -> tuple[Citation, ...]:
-    """Return the citations of ``sections`` and their sentences, by number, of ``records`` numbered from 1."""
+    """Return the citations in ``sections`` and their sentences, by number; ``records`` are numbered from 1."""
     by_sentences = {number for section in sections for each in section.sentences for number in each.citations}
     cited = sorted(by_sentences | {section.source.number for section in sections if section.source is not None})
     return tuple(cite(number, records[number - 1]) for number in cited)
@@ -177,10 +182,10 @@ def cite(number: int, record: Record) -> Citation:
 
 
 def citation_precision(answer: Answer) -> float | None:
-    """Return the share of citations whose sentences are supported, None where there is no citation.
+    """Return the share of citations whose sentences are supported, None without a citation.
 
-    It is a measure of answers that a language model wrote: sentences quoted from a record are always in it. The
-    citation of a record that does not exist counts as unsupported.
+    It measures answers of a language model, since sentences quoted from a record are always in it. The citation of a
+    record that does not exist counts as unsupported.
     """
     supported = total = 0
     for section in answer.sections:

@@ -1,4 +1,4 @@
-"""Questions that ask what something is (``What is blockchain?``, ``딥페이크란?``), and sentences that say it."""
+"""Recognize questions that ask for a definition (``What is blockchain?``, ``딥페이크란?``), and definitions."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ _QUESTIONS = (
 # A name may end like a particle (강의, 놀이): both readings are tried.
 _PARTICLE = re.compile("(?<=[\uac00-\ud7a3A-Za-z0-9])(?:이란|란|이라는|라는|은|는|이|가|의)$")
 _EXPLAINED = r"(?:\s?\([^()]{1,60}\))?"
-# Of a name in the place of {name}.
+# A sentence that matches it defines the name that stands in the place of {name}.
 _DEFINITION = (
     rf"(?<!\w){{name}}(?:e?s)?{_EXPLAINED},?\s+(?:(?:is|are)\s+(?:an?|the|one\s+of|any|defined|known\s+as|understood)\b"
     r"|refers?\s+to\b|means?\b|denotes?\b|can\s+be\s+defined\b)"
@@ -41,13 +41,13 @@ _DEFINITION = (
 
 
 def defined_names(question: str, words: Sequence[QueryTerm]) -> tuple[str, ...]:
-    """Return the names of what a question asks a definition of; none where it asks for another thing.
+    """Return the names of the thing that a question asks to define; none if it asks for something else.
 
-    Where it is one word or phrase of the question, its translations are names too.
+    If the question has one distinctive word or phrase, the translations of this are names too.
 
     Args:
         question: The question.
-        words: Its words.
+        words: The words of the question.
     """
     for pattern in _QUESTIONS:
         if match := pattern.fullmatch(question):
@@ -59,7 +59,7 @@ def defined_names(question: str, words: Sequence[QueryTerm]) -> tuple[str, ...]:
 
 
 def defines(sentence: str, names: Iterable[str]) -> bool:
-    """Return whether a sentence says what something of these names is.
+    """Return whether a sentence defines one of the names.
 
     >>> defines("Federated learning (FL) is a way to train models.", ["federated learning"])
     True

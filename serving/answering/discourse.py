@@ -1,11 +1,11 @@
-"""Discourse of abstracts: what a Korean or English sentence does, and whether it refers back to the one before it."""
+"""Discourse of abstracts: the role of a Korean or English sentence, and whether it refers to the sentence before it."""
 
 from __future__ import annotations
 
 import re
 
 ANNOUNCEMENT, OUTLOOK = -0.25, -0.5
-"""What :func:`role_worth` gives an announcement of the study; an outlook, praise or a question."""
+"""What :func:`role_worth` returns for an announcement of the study, and for an outlook, praise or a question."""
 
 # The second line is a journal's reference: (Am J Obstet Gynecol 2001;185:1052-8.)
 _NOISE = re.compile(
@@ -137,7 +137,7 @@ _FOUND = re.compile(
     r"\b(?:we (?:found|find|conclude|show|prove|demonstrate)|it was found|significantly)\b",
     re.IGNORECASE,
 )
-# A conjunction, and behind it the study, which needs nothing of the sentences before.
+# A conjunction followed by the study. Without the conjunction, the sentence needs none of the sentences before it.
 _STUDY_BEGINS = re.compile(
     "(?:이에(?: 따라)?|따라서|그러므로|그래서|그러나|하지만|이를 위해)[ ,]+"
     "(?=(?:본|이|이번) ?(?:연구|논문|글|고|보고서|조사|실험))|"
@@ -164,7 +164,7 @@ _CAUSE = re.compile(
 
 
 def is_noise(sentence: str) -> bool:
-    """Return whether a sentence is none of the text: a line of keywords, a copyright notice, an address."""
+    """Return whether a sentence is not part of the text: keywords, a journal's reference or a copyright notice."""
     return bool(_NOISE.match(sentence))
 
 
@@ -178,7 +178,7 @@ def without_copyright(sentence: str) -> str:
 
 
 def refers_back(sentence: str) -> bool:
-    """Return whether a sentence opens with a word that refers to the one before it: 또한, 이러한, such, however.
+    """Return whether a sentence opens with a word that refers to the sentence before: 또한, 이러한, such, however.
 
     >>> [refers_back(each) for each in ("Such films shield.", "This study shows it.", "이러한 결과는 크다.")]
     [True, False, True]
@@ -187,7 +187,7 @@ def refers_back(sentence: str) -> bool:
 
 
 def contrasts(sentence: str) -> bool:
-    """Return whether a sentence opens with a contrast to the one before it, which says only half without it."""
+    """Return whether a sentence opens with a contrast to the sentence before, which is only half the story alone."""
     return bool(_CONTRAST.match(sentence))
 
 
@@ -197,7 +197,7 @@ def introduces(sentence: str) -> bool:
 
 
 def begins_study(sentence: str) -> int:
-    """Return where a sentence that opens with a conjunction and the study names it: 따라서 본 연구는, thus we; else 0.
+    """Return where the study begins behind an opening conjunction (따라서 본 연구는, thus we); 0 without these.
 
     >>> [begins_study(each) for each in ("따라서, 본 연구는 막을 잰다.", "Thus we heat films.", "Thus films are hot.")]
     [5, 5, 0]
@@ -207,7 +207,7 @@ def begins_study(sentence: str) -> int:
 
 
 def looks_ahead(sentence: str) -> bool:
-    """Return whether a sentence says what the study is good for, or what is to follow, and nothing that was found."""
+    """Return whether a sentence tells only the use of the study or future work, and no finding."""
     return _is_outlook(sentence) and not _FOUND.search(sentence)
 
 
@@ -222,12 +222,12 @@ def continues_list(sentence: str) -> bool:
 
 
 def ends_list(sentence: str) -> bool:
-    """Return whether a sentence opens with a word of the last item of an enumeration, which may also end any text."""
+    """Return whether a sentence opens with a word for a last item (finally), which may also end any text."""
     return bool(_LAST_ITEM.match(sentence))
 
 
 def is_general(sentence: str) -> bool:
-    """Return whether a sentence tells of the times rather than of a study: 최근 … 있다, recently, has become.
+    """Return whether a sentence describes general developments, not a study: 최근 … 있다, recently, has become.
 
     >>> [is_general(each) for each in ("최근 인공지능이 쓰이고 있다.", "Films have become common.", "Films shield.")]
     [True, True, False]
@@ -236,7 +236,7 @@ def is_general(sentence: str) -> bool:
 
 
 def names_study(sentence: str) -> bool:
-    """Return whether a sentence speaks of the study itself: this paper, 본 연구, we."""
+    """Return whether a sentence mentions the study itself: this paper, 본 연구, we."""
     return bool(_STUDY.search(sentence)) and not introduces(sentence)
 
 
@@ -251,17 +251,17 @@ def is_question(sentence: str) -> bool:
 
 
 def asks_for_reasons(question: str) -> bool:
-    """Return whether a question asks why: the background of an abstract, before the study, tells that."""
+    """Return whether a question asks for reasons, which an abstract gives in the background before the study."""
     return bool(_REASONS.search(question))
 
 
 def gives_cause(sentence: str) -> bool:
-    """Return whether a sentence says what something is due to: 때문이다, 기인한다, because, is caused by."""
+    """Return whether a sentence states the cause of something: 때문이다, 기인한다, because, is caused by."""
     return bool(_CAUSE.search(sentence))
 
 
 def role_worth(sentence: str) -> float:
-    """Return what a sentence of a study is worth by what it does: results, methods, aims, then outlooks and praise.
+    """Return the worth of a sentence by its role: results come first, then methods, aims, and outlooks and praise.
 
     >>> [role_worth(each) for each in ("We found films.", "Films were heated.", "We describe films.", "Which film?")]
     [0.8, 0.2, -0.25, -0.5]

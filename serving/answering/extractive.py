@@ -1,9 +1,11 @@
-"""Extractive answers: sentences of the leading record, and findings or titles of related ones, copied.
+"""Extractive answers: sentences copied from the leading record, and findings or titles of related records.
 
-The leading record is the best complete one of the ranking. Where no confidence was computed, it answers where its title
-and one sentence together hold enough of the question, by :func:`~shrag.serving.retrieval.query_terms.matched_share`:
-0.3 of it in the question's language, 0.25 in the other by translations, or 0.08 where no word was translated, since
-only names and terms are shared then.
+The leading record is the best complete one of the ranking. If no confidence was computed, its title and one sentence
+together must hold a least share of the question (:func:`~shrag.serving.retrieval.query_terms.matched_share`):
+
+- 0.3 if the record is in the question's language;
+- 0.25 if it is in the other language, and words were translated;
+- 0.08 if it is in the other language, and no word was translated, since only names and terms are shared then.
 """
 
 from __future__ import annotations
@@ -31,44 +33,45 @@ EVIDENCE = 5
 """Records that a language model reads."""
 
 CONSIDERED = 10
-"""Records of which the first is quoted and others may be related."""
+"""Best records that an extractive answer considers: it quotes the first, and may name others as related."""
 
 MOST_RELATED = 3
-"""Related records of an answer."""
+"""Most related records of an answer."""
 
 MOST_TITLES = 2
-"""Related records that are named by their title alone.
+"""Most related records that are named by their title alone.
 
-Where the confidence is low, so many are: the next of the ranking, if no other may answer instead. Where it is high,
-only those are that score nearly as high as the leading one.
+If the confidence is low, the next records of the ranking fill these places, behind those that may answer instead. If it
+is high, only records that score nearly as high as the leading one are named.
 """
 
 MOST_QUOTED = 3
-"""Records that an answer from several searches quotes."""
+"""Most records that an answer from several searches quotes."""
 
 _LEAST_SAME_LANGUAGE = 0.3
 _LEAST_TRANSLATED = 0.25
 _LEAST_OTHER_LANGUAGE = 0.08
-# A related record has this share of the leading one's score. Of those named for 124 ScienceON questions, 18 of 101 are
-# useful without this limit and 13 of 55 with it; 9 and 7 answer where the leading record does not.
+# A related record has at least this share of the leading record's score. Related records of 124 ScienceON questions:
+# without this limit, 18 of 101 are useful, and 9 answer where the leading record does not; with it, 13 of 55, and 7.
 _LEAST_SCORE = 0.75
-# A finding of a related record is quoted where the record covers this share of the question, and of its distinctive
-# words, and is this similar to the leading one.
+# A related record's finding is quoted if the record covers _LEAST_COVERAGE of the question and of its distinctive
+# words, and if its similarity to the leading record is at least _LEAST_SIMILARITY.
 _LEAST_COVERAGE = 0.3
 _LEAST_SIMILARITY = 0.16
-# The record that answers is not always the first. One with this share of the distinctive words that the leading one
-# covers, and with other words of the question than that, is named by its title, without a sentence, since only a
-# quarter of them are useful: the two that cover most of the question, less a little for each rank. So the answers to
-# 124 ScienceON questions name a record that answers for 0.863 of them; for 0.887 with synonyms and the titles below.
+# The record that answers is not always the first one. Another record is named by its title if it covers at least
+# _NEARLY_AS_MUCH of the distinctive words that the leading record covers, and adds _LEAST_NEW of the question to it. No
+# sentence is quoted, since only a quarter of these records are useful. The two records are named that cover most of the
+# question, less _LESS_BY_RANK for each rank. Share of 124 ScienceON questions whose answer names a record that answers:
+# 0.863; with synonyms and the titles below, 0.887.
 _NEARLY_AS_MUCH = 0.6
 _LEAST_NEW = 0.05
 _LESS_BY_RANK = 0.05
-# A record with this share of the leading one's score may answer as well, whatever the confidence. Of 72 answers of high
-# confidence to ScienceON questions the second record scores so high in 8, and is the right one in 3 of them.
+# A record with this share of the leading record's score may answer as well, whatever the confidence is. In 8 of 72
+# high-confidence answers to ScienceON questions, the second record scores so high; in 3 of them, it is the right one.
 _NEAR_TIE = 0.8
 _SAME_PAPER = 0.6
-# A record completes the leading one where it covers this share of the question by words that that lacks. For 60 of
-# multihop-en, the answer by `chain` contains the reference for 0.35 with it, for 0.17 from the leading record alone.
+# A record completes the leading one if it adds at least this share of the question to it. Share of 60 questions of
+# multihop-en whose answer by `chain` contains the reference: 0.35 with such records, 0.17 with the leading one alone.
 _LEAST_ADDED = 0.15
 
 
@@ -81,19 +84,21 @@ def extract_answer(
     confidence: ConfidenceLevel | None = None,
     scores: Sequence[float] = (),
 ) -> Answer:
-    """Return the answer to ``question`` from ``evidence``, the best record first; citations number it from 1.
+    """Return the answer to ``question`` from the records of ``evidence``; citations number these from 1.
 
-    The leading record is the first one that has a sentence; where a definition is asked for, the first one that has it,
-    if it scores nearly as high. Without any the answer has a reason.
+    The leading record is the first one with a sentence to quote. If the question asks for a definition, it is the first
+    record with that definition, if this scores nearly as high as the best one. If no record has a sentence, the answer
+    has a reason instead.
 
     Args:
         question: The question.
-        words: Its words.
+        words: The words of the question.
         evidence: Records that answer it, the best one first.
-        merged: Whether they are of several searches; then records that complete the leading one are quoted as it is.
-        confidence: The confidence that the first record answers, None where it is not known. Where it is high, few
-            records are named by their title alone: only one in five of these is useful.
-        scores: Their scores, where these can be compared; without them any record may be related.
+        merged: Whether the records come from several searches. If so, records that complete the leading one are quoted
+            too.
+        confidence: The confidence that the first record answers, None if it is not known. If it is high, few records
+            are named by their title alone, since only one in five of these is useful.
+        scores: The scores of the records, if these can be compared. Without scores, any record may be related.
     """
     all_quoted = (_quoted(number, analyzed, words, question.language) for number, analyzed in enumerate(evidence, 1))
     quoted = [each for each in all_quoted if each.text.sentences]
@@ -121,7 +126,7 @@ def extract_answer(
 
 
 def answers_by_words(question: Question, words: Sequence[QueryTerm], analyzed: AnalyzedRecord) -> bool:
-    """Return whether a record answers by the share of the question that its title and one sentence hold."""
+    """Return whether a record's title and one of its sentences hold enough of the question to answer it."""
     translated = any(word.translations for word in words)
     least = _LEAST_TRANSLATED if translated else _LEAST_OTHER_LANGUAGE
     if analyzed.record.language == question.language:
@@ -130,7 +135,7 @@ def answers_by_words(question: Question, words: Sequence[QueryTerm], analyzed: A
 
 
 def sentence_that_answers(question: Question, words: Sequence[QueryTerm], analyzed: AnalyzedRecord) -> str:
-    """Return the sentence of a record that holds most of the question, empty where the record does not answer."""
+    """Return the sentence of a record that holds most of the question; empty if the record does not answer it."""
     if not answers_by_words(question, words, analyzed):
         return ""
     sentences = quotable_text(analyzed, words, question.language).sentences
@@ -138,9 +143,9 @@ def sentence_that_answers(question: Question, words: Sequence[QueryTerm], analyz
 
 
 class _Quoted(NamedTuple):
-    """A record, its number, its terms, what can be quoted of it, and what share of the question it covers.
+    """A record, its number, its terms, its quotable text, and the shares of the question that it covers.
 
-    ``coverage`` is the share of all words of the question by idf, ``distinctive`` that of its distinctive ones.
+    ``coverage`` is its share of all words of the question, ``distinctive`` of the distinctive words, both by idf.
     """
 
     number: int
@@ -159,7 +164,7 @@ def _quoted(number: int, analyzed: AnalyzedRecord, words: Sequence[QueryTerm], l
 
 
 def _defining_first(quoted: list[_Quoted], names: Sequence[str], scores: Sequence[float]) -> list[_Quoted]:
-    """Return the records with the first one in front that has a definition and scores nearly as high as the best."""
+    """Return the records with the first one that has a definition in front, if it scores nearly as high as the best."""
     for each in quoted if names else ():
         if scores and scores[each.number - 1] < _LEAST_SCORE * scores[quoted[0].number - 1]:
             break
@@ -179,7 +184,7 @@ def _section(part: AnswerPart, quoted: _Quoted, sentences: Sequence[QuotableSent
 
 
 def _gaps(sentences: Sequence[str], text: str) -> list[bool]:
-    """Return for each quoted sentence whether ``text`` has more between it and the one before."""
+    """Return for each quoted sentence whether ``text`` has other text between it and the previous quoted one."""
     gaps: list[bool] = []
     end = 0
     for sentence in sentences:
@@ -197,7 +202,7 @@ def _related_sections(
     confidence: ConfidenceLevel | None,
     scores: Sequence[float],
 ) -> list[Section]:
-    """Return the sections of the related records: those with a result in their order, then those named by title."""
+    """Return the sections of the related records: first those with a finding to quote, then those named by title."""
     results: list[Section] = []
     near: list[_Quoted] = []
     next_best: list[_Quoted] = []
@@ -220,7 +225,7 @@ def _related_sections(
 
 
 def _other_papers(quoted: Sequence[_Quoted], shown: Sequence[_Quoted]) -> list[_Quoted]:
-    """Return the records that are of another paper than those shown, each paper once."""
+    """Return the records of other papers than those shown, one record for each paper."""
     others: list[_Quoted] = []
     for each in quoted:
         if not any(_is_same_paper(each, earlier) for earlier in (*shown, *others)):
@@ -229,7 +234,7 @@ def _other_papers(quoted: Sequence[_Quoted], shown: Sequence[_Quoted]) -> list[_
 
 
 def _completed(quoted: Sequence[_Quoted], words: Sequence[QueryTerm]) -> list[_Quoted]:
-    """Return the leading record and those that cover words of the question that it lacks."""
+    """Return the leading record and the records that cover words of the question that it lacks."""
     lead = quoted[0]
 
     def adds(other: _Quoted) -> bool:
@@ -243,7 +248,7 @@ def _other_language(quoted: Language, asked: AnswerLanguage) -> AnswerLanguage |
 
 
 def _is_similar(related: _Quoted, lead: _Quoted, language: AnswerLanguage) -> bool:
-    """Return whether a record is about the question and the subject of the leading one, in a language of the answer."""
+    """Return whether a record covers the question and resembles the leading one, in a language of the answer."""
     return (
         related.text.language in {language, lead.text.language}
         and min(related.coverage, related.distinctive) >= _LEAST_COVERAGE
@@ -252,9 +257,9 @@ def _is_similar(related: _Quoted, lead: _Quoted, language: AnswerLanguage) -> bo
 
 
 def _is_also_near(related: _Quoted, lead: _Quoted, words: Sequence[QueryTerm]) -> bool:
-    """Return whether a record with a title may answer instead: it has nearly as much of the question, and other words.
+    """Return whether a record has a title and may answer instead, in whatever language it is written.
 
-    That counts in whatever language it is written.
+    Such a record covers nearly as much of the question as the leading one, and has other words of it.
     """
     return (
         bool(related.analyzed.record.title)
@@ -269,7 +274,7 @@ def _best_share(analyzed: AnalyzedRecord, words: Sequence[QueryTerm]) -> float:
 
 
 def _is_same_paper(one: _Quoted, other: _Quoted) -> bool:
-    """Return whether two records have one title, or almost the same text."""
+    """Return whether two records have the same title, or almost the same text."""
     titles = set(one.analyzed.title_terms), set(other.analyzed.title_terms)
     return (titles[0] == titles[1] and bool(titles[0])) or _similarity(one, other) > _SAME_PAPER
 

@@ -1,12 +1,12 @@
 """Answers as text, and the Korean and English labels, warnings and reasons that are shown with them.
 
-cited       headings as ``##Introduction##``, each sentence with the numbers of its records; in an extractive answer the
-            titles of the records are the headings, their numbers stand behind them and behind each paragraph, and
-            ``[…]`` where a quotation leaves something out
-scienceon   the form of the ScienceON AI Challenge (SHRAG paper, appendix A.2): its headings, in an English answer the
-            title itself as ``##title##``, no numbers, no ``*``; a hyphen becomes a non-breaking one; of an
-            extractive answer the leading record alone, divided into introduction, body and conclusion
-plain       the titles of records and the sentences of each section as paragraphs, and nothing else
+cited       Headings are written as ``##Introduction##``. Each sentence has the numbers of its records. In an extractive
+            answer, the titles of the records are the headings; the number of a record follows its title and its
+            paragraph, and ``[…]`` marks what a quotation leaves out.
+scienceon   This is the form of the ScienceON AI Challenge (SHRAG paper, appendix A.2), with its headings. An English
+            answer has its title itself as ``##title##``. There are no numbers and no ``*``, and hyphens become
+            non-breaking. An extractive answer is the leading record alone, divided into introduction, body, conclusion.
+plain       The titles of records and the sentences of each section are paragraphs, and there is nothing else.
 """
 
 from __future__ import annotations
@@ -55,7 +55,7 @@ AUTHORS_ROLES: Mapping[AnswerLanguage, Mapping[AuthorsRole, str]] = {
         "possible": "",
     },
 }
-"""What became of the authors that a question names, by language; empty where the records themselves say it."""
+"""How the search used the authors that a question names, by language; empty if the records themselves show it."""
 
 HEADINGS: Mapping[AnswerLanguage, Mapping[AnswerPart, str]] = {
     "ko": {
@@ -192,9 +192,9 @@ _NOT_CHOSEN: Mapping[AnswerLanguage, str] = {
 
 
 def for_reader(answer: Answer, question: str, reader: AnswerLanguage) -> Answer:
-    """Return the answer with its labels in the reader's language, where no word of the question shows another.
+    """Return the answer with its labels in the reader's language, unless the question's words show its own language.
 
-    What a language model wrote keeps its language.
+    An answer of a language model keeps its language.
 
     Args:
         answer: The answer.
@@ -209,7 +209,7 @@ def for_reader(answer: Answer, question: str, reader: AnswerLanguage) -> Answer:
 def choice_line(answer: Answer, choices: Sequence[str]) -> str:
     """Return the line that names the chosen one of ``choices``, or says that none was chosen.
 
-    It is marked where no record supports the choice.
+    The line says so if no record supports the choice.
     """
     if not answer.choice:
         return _NOT_CHOSEN[answer.language]
@@ -230,7 +230,7 @@ def confidence_line(confidence: Confidence, language: AnswerLanguage) -> str:
 
 
 def quotation_lines(answer: Answer) -> list[str]:
-    """Return the lines that say that the record quoted may not answer, and that it is in the other language."""
+    """Return the lines that warn if the quoted record may not answer, or is in the other language."""
     uncertain = [_UNCERTAIN[answer.language]] if answer.uncertain else []
     return [*uncertain, _QUOTED_LANGUAGE[answer.language]] if answer.quoted_language else uncertain
 
@@ -241,7 +241,7 @@ def uncovered_line(answer: Answer) -> str:
 
 
 def suggestion_line(answer: Answer) -> str:
-    """Return the line with the question as it may have been meant, empty where nothing is misspelt."""
+    """Return the line with the question as it may have been meant; empty if nothing is misspelled."""
     return _SUGGESTION[answer.language].format(question=answer.suggestion) if answer.suggestion else ""
 
 
@@ -263,9 +263,9 @@ _NO_VALUE: Mapping[AnswerLanguage, str] = {"ko": "없음", "en": "none"}
 
 
 def unknown_value_line(record_filter: RecordFilter, facets: FacetCounts | None, language: AnswerLanguage) -> str:
-    """Return which values the hits have in a field whose values in the filter none of them has.
+    """Return a line with the hits' values in a field of the filter that none of the hits passes.
 
-    Nothing where a hit passes, where other fields leave none, or where nothing was counted.
+    It is empty if a hit passes the filter, if other fields leave no hit, or if nothing was counted.
     """
     if facets is None or facets.total:
         return ""
@@ -287,13 +287,13 @@ def follow_up_line(follow_up: FollowUp, language: AnswerLanguage) -> str:
 
 
 def authors_heading(authors: Authors, language: AnswerLanguage) -> str:
-    """Return what stands before the names of the authors that a question names."""
+    """Return the label in front of the names of a question's authors."""
     one, several = _AUTHORS[language]
     return one if authors.count == 1 else several.format(count=authors.count)
 
 
 def authors_lines(authors: Authors, language: AnswerLanguage) -> list[str]:
-    """Return the sentences that name the authors of a question, and say what became of them.
+    """Return the sentences that name the authors of a question, and say how the search used them.
 
     Args:
         authors: The authors.
@@ -329,13 +329,13 @@ def _cited(answer: Answer) -> str:
             continue
         mark = f" [{section.source.number}]"
         title = (section.source.title or section.source.docid) + mark
-        if paragraphs and section.language != answer.language:  # of the first one quotation_lines() says it
+        if paragraphs and section.language != answer.language:  # quotation_lines() says it of the first one
             title += _LANGUAGE_NOTES[answer.language].get(section.language, "")
         title = f"##{title}##" if section.part == "record" else heading + title
         text = f"{_sentences(section)}{mark}" if section.sentences else ""
         paragraphs.append("\n".join(filter(None, (title, text))))
     notes, uncovered = quotation_lines(answer), uncovered_line(answer)
-    # Where the answer is uncertain, what is missing says why.
+    # The missing words come first in an uncertain answer, since they are the reason.
     paragraphs = (
         [*notes[:1], uncovered, suggestion_line(answer), *notes[1:], *paragraphs]
         if answer.uncertain
@@ -356,13 +356,13 @@ def _scienceon_section(section: Section, language: AnswerLanguage) -> str:
 
 
 def _in_parts(sections: Sequence[Section]) -> list[Section]:
-    """Return the sections of the paper's form: those of the answer, or the leading record divided into them."""
+    """Return the sections in the paper's form: the answer's own ones, or the leading record divided into parts."""
     lead = next((section for section in sections if section.part == "record"), None)
     if lead is None or lead.source is None:
         return list(sections)
     title = Sentence(lead.source.title or lead.source.docid, (lead.source.number,))
     first, middle, last = lead.sentences[:1], lead.sentences[1:-1], lead.sentences[1:][-1:]
-    if not middle:  # there is a body before there is a conclusion, and before there is an introduction
+    if not middle:  # one sentence is the body; two are introduction and body
         first, middle, last = (first, last, ()) if last else ((), first, ())
     parts: list[tuple[AnswerPart, tuple[Sentence, ...]]] = [
         ("title", (title,)),

@@ -33,7 +33,7 @@ from shrag.serving.request import LETTERS, AnswerLanguage, Question
 from shrag.serving.search_settings import PRODUCT, SearchSettings
 
 LONGEST_ANSWER = 1_500
-"""Largest number of tokens that the model may write, some 900 words."""
+"""Largest number of tokens that the model may write: about 900 words."""
 
 LONGEST_WRITTEN = 8 * LONGEST_ANSWER
 """Largest number of characters of an answer; an endpoint that writes more ignores the limit of tokens."""
@@ -60,26 +60,26 @@ def generate_answer(
     choice: str = "",
     settings: SearchSettings = PRODUCT,
 ) -> Iterator[Event]:
-    """Yield each sentence as it is written and checked against its records, the model's call, and the whole answer.
+    """Yield each sentence once it is written and checked, then the model's call, then the whole answer.
 
-    A sentence that no record supports is yielded too, marked so. If the model refuses, the answer has no sections and
-    the reason ``nothing_fits``. If it is cut off, ``complete`` is False. Closing the iterator stops the model.
+    A sentence is checked against the records that it cites. If they do not support it, it is yielded too, but marked as
+    unsupported. If the model refuses, the answer has no sections and the reason ``nothing_fits``. If the output is cut
+    off, ``complete`` is False. Closing the iterator stops the model.
 
     Args:
         question: The question.
         evidence: The records to answer from; citations number them from 1.
         index: The index of the records.
         model: The model that writes.
-        ranking: The ranking that the records are from; its confidence is in the prompt, its first records are named
-            where the model refuses.
-        notes: Answers to sub-questions that a strategy has found before, as text.
+        ranking: The ranking of the records. The prompt states its confidence, and a refusal names its first records.
+        notes: What a strategy worked out before, such as answers to sub-questions, as text.
         choice: The letter of the choice that was made, empty for none.
-        settings: The settings of the request. A brief answer is one that the model reasons about first; it is the body
-            of the answer, and may be too short to be supported.
+        settings: The settings of the request. For a brief answer, the model writes its reasoning first, and only the
+            text behind it is the answer. A brief answer may be too short to be supported.
 
     Raises:
-        InvalidOutput: No sentence but the title is supported, or of a brief answer there is none, or more than
-            :data:`LONGEST_WRITTEN` characters came.
+        InvalidOutput: Besides the title, no sentence is supported, or a brief answer has no sentence. Or the model
+            wrote more than :data:`LONGEST_WRITTEN` characters.
         ModelError: The model fails.
     """
     records = [each.record for each in evidence]
@@ -111,7 +111,7 @@ def generate_answer(
 
 
 def estimate_text(confidence: Confidence | None, language: AnswerLanguage) -> str:
-    r"""Return what a prompt says of the confidence of a search: a paragraph, empty where there is none.
+    r"""Return the paragraph of a prompt that states the confidence of a search; empty without a confidence.
 
     >>> estimate_text(Confidence(0.2, "low", ("salt",)), "en")
     '\n\nEstimate of the search: low confidence that the records answer. Words they lack: salt.'
@@ -123,9 +123,9 @@ def estimate_text(confidence: Confidence | None, language: AnswerLanguage) -> st
 
 
 def generate_closed_book(question: Question, model: LanguageModel, notes: str, choice: str) -> Iterator[Event]:
-    """Yield the events of :func:`generate_answer` for an answer without records: no citations, nothing supported.
+    """Yield the events of :func:`generate_answer` for an answer without records.
 
-    The reason of a refusal is ``not_searched``.
+    The answer has no citations, and none of its sentences is supported. The reason of a refusal is ``not_searched``.
 
     Raises:
         InvalidOutput: The model wrote no sentence but the title, or more than :data:`LONGEST_WRITTEN` characters.
@@ -170,7 +170,7 @@ _ANSWER_MARK = re.compile(
 
 
 def answer_behind_reasoning(pieces: Iterable[str]) -> Iterator[str]:
-    r"""Yield the text behind the heading of the answer, piece by piece; the whole text where it has no such heading.
+    r"""Yield the text behind the heading of the answer, piece by piece; the whole text if it has no such heading.
 
     >>> "".join(answer_behind_reasoning(["##Reasoning##\nOne is", " lighter.\n##Ans", "wer##\nSteel [", "1]."]))
     'Steel [1].'
@@ -180,7 +180,7 @@ def answer_behind_reasoning(pieces: Iterable[str]) -> Iterator[str]:
     for piece in arrived:
         text += piece
         mark = _ANSWER_MARK.search(text)
-        # A mark at the end of the text may go on.
+        # A heading at the end of the text may still go on.
         if mark is not None and mark.end() < len(text):
             yield text[mark.end() :]
             yield from arrived
@@ -199,9 +199,9 @@ def _write(
     verify: Callable[[AnswerSentence], AnswerSentence],
     select: Callable[[Iterable[str]], Iterator[str]] = _unchanged,
 ) -> Generator[Event, None, _Written]:
-    """Yield the sentences, verified unless they are of the title, and the model's call.
+    """Yield the sentences and then the model's call; every sentence but the title is verified.
 
-    ``select`` takes what belongs to the answer from the pieces of text that the model writes.
+    ``select`` picks what belongs to the answer from the pieces of text that the model writes.
     """
     stream = model.stream(messages, max_tokens=LONGEST_ANSWER)
     parser = AnswerParser()

@@ -24,7 +24,7 @@ _LABEL = {"ko": "선택지", "en": "Choices"}
 
 
 def choices_text(choices: Sequence[str], language: AnswerLanguage) -> str:
-    r"""Return the choices as a prompt shows them: after an empty line; empty where there are none.
+    r"""Return the choices as a prompt shows them, after an empty line; empty without choices.
 
     >>> choices_text(["red", "blue"], "en")
     '\n\nChoices:\nA. red\nB. blue'
@@ -43,10 +43,10 @@ def question_values(question: Question) -> dict[str, str]:
 def choose_by_words(question: Question, evidence: Sequence[AnalyzedRecord], index: OpenIndex) -> str:
     """Return the letter of the choice that shares most words with a sentence of ``evidence``, or "" if none is best.
 
-    A sentence and a choice score the share of the question's words that are in the sentence, times the share of the
-    choice's own words (which the question lacks) that are in it; words are weighted by idf. A choice has the score of
-    its best sentence. None is best on a tie, if all scores are 0, and if a choice has no word of
-    its own, such as yes and no.
+    A choice's own words are those that the question lacks. The score of a choice in a sentence is the share of the
+    question's words in the sentence, times the share of the choice's own words in it; both are weighted by idf. A
+    choice takes the score of its best sentence. No choice is best on a tie, if all scores are 0, or if a choice has no
+    word of its own, such as yes and no.
     """
     sentence_terms = [frozenset(terms) for each in evidence for terms in each.sentence_terms]
     query = text_terms(question.text, index)
@@ -78,7 +78,7 @@ def choose_by_model(
         The letter, and the calls that were made.
 
     Raises:
-        ModelError: As :func:`~shrag.serving.llm.structured_call.call_model`.
+        ModelError: :func:`~shrag.serving.llm.structured_call.call_model` raises it.
     """
     letters = LETTERS[: len(question.choices)]
     values = evidence_values(question, records) | question_values(question)

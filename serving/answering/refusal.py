@@ -1,4 +1,4 @@
-"""Refusals: answers that say that no record answers, what was not covered, and which records are nearest."""
+"""Refusals: answers without sentences, which name the uncovered words of the question and the nearest records."""
 
 from __future__ import annotations
 
@@ -6,13 +6,13 @@ from shrag.serving.events import Answer, EmptyReason, NearestRecord, Ranking
 from shrag.serving.request import Question, Request
 
 MOST_NEAREST = 3
-"""Nearest records of a refusal."""
+"""Most records that a refusal names as the nearest ones."""
 
 
 def is_refused(request: Request, ranking: Ranking, *, by_index: bool = True) -> bool:
-    """Return whether the confidence of a ranking is too low to answer the request; False where there is none.
+    """Return whether the confidence of a ranking is too low to answer the request; False without a confidence.
 
-    The least confidence is that of the request or, only ``by_index``, the index's own threshold.
+    The request sets the least confidence. If it does not, the index's own threshold applies, but only ``by_index``.
     """
     if ranking.confidence is None or (request.min_confidence is None and not by_index):
         return False
@@ -20,7 +20,7 @@ def is_refused(request: Request, ranking: Ranking, *, by_index: bool = True) -> 
 
 
 def refuse(question: Question, ranking: Ranking, reason: EmptyReason) -> Answer:
-    """Return the extractive answer without sentences, for a ``reason``."""
+    """Return an extractive answer without sentences, which gives the ``reason``."""
     return Answer(
         "extractive",
         question.language,
@@ -33,22 +33,22 @@ def refuse(question: Question, ranking: Ranking, reason: EmptyReason) -> Answer:
 
 
 def nearest_records(ranking: Ranking) -> tuple[NearestRecord, ...]:
-    """Return the nearest records of a question that is refused: the first of the ranking."""
+    """Return the first records of the ranking, which a refusal names as the nearest ones."""
     return tuple([NearestRecord(each.record.docid, each.record.title) for each in ranking.records[:MOST_NEAREST]])
 
 
 def uncovered_words(ranking: Ranking) -> tuple[str, ...]:
-    """Return the distinctive words of the question that the best records do not have, as far as that is known.
+    """Return the distinctive words of the question that the best records lack, if a confidence was computed.
 
-    Where there is no record, its reason says enough.
+    There are none if no record was found, since the reason of the refusal says enough then.
     """
     return ranking.confidence.uncovered if ranking.confidence and ranking.records else ()
 
 
 def doubtful_words(ranking: Ranking) -> tuple[str, ...]:
-    """Return the :func:`uncovered_words` that an answer names: none unless the confidence is low.
+    """Return the uncovered words that an answer names: none unless the confidence is low.
 
-    Else the records mostly have what was asked, in other words.
+    If it is higher, the records mostly express these words in another way.
     """
     confidence = ranking.confidence
     return confidence.uncovered if confidence is not None and confidence.level == "low" else ()

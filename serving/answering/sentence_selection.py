@@ -1,8 +1,9 @@
-"""Selection of the sentences of one record that an extractive answer quotes.
+"""Select the sentences of one record that an extractive answer quotes.
 
-A usual abstract is quoted without the background before the study and the outlook behind it. Of a longer one those
-sentences are that together have every distinctive word of the question, say what was studied and what was found, before
-announcements of it; in their order, and none without the sentence that it refers back to.
+An abstract of usual size is quoted without the background before the study and the outlook behind it. From a longer
+text, a few sentences are selected. Together they have every distinctive word of the question, and say what was studied
+and what was found. Findings take precedence over announcements of the study. The sentences keep their order, and a
+sentence that refers back is quoted together with the sentence that it refers to.
 """
 
 from __future__ import annotations
@@ -46,38 +47,42 @@ USUAL: Mapping[Language, tuple[tuple[int, int], ...]] = {
     "ko": ((8, 2_400), (12, 1_400)),
     "und": ((12, 1_200),),
 }
-"""A text of a language is a usual abstract that has at most so many sentences and so many characters."""
+"""The size of a usual abstract by language: pairs of the most sentences and the most characters.
+
+A text that fits one of the pairs is a usual abstract.
+"""
 
 FEWEST_SENTENCES = 4
 MOST_SENTENCES = 6
 MOST_WITH_LIST = 8
-"""Sentences of a longer text that are quoted; the most of one with an enumeration, which is not divided."""
+"""How many sentences of a longer text are quoted: the fewest, the most, and the most with an undivided enumeration."""
 
 LONGEST_SENTENCE = 1_000
-"""Characters of a sentence; a longer one, which is no sentence, is cut between two words."""
+"""Most characters of a sentence. A longer text is hardly a sentence, and is cut between two words."""
 
 _SHORTEST_FINDING, _LONGEST_FINDING = 20, 450
 _SHARE_WEIGHT = 1.5
 _COVER_TIE = 0.05
 _LONGEST_FILLER = 80
-_LEAST_NEW = 2  # distinctive words that only a sentence of the background has
+_LEAST_NEW = 2  # distinctive words for which a sentence outside the quoted part is quoted too
 _SHORT = 150  # English letters
-_LEAST_WORTH = 0.4  # of the worth of the best sentence
-_CAUSE = 0.5  # by role_worth, where reasons are asked for
-_LEAST_FINDING = 0.8  # a result, or a finding with a figure; by role_worth
-# Of a text in two languages, each has at least this share.
+_LEAST_WORTH = 0.4  # share of the best sentence's worth
+_CAUSE = 0.5  # added to the role_worth() of a sentence with a cause, if the question asks for reasons
+_LEAST_FINDING = 0.8  # the role_worth() of a result, or of a finding with a figure
+# The least share of each language in a text of two languages.
 _LEAST_HALF = 0.25
-# The same text takes twice the letters in English.
+# A Hangul syllable counts as this many English letters, since the same text is twice as long in English.
 _HANGUL_LETTERS = 2
 _HANGUL = re.compile("[\uac00-\ud7a3]")
-# From one item of an enumeration to the next: where it is quoted whole, and at most.
+# Sentences from one item of an enumeration to the next: at most _NEAR_ITEMS if it is quoted as a whole, and never more
+# than _FARTHEST_ITEMS.
 _NEAR_ITEMS = 3
 _FARTHEST_ITEMS = 8
 _NO_WORD = re.compile(r"[\W\d_]*")
 
 
 class QuotableSentence(NamedTuple):
-    """A sentence of a record, the question's distinctive words that it has, and its share of the question by idf."""
+    """A sentence of a record, the question's distinctive words in it, and the share of the question's idf it has."""
 
     text: str
     words: frozenset[QueryTerm]
@@ -85,17 +90,18 @@ class QuotableSentence(NamedTuple):
 
 
 class QuotableText(NamedTuple):
-    """The sentences of a record that may be quoted, in their order, all of one language."""
+    """The sentences of a record that may be quoted, in their order, all in one language."""
 
     language: Language
     sentences: tuple[QuotableSentence, ...]
 
 
 def quotable_text(analyzed: AnalyzedRecord, words: Sequence[QueryTerm], language: AnswerLanguage) -> QuotableText:
-    """Return the sentences of a record that can be quoted for a question of these words.
+    """Return the sentences of a record that can be quoted for a question with these words.
 
-    Of an abstract in two languages that is the half in the question's ``language``. Left out are lines of keywords,
-    copyright notices, single words such as headings, and what is too long for a sentence, unless there is nothing else.
+    From an abstract in two languages, these are the sentences in the question's ``language``. Lines of keywords,
+    copyright notices, single words such as headings, and text too long for a sentence are left out, unless there is
+    nothing else.
     """
     text = analyzed.record.text
     spans = list(zip(split_sentences(text), analyzed.sentence_terms, strict=True))
@@ -115,10 +121,10 @@ def quotable_text(analyzed: AnalyzedRecord, words: Sequence[QueryTerm], language
 def select_sentences(text: QuotableText, *, reasons: bool = False, names: Sequence[str] = ()) -> list[QuotableSentence]:
     """Return the sentences of a record to quote, in their order.
 
-    The first that defines one of the ``names`` is quoted wherever it stands.
+    The first sentence that defines one of the ``names`` is quoted wherever it stands.
 
-    Where ``reasons`` are asked for, the background before the study is quoted as what comes behind it, and of a longer
-    text rather what says a cause.
+    If the question asks for ``reasons``, the background before the study is treated like the text behind it, and
+    sentences that state a cause are preferred.
     """
     sentences = text.sentences
     together = _groups(sentences)
@@ -140,9 +146,10 @@ def select_sentences(text: QuotableText, *, reasons: bool = False, names: Sequen
 def _without_frame(
     sentences: Sequence[QuotableSentence], together: Sequence[frozenset[int]], roles: Sequence[float], start: int
 ) -> set[int]:
-    """Return the sentences of a usual abstract from ``start`` on, without the outlook behind the study.
+    """Return the sentences of a usual abstract from ``start`` on, without outlooks and late announcements.
 
-    What alone has some of the question's distinctive words or is referred to stays; of a short text, everything.
+    A sentence stays if another one refers to it, or if only it has some of the question's distinctive words. If only a
+    short text would remain, all sentences are returned.
     """
     study = _study(sentences)
     if study is None:
@@ -160,10 +167,10 @@ def _without_frame(
 
 
 def _without_general_edges(sentences: Sequence[QuotableSentence], together: Sequence[frozenset[int]]) -> set[int]:
-    """Return the sentences of an abstract that names no study, without those at its edges that tell of the times.
+    """Return the sentences of an abstract that names no study, without general sentences at its edges.
 
-    They are what is general at its beginning and the outlook at its end, where they have no distinctive word of the
-    question. Of a short text everything is returned.
+    These are general sentences at its beginning and outlooks at its end that have no distinctive word of the question.
+    If only a short text would remain, all sentences are returned.
     """
     first, last = 0, len(sentences)
     while first < last and is_general(sentences[first].text) and not sentences[first].words:
@@ -176,7 +183,7 @@ def _without_general_edges(sentences: Sequence[QuotableSentence], together: Sequ
 def _unless_short(
     sentences: Sequence[QuotableSentence], together: Sequence[frozenset[int]], kept: AbstractSet[int]
 ) -> set[int]:
-    """Return what is ``kept`` and what it refers to, everything where that would be a short text."""
+    """Return the ``kept`` sentences and those that they refer to; all sentences if that would be a short text."""
     quoted = set(kept).union(*(together[index] for index in kept))
     return quoted if _length(sentences[index] for index in quoted) >= _SHORT else set(range(len(sentences)))
 
@@ -187,17 +194,17 @@ def _best_of_long(
     roles: Sequence[float],
     asked: AbstractSet[int],
 ) -> set[int]:
-    """Return the sentences of a long text that have the question's words, name the study, and tell its results.
+    """Return the sentences of a long text that have the question's words, name the study, and state its results.
 
-    Those ``asked`` for are among them.
+    The sentences in ``asked`` are always among them.
     """
     worth = _worths(sentences, roles)
-    # Announcements have many of the question's words; what is found about these words says more.
+    # Announcements have many of the question's words, but a finding with these words says more.
     telling = {index for index, role in enumerate(roles) if role > 0}
     first = _first_choices(sentences, worth, roles)
     chosen = _with_choices(_covering(sentences, together, worth, telling, asked), first, together, MOST_SENTENCES)
     results = [index for index in _results(sentences) if index >= (_study(sentences) or 0)]
-    if chosen.isdisjoint(results):  # how it was studied left no room for what was found
+    if chosen.isdisjoint(results):  # sentences about the method left no room for a result
         fitting = [index for index in results if len(asked | together[index]) <= _most_with(together[index])]
         if fitting:
             found = asked | together[max(fitting, key=lambda index: (worth[index], -index))]
@@ -211,7 +218,7 @@ def _best_of_long(
 def _with_choices(
     chosen: AbstractSet[int], choices: Iterable[int], together: Sequence[frozenset[int]], most: int
 ) -> set[int]:
-    """Return ``chosen`` and, in the order of the ``choices``, those of them with which there are at most ``most``."""
+    """Return ``chosen`` with each of the ``choices``, in order, that does not make it more than ``most`` sentences."""
     chosen = set(chosen)
     for index in choices:
         if len(chosen | together[index]) <= most:
@@ -225,13 +232,13 @@ def _is_filler(sentence: QuotableSentence) -> bool:
 
 
 def _without_conjunction(sentence: QuotableSentence) -> QuotableSentence:
-    """Return a Korean sentence that begins the study without the conjunction before it."""
+    """Return a Korean sentence without a conjunction that stands before the study at its beginning."""
     start = begins_study(sentence.text)
     return sentence._replace(text=sentence.text[start:]) if start and not sentence.text[start].isascii() else sentence
 
 
 def best_finding(sentences: Sequence[QuotableSentence]) -> QuotableSentence | None:
-    """Return the sentence that tells best what a record found about the question, None where none can stand alone."""
+    """Return the sentence that best states a record's finding about the question; None if none can stand alone."""
     roles = _roles(sentences, _beginning(sentences))
     worth = _worths(sentences, roles)
     able = [
@@ -246,7 +253,7 @@ def best_finding(sentences: Sequence[QuotableSentence]) -> QuotableSentence | No
 
 
 def _language_of(found: Sequence[tuple[Language, QuotableSentence]], language: AnswerLanguage) -> Language:
-    """Return the question's ``language`` where enough of the sentences are in it, else that of most of the text."""
+    """Return the question's ``language`` if enough of the text is in it, else the language of most of the text."""
     sizes: dict[Language, int] = {"ko": 0, "en": 0}
     for spoken, sentence in found:
         if spoken in sizes:
@@ -259,7 +266,7 @@ def _language_of(found: Sequence[tuple[Language, QuotableSentence]], language: A
 
 
 def _groups(sentences: Sequence[QuotableSentence]) -> list[frozenset[int]]:
-    """Return for each sentence the indexes of all that must be quoted with it, its own among them."""
+    """Return for each sentence the indexes of the sentences that must be quoted with it, including its own."""
     needs: list[set[int]] = [set() for _ in sentences]
     for index, sentence in enumerate(sentences):
         refers = refers_back(sentence.text) and not (begins_study(sentence.text) or introduces(sentence.text))
@@ -274,7 +281,7 @@ def _groups(sentences: Sequence[QuotableSentence]) -> list[frozenset[int]]:
         if len(span) < MOST_WITH_LIST and all(later - item <= _NEAR_ITEMS for item, later in pairwise(items)):
             for index in span:
                 needs[index] |= set(span)
-        else:  # of a long enumeration only the first item is quoted with another
+        else:  # an item of a long enumeration needs only the first item
             for index in items:
                 needs[index].add(items[0])
     return [_closure(index, needs) for index in range(len(sentences))]
@@ -290,7 +297,7 @@ def _closure(index: int, needs: Sequence[set[int]]) -> frozenset[int]:
 
 
 def _enumerations(sentences: Sequence[QuotableSentence]) -> list[list[int]]:
-    """Return the indexes of the items of each enumeration of at least two, the first item first."""
+    """Return the indexes of the items, in order, of each enumeration with at least two items."""
     found: list[list[int]] = []
     items: list[int] = []
     for index, sentence in enumerate(sentences):
@@ -309,12 +316,12 @@ def _enumerations(sentences: Sequence[QuotableSentence]) -> list[list[int]]:
 
 
 def _roles(sentences: Sequence[QuotableSentence], start: int) -> list[float]:
-    """Return what each sentence is worth by what it does; what comes before ``start`` is worth nothing."""
+    """Return the :func:`role_worth` of each sentence; sentences before ``start`` are worth nothing."""
     return [role_worth(sentence.text) if index >= start else 0.0 for index, sentence in enumerate(sentences)]
 
 
 def _worths(sentences: Sequence[QuotableSentence], roles: Sequence[float]) -> list[float]:
-    """Return the worth of each sentence: its share of the question, and what it does."""
+    """Return the worth of each sentence: its weighted share of the question plus the worth of its role."""
     best = max((sentence.share for sentence in sentences), default=0.0) or 1.0
     return [_SHARE_WEIGHT * sentence.share / best + role for sentence, role in zip(sentences, roles, strict=True)]
 
@@ -326,9 +333,10 @@ def _covering(
     able: AbstractSet[int],
     chosen: AbstractSet[int],
 ) -> set[int]:
-    """Return ``chosen`` and the sentences that give it all distinctive words of the question that the text has.
+    """Return ``chosen`` and further sentences, which together have the text's distinctive words of the question.
 
-    Only the sentences ``able`` count. Each step takes the group that adds most, by the idf of the words it adds.
+    Only the sentences in ``able`` count. Each step adds the group with the most idf of new words, divided by the square
+    root of the number of sentences that it adds.
     """
     chosen = set(chosen)
     total = sum(word.idf for word in frozenset[QueryTerm]().union(*(each.words for each in sentences)))
@@ -351,9 +359,10 @@ def _covering(
 def _filled(
     together: Sequence[frozenset[int]], worth: Sequence[float], telling: AbstractSet[int], chosen: AbstractSet[int]
 ) -> set[int]:
-    """Return ``chosen`` and further sentences of high worth, first, and beyond the fewest only, those ``telling``.
+    """Return ``chosen`` and further sentences of high worth.
 
-    Nothing is returned where every sentence refers to too many others.
+    The sentences in ``telling`` come first; beyond :data:`FEWEST_SENTENCES`, only these are added. The result may be
+    empty if every sentence refers to too many others.
     """
     chosen = set(chosen)
     while len(chosen) < MOST_SENTENCES:
@@ -374,12 +383,12 @@ def _filled(
 
 
 def _most_with(group: AbstractSet[int]) -> int:
-    """Return the most sentences that may be quoted where ``group`` is among them."""
+    """Return the largest number of sentences that may be quoted if ``group`` is among them."""
     return MOST_WITH_LIST if len(group) > MOST_SENTENCES // 2 else MOST_SENTENCES
 
 
 def _study(sentences: Sequence[QuotableSentence]) -> int | None:
-    """Return the index of the sentence that says what was studied; what comes before it is background."""
+    """Return the index of the sentence that says what was studied, if any; the text before it is background."""
     for index, sentence in enumerate(sentences):
         if names_study(sentence.text):
             return index
@@ -387,23 +396,23 @@ def _study(sentences: Sequence[QuotableSentence]) -> int | None:
 
 
 def _beginning(sentences: Sequence[QuotableSentence]) -> int:
-    """Return the index of the sentence before which there is only background, 0 where that is not clear."""
+    """Return the index of the sentence at which the background ends; 0 if that is not clear."""
     study = _study(sentences) or 0
     if study <= len(sentences) / 2:
         return study
-    # What is named so late may have been told of before.
+    # A study that is named so late may be described before it is named.
     if _length(sentences[study:]) < _SHORT:
         return 0
     return next(iter(_results(sentences[:study])), study)
 
 
 def _length(sentences: Iterable[QuotableSentence]) -> int:
-    """Return the length of sentences in English letters, of which a letter of Hangul says as much as two."""
+    """Return the length of sentences in English letters; a Hangul syllable counts as two."""
     return sum(len(each.text) + (_HANGUL_LETTERS - 1) * len(_HANGUL.findall(each.text)) for each in sentences)
 
 
 def _first_choices(sentences: Sequence[QuotableSentence], worth: Sequence[float], roles: Sequence[float]) -> list[int]:
-    """Return the sentence of the highest worth, that which says what was studied, the best and the surest result."""
+    """Return the indexes of the best sentence, the one that names the study, and the best and the surest result."""
     best = max(range(len(sentences)), key=lambda index: (worth[index], -index))
     results = _results(sentences)
     result = max(results, key=lambda index: (worth[index], -index), default=None)

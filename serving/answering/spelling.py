@@ -1,4 +1,4 @@
-"""A question with its misspelt English words as the records spell them, for one that is not answered."""
+"""Suggest another spelling for a question that is not answered, from the English words of the records."""
 
 from __future__ import annotations
 
@@ -10,21 +10,21 @@ from shrag.indexing.query import Term
 from shrag.indexing.search_engine import SpellingSearch
 from shrag.serving.request import Question
 
-# Shorter words are like many others. A word with capitals behind the first letter is a name or an acronym.
+# Shorter words resemble too many others. A word with capitals behind the first letter is a name or an acronym.
 _WORD = re.compile(r"(?<![A-Za-z0-9_-])[A-Za-z][a-z]{4,}(?![A-Za-z0-9_-])")
 _MOST_TERMS = 3
 _READ_RECORDS = 5
 _LEAST_LIKENESS = 0.82  # difflib's ratio: "tones" was not meant to be "tunes"
 _MOST_LONGER = 1  # letter: "contractors" was not meant to be "contracts"
-# Each takes some milliseconds, and a question of which more is unknown is in another language.
+# Each look-up takes some milliseconds, and a question with more unknown words is in another language.
 _MOST_UNKNOWN = 5
 
 
 def suggest_spelling(question: Question, index: OpenIndex) -> str:
-    """Return the question with its misspelt words as records spell them, empty where no word seems to be misspelt.
+    """Return the question with its misspelled words corrected; empty if no word seems to be misspelled.
 
-    Misspelt is an English word that no record has in any form and that is spelt like a word of several records. A
-    follow-up question, to which words of earlier ones were added, is left alone.
+    An English word is misspelled if no record has it in any form, and if its spelling resembles a word of several
+    records. A follow-up question is left alone, since words of earlier questions were added to it.
     """
     if index.spelling is None or question.asked is not None:
         return ""
@@ -41,9 +41,9 @@ def suggest_spelling(question: Question, index: OpenIndex) -> str:
 
 
 def _meant(word: str, term: str, spelling: SpellingSearch, index: OpenIndex) -> str:
-    """Return the word of records that an unknown one was meant to be, itself where it is like none.
+    """Return the word of the records that an unknown word was meant to be, or the word itself if it resembles none.
 
-    It has the same ending behind its stem: *contractors* was not meant to be *contractions*.
+    Both words have the same ending behind their stems: *contractors* was not meant to be *contractions*.
     """
     ending = word[len(term) :].lower()
     forms = (
@@ -60,7 +60,7 @@ def _meant(word: str, term: str, spelling: SpellingSearch, index: OpenIndex) -> 
 
 
 def _forms(term: str, index: OpenIndex) -> list[str]:
-    """Return the words that a term stands for in a few records, in lower case; a term is the stem of several."""
+    """Return the words of a few records, in lower case, whose stem is ``term``."""
     (hits,) = index.searcher.search([Term(term)], _READ_RECORDS)
     texts = [
         f"{each.record.title} {each.record.text}"

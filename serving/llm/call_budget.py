@@ -17,7 +17,7 @@ from shrag.serving.errors import BudgetExceeded
 
 @dataclass(frozen=True, slots=True)
 class CallBudget:
-    """Calls that a plan may make, and the seconds after the first one in which it may start others."""
+    """The number of calls that a plan may make, and the seconds after the first call in which others may start."""
 
     calls: int = 48
     seconds: float = 90.0
@@ -26,8 +26,8 @@ class CallBudget:
 class BudgetedModel:
     """Implements :class:`~shrag.models.language_model.LanguageModel` within a :class:`CallBudget`.
 
-    Identical calls, also while the first is under way, share one completion or one error. Streams are not limited: they
-    write the answer, which is given even when the budget is used up. ``clock`` gives seconds.
+    Identical calls share one completion or one error, even while the first one is still running. Streams are not
+    limited: they write the answer, which is given even when the budget is used up. ``clock`` returns seconds.
     """
 
     def __init__(
@@ -76,7 +76,7 @@ class BudgetedModel:
         return self._model.stream(messages, max_tokens=max_tokens)
 
     def report_once(self, completion: Completion) -> bool:
-        """Return true for a completion the first time: it is one call, however many callers it was given to."""
+        """Return whether this is the first report of a completion, which may have been given to several callers."""
         with self._lock:
             first = id(completion) not in self._reported
             self._reported.add(id(completion))

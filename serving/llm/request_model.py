@@ -1,4 +1,4 @@
-"""Language model of one request: fails fast after a failure, can be cancelled; fallbacks as events."""
+"""The language model of one request, which fails fast after a failure and can be canceled; fallbacks as events."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _Result = TypeVar("_Result")
 class RequestModel:
     """Implements :class:`~shrag.models.language_model.LanguageModel` for one request.
 
-    A model that is away costs its retries and timeouts once: every later call fails at once with the same message.
+    An unreachable model costs its retries and timeouts only once: later calls fail at once with the same message.
     """
 
     def __init__(self, model: LanguageModel) -> None:
@@ -55,7 +55,7 @@ class RequestModel:
         return _RequestStream(stream, self)
 
     def cancel(self) -> None:
-        """Close the open streams and make no more calls; may be called from any thread."""
+        """Close the open streams and make no more calls. Any thread may call this."""
         with self._lock:
             self._failure = ModelUnavailable(Text("The question was withdrawn: ask it again."))
             streams = list(self._streams)
@@ -64,7 +64,7 @@ class RequestModel:
 
     @contextmanager
     def remembering_failure(self) -> Iterator[None]:
-        """Remember that the model failed in the block, for later calls."""
+        """Remember a failure of the model in the block, so that later calls fail at once."""
         try:
             yield
         except ModelUnavailable as error:
@@ -101,7 +101,10 @@ class _RequestStream:
 
 
 def fallback_events(stage: Purpose, error: ModelError) -> list[Event]:
-    """Return the events of doing ``stage`` without the model because of ``error``; calls in vain come first."""
+    """Return the events that report ``stage`` as done without the model because of ``error``.
+
+    Calls whose output was unusable come first.
+    """
     if isinstance(error, BudgetExceeded):
         return [Truncated(error.exhausted, error.allowed)]
     if isinstance(error, InvalidOutput):
@@ -113,9 +116,10 @@ def fallback_events(stage: Purpose, error: ModelError) -> list[Event]:
 def attempt(
     stage: Purpose, model: LanguageModel | None, work: Callable[[LanguageModel], tuple[_Result, list[ModelCall]]]
 ) -> tuple[_Result | None, list[Event]]:
-    """Return what ``work`` makes with the model, and the events of that.
+    """Run ``work`` with the model, and return its result and the events to report.
 
-    The result is None where there is no model, with no event, and where the model fails, with the fallback's events.
+    Without a model, the result is None and there are no events. If the model fails, the result is None and the events
+    are those of the fallback.
     """
     if model is None:
         return None, []

@@ -20,7 +20,7 @@ _Reply = TypeVar("_Reply")
 
 
 class PromptCall(NamedTuple):
-    """A call: its purpose, the name of the prompt, the values of its variables, and the most tokens of the reply."""
+    """A call: its purpose, the prompt's name, language and variables, and the most tokens of the reply."""
 
     purpose: Purpose
     prompt: str
@@ -33,9 +33,9 @@ def call_model(model: LanguageModel, call: PromptCall, reply_type: type[_Reply])
     """Return the model's reply as ``reply_type``, a msgspec struct, and the calls to report for it.
 
     Raises:
-        UnusableOutput: The reply, and a second one that was asked for, are not of that type.
+        UnusableOutput: The reply is not of that type, and neither is the second one that is requested then.
         BudgetExceeded: The model has a budget, and it is used up.
-        ModelError: As :func:`~shrag.models.chat.structured_output.complete_structured` raises it.
+        ModelError: :func:`~shrag.models.chat.structured_output.complete_structured` raises it.
     """
     messages = render_messages(call.prompt, call.language, call.values)
     try:
@@ -68,9 +68,9 @@ def _calls(
 
 
 LONGEST_TEXT = 3_000
-"""Characters of a record's text that a prompt shows: all but the longest abstracts in full."""
+"""Most characters of a record's text that a prompt shows; all but the longest abstracts fit in full."""
 
-# The marks of a fence are taken out of every record that is shown, so that no record can end its fence early.
+# Fence marks are removed from every record that is shown, so that no record can end its fence early.
 _WITHOUT_MARKS = str.maketrans({"⟦": "[", "⟧": "]"})
 _END = {"ko": "끝", "en": "end"}
 _BEGIN = {"ko": "문헌", "en": "record"}
@@ -94,7 +94,7 @@ def fence_records(records: Sequence[Record], language: str, longest: int = LONGE
 
 
 def remove_fence_marks(text: str) -> str:
-    """Return ``text`` without the marks of a fence, for text that a prompt shows beside records."""
+    """Return ``text`` without fence marks; this is for text that a prompt shows beside records."""
     return text.translate(_WITHOUT_MARKS)
 
 

@@ -1,6 +1,7 @@
-"""Words that a follow-up question may have without a subject of its own: ``더 최근 연구는?``, ``What are the limits?``.
+"""Words of follow-up questions that name no subject of their own: ``더 최근 연구는?``, ``What are the limits?``.
 
-They are no subject in a short question that has nothing else. In longer ones they may be: ``표본 크기를 정하는 방법``.
+A short question with only such words has no subject. In a longer one they may be part of it: ``표본 크기를 정하는
+방법``.
 """
 
 from __future__ import annotations
@@ -27,7 +28,7 @@ RECORD_WORDS = LIGHT_WORDS | frozenset(
     한국어 한글 해외 현재 활용 후
     """.split()
 )
-"""Words that ask for records: their kinds, their time, their language, more or other ones."""
+"""Words that ask for records: kinds of records, times and languages, and words such as more and other."""
 
 ASPECT_WORDS = (GENERAL_WORDS - RECORD_WORDS) | frozenset(
     """
@@ -47,7 +48,7 @@ ASPECT_WORDS = (GENERAL_WORDS - RECORD_WORDS) | frozenset(
     최소 출력 취약점 측정 크기 파라미터 평가 평균 표본 피험자 한계 한계점 해결 해결책 핵심 횟수
     """.split()
 )
-"""Words for what a record may say of any subject: its parts, what was measured, where, by whom, and general words."""
+"""Words for aspects of any subject: parts of a record, measurements, places, people, and general words."""
 
 _YEAR = re.compile(r"(?:19|20)\d\d")
 
@@ -62,7 +63,7 @@ def asks_for_records(word: str) -> bool:
 
 
 def names_subject(word: str) -> bool:
-    """Return whether a word names a subject, and not only records or what any of them may say.
+    """Return whether a word names a subject, and not only records or an aspect of any subject.
 
     >>> [names_subject(word) for word in ("Studies", "한계", "그래핀")]
     [False, False, True]

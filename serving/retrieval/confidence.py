@@ -23,31 +23,31 @@ from shrag.serving.retrieval.asking_words import asks_for_records
 from shrag.serving.retrieval.ranking import ScoredRecord
 
 THRESHOLD = 0.05
-"""Least confidence that is answered; one question in 20 that a record answers has less.
+"""Least confidence with which a question is answered.
 
-Chosen on 188 ScienceON questions, of which it refuses 6 of 124 with an answer and 39 of 64 without.
+It was chosen on 188 ScienceON questions: it refuses 6 of the 124 that a record answers (one in 20), and 39 of the other
+64.
 """
 
 _HIGH, _MEDIUM = 0.5, 0.2
 _MOST_UNANSWERED = 0.49
-"""Confidence at most where the leading record has none of the words that a follow-up question asks for itself."""
+"""Highest confidence of a follow-up question if the leading record has none of the question's own words."""
 
 
 def assess_confidence(
     question: AnalyzedQuestion, index: OpenIndex, scored: Iterable[ScoredRecord], asked: int | None = None
 ) -> Confidence | None:
-    """Return the confidence that the first of ``scored``, best first, answers; None without a calibration.
+    """Return the confidence that the first of ``scored`` answers the question; None without a calibration.
 
-    Evidence is what the records, all of the index, hold of the question's words, whatever ranked them. Scores by words
-    that ``scored`` has are those for this question.
+    The evidence is what the records hold of the question's words, whatever ranked the records.
 
-    Words of earlier questions say which records a follow-up question is about, and not that they answer it: the
-    confidence is high only where the first record has a word that the question has itself.
+    Words of earlier questions say which records a follow-up question is about, but not that these records answer it. So
+    the confidence is high only if the first record has a word of the follow-up question itself.
 
     Args:
         question: The question.
-        index: The index.
-        scored: The records, best first.
+        index: The index, which has all of the records.
+        scored: The records, best first. Scores by words, if there are any, are for this question.
         asked: Characters at the beginning of a follow-up question that are its own; None for other questions.
     """
     if index.calibration is None:
@@ -59,15 +59,15 @@ def assess_confidence(
     by_words = all(each.words is not None for each in complete)
     ranked = order_by_words(best) if by_words else rank_by_words(question, index.manifest.bm25, records, index.scorer)
     evidence = measure_evidence(question, ranked)
-    # The record that leads the ranking may be another than the best by words, and is the one that is quoted.
+    # The answer quotes the record that leads the ranking, which may not be the best one by words.
     if best and best[0].record is not ranked[0].record and is_complete(question, best[0].record):
         evidence = evidence._replace(complete=True)
     value = index.calibration.confidence(evidence)
     if asked is not None and not (scored and _has_own_words(question, asked, scored[0].record)):
         value = min(value, _MOST_UNANSWERED)
-    if value >= _HIGH:  # words that the records do not have are said in other words then
+    if value >= _HIGH:  # the records then express the uncovered words in another way
         return Confidence(value, "high", (), THRESHOLD)
-    # The closest records are those that are shown, which may have no abstract.
+    # The closest records are those that are shown, including records without an abstract.
     closest = best_papers(ScoredByWords(each.score, each.record) for each in scored)
     uncovered = uncovered_words(question, [each.record for each in closest])
     value = _lessen(value, uncovered.share)
@@ -86,9 +86,9 @@ def _has_own_words(question: AnalyzedQuestion, asked: int, record: AnalyzedRecor
 
 
 def _lessen(value: float, uncovered: float) -> float:
-    """Return the confidence of a question of whose subject words that share is in none of the best records.
+    """Return a confidence reduced by the share of the question's subject words that none of the best records has.
 
-    The odds are divided by ``e ** uncovered``. Chosen on the questions of :data:`THRESHOLD`; what other collections
-    gain and lose is in ``docs/en/explanation/answers.md``.
+    The odds are divided by ``e ** uncovered``. This was chosen on the questions of :data:`THRESHOLD`; the gains and
+    losses of other collections are in ``docs/en/explanation/answers.md``.
     """
     return value / (value + (1 - value) * math.exp(uncovered))

@@ -1,4 +1,4 @@
-"""FilteredSearcher: the searches of one request, over the records that pass its filter, and counts of all hits."""
+"""FilteredSearcher: searches a request's questions in the records that pass its filter, and counts the hits."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class FilteredSearcher:
         self._clauses: dict[Query, None] = {}
 
     def search(self, queries: Sequence[Query], k: int, record_filter: RecordFilter = EVERY_RECORD) -> list[list[Hit]]:
-        """See :class:`~shrag.indexing.search_engine.SearchEngine`; without a filter of its own, by the request's."""
+        """See :class:`~shrag.indexing.search_engine.SearchEngine`; the request's filter is the default."""
         for query in queries:
             self._clauses.update(dict.fromkeys(_alternatives(query)))
         return self._engine.search(queries, k, record_filter or self._filter)
@@ -51,7 +51,7 @@ class FilteredSearcher:
         return self._engine.count_facets(list(self._clauses), self._filter)
 
     def add_facets(self, events: Generator[Event, None, None]) -> Generator[Event, None, None]:
-        """Yield the events of a question, with the counts over its hits behind the ranking, when all is searched."""
+        """Yield the events of a question; the counts over its hits follow the ranking, when all searches are done."""
         seconds: dict[str, float] = {}
         with closing(events):
             for event in events:
@@ -64,7 +64,10 @@ class FilteredSearcher:
 
 
 def _alternatives(query: Query) -> Iterator[Query]:
-    """Yield queries of which a document matches one if it matches ``query``; shorter queries have those of longer."""
+    """Yield the alternatives of a query: a document matches ``query`` if and only if it matches one of them.
+
+    The reduced queries of a question share alternatives, so that each alternative is counted once.
+    """
     match query:
         case Or(clauses) | DisjunctionMax(clauses):
             for clause in clauses:

@@ -1,8 +1,8 @@
 """Read a follow-up question together with the turns before it.
 
-A language model rewrites it as a question that stands by itself. Without one, a question that has no subject of its own
-("그 방법은?", "What about their cost?", "더 최근 연구는?") is searched for with the keywords of the questions before it
-that it lacks, back to the last one that has a subject.
+A language model rewrites it as a question that stands by itself. Without a model, keywords of earlier questions are
+added to a question that has no subject of its own ("그 방법은?", "What about their cost?", "더 최근 연구는?"). The
+earlier questions go back to the last one that has a subject.
 """
 
 from __future__ import annotations
@@ -37,19 +37,19 @@ from shrag.serving.retrieval.query_terms import (
 )
 
 MOST_ADDED = 5
-"""Keywords of earlier questions that are added to one that lacks them."""
+"""Most keywords of earlier questions that are added to a question."""
 
 FEW_WORDS = 4
-"""Words to search for that a question with a reference has at most; with more it stands by itself."""
+"""Most words of a question that depends on an earlier one by a reference; with more words it stands by itself."""
 
 FEW_SUBJECTS = 2
-"""Words of a subject that a question has at most which may only narrow the earlier one; with more it has its own."""
+"""Most words of a subject that may merely narrow the earlier subject; a question with more words has its own."""
 
 _LEADING = 3
-"""Keywords of the earlier question that a record must have for it to have its subject."""
+"""Leading keywords of the earlier question; a record with all of them has the subject of that question."""
 
 SHOWN_TURNS = 4
-"""The last turns, which a model is shown."""
+"""Number of the last turns that a model is shown."""
 
 SHOWN_ANSWER = 600
 """Characters of an earlier answer that a model is shown."""
@@ -65,7 +65,7 @@ _REFERENCES: dict[AnswerLanguage, re.Pattern[str]] = {
         re.IGNORECASE,
     ),
 }
-# Of what the earlier answer is from: other records, and those of which something is asked.
+# Words that ask for other records than those of the earlier answer, or ask something about these.
 _OTHERS = re.compile(
     r"(?:^|\s)(?:다른|비슷한|유사한|추가로)(?=\s)|외에[는도]?(?=\s)"
     r"|(?:연구|논문|자료|문헌|사례)(?:들)?(?:도|만)(?![가-힣])|(?<=\s)것(?:들)?(?:은|도|만|이)?(?=\s*(?:[?.!]|$|있|없))"
@@ -82,9 +82,9 @@ class _Rewritten(msgspec.Struct, frozen=True):
 def read_follow_up(
     question: Question, turns: Sequence[Turn], index: OpenIndex, model: LanguageModel | None
 ) -> tuple[FollowUp | None, list[Event]]:
-    """Return how ``question`` is read after ``turns``, None where it stands by itself, and the model's events.
+    """Return how ``question`` is read after ``turns``, None if it stands by itself, and the model's events.
 
-    Where the model fails, keywords are added as without one.
+    If the model fails, keywords are added as without a model.
 
     Args:
         question: The question.
@@ -106,7 +106,7 @@ def read_follow_up(
     added = missing_keywords(question.text, earlier, index)
     if not added:
         return None, events
-    # Words that only ask for records, or for a summary, would find those about, say, the teaching of English.
+    # Words that only ask for records or a summary are left out: "English" would find records on teaching English.
     own = [word.text for word in searchable(text_terms(question.text, index))]
     nothing_else = is_framing_alone(question.text) or (own and all(map(asks_for_records, own)))
     asked = "" if nothing_else else question.text
@@ -114,12 +114,17 @@ def read_follow_up(
 
 
 def needs_subject(question: str, earlier: Sequence[str], index: OpenIndex) -> bool:
-    """Return whether a question has no subject of its own and is to be read after the ``earlier`` ones.
+    """Return whether a question has no subject of its own and must be read after the ``earlier`` ones.
 
-    It has none where it has at most one noun, foreign word or number, where its words only ask for records or for what
-    any of them may say, and where it refers to something and has at most :data:`FEW_WORDS` words. At most
-    :data:`FEW_SUBJECTS` words of a subject only narrow the earlier one where the question asks for other records, or
-    where a record has them together with the earlier subject. A greeting asks for nothing.
+    A question has no subject of its own in each of these cases:
+
+    - It only frames a request, or has at most one noun, foreign word or number.
+    - Its words only ask for records, or for an aspect of any subject.
+    - It refers to something and has at most :data:`FEW_WORDS` words.
+    - It has at most :data:`FEW_SUBJECTS` words of a subject, and these only narrow the earlier subject: the question
+      asks for other records, or a record has these words together with the earlier subject.
+
+    A greeting asks for nothing, so it needs no subject.
 
     Args:
         question: The question.
@@ -140,8 +145,8 @@ def needs_subject(question: str, earlier: Sequence[str], index: OpenIndex) -> bo
 def missing_keywords(question: str, earlier: Sequence[str], index: OpenIndex) -> list[str]:
     """Return the keywords of the ``earlier`` questions that ``question`` lacks, at most :data:`MOST_ADDED`.
 
-    Those of the first question, which has the subject, are added before those of the next. Of each the most important
-    ones are added, in the order that they have there.
+    Keywords of the first question, which has the subject, come before those of the next. Each question gives its most
+    important keywords, in the order in which it has them.
 
     Args:
         question: The question.
@@ -168,14 +173,14 @@ def refers(question: str) -> bool:
 
 
 def _keywords(question: str, index: OpenIndex) -> list[QueryTerm]:
-    """Return the keywords of a question, known phrases joined, without those that only ask for records."""
+    """Return the keywords of a question, with known phrases joined, without words that only ask for records."""
     analyzed = analyze_question(question, index.analyzer, index.searcher, index.glossary)
     words = [word for word in searchable(query_terms(analyzed)) if not asks_for_records(word.text)]
     return join_known_phrases(analyzed, words, index.searcher)
 
 
 def _stand_together(subject: Sequence[QueryTerm], before: str, index: OpenIndex) -> bool:
-    """Return whether a record has the words of a ``subject`` and the leading keywords of the question ``before``."""
+    """Return whether any record has the words of ``subject`` and the leading keywords of the question ``before``."""
     leading = rank_keywords(_keywords(before, index), "tfidf", index.searcher)[:_LEADING]
     query = And(tuple(map(in_any_language, (*subject, *(word for word, _ in leading)))))
     return index.searcher.count_hits([query], 1) == [1]

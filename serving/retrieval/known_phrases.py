@@ -1,7 +1,7 @@
-"""Phrases of a question that the index knows: compounds, phrases of its glossary, names whose words go together.
+"""Find phrases of a question that the index knows: compounds, phrases of its glossary, and names.
 
-Their words are one keyword (강화학습, not 강화 and 학습; Mechanical Turk), so that no
-shorter query asks for a part alone.
+The words of a phrase become one keyword (강화학습, not 강화 and 학습; Mechanical Turk), so that no shorter query asks
+for a part alone.
 """
 
 from __future__ import annotations
@@ -17,12 +17,12 @@ from shrag.indexing.search_engine import SearchEngine
 from shrag.indexing.translation.query_translation import AnalyzedQuestion, QuerySegment
 from shrag.serving.retrieval.query_terms import QueryTerm, content_terms, join_terms
 
-# Two words are a name if so many of the documents that have the rarer one have both. Relevant records among the
-# candidates of multihop-en, with no query of their single words: 0.780 without names, 0.782 with this share, 0.779 with
-# half, 0.775 with all capitalized neighbours.
+# Two words are a name if at least this share of the documents with the rarer word has both words. Share of relevant
+# records among the candidates of multihop-en, with no query of the single words: 0.780 without names, 0.782 with this
+# value, 0.779 with 0.5, 0.775 with all capitalized neighbors.
 _TOGETHER = 0.8
 _MOST_DOCUMENTS = 100
-"""Documents of the rarer word of a name; a more frequent one is not looked up."""
+"""Most documents of the rarer word of a name; pairs with a more frequent one are not looked up."""
 
 
 class _Range(NamedTuple):
@@ -38,8 +38,8 @@ def join_known_phrases(
 ) -> list[QueryTerm]:
     """Return the keywords with the phrases that the index knows joined, in the order of the question.
 
-    Of overlapping phrases the longest is joined. A word that the question also has outside of a phrase stays a keyword
-    of its own.
+    If phrases overlap, the longest one is joined. A word that the question also has outside of a phrase stays a keyword
+    of its own too.
     """
     by_terms = {word.terms: word for word in keywords}
     segments = [segment for segment in question.segments if segment.is_content and content_terms(segment) in by_terms]
@@ -72,7 +72,7 @@ def join_known_phrases(
 def _phrase(
     question: AnalyzedQuestion, segments: Sequence[QuerySegment], parts: Sequence[QueryTerm], whole: str
 ) -> QueryTerm:
-    """Return the phrase of ``parts``, as rare as its term, or as its rarest part if it has none."""
+    """Return the phrase of ``parts``; its idf is that of its own term, or of its rarest part if it has none."""
     contents = question.statistics.contents
     start, end = segments[0].start, segments[-1].end
     joined = join_terms(parts)
@@ -111,7 +111,7 @@ def _compounds(question: AnalyzedQuestion, segments: Sequence[QuerySegment]) -> 
 
 
 def _glossary_phrases(segments: Sequence[QuerySegment], adjacent: Sequence[bool]) -> Iterator[_Range]:
-    """Yield the neighbours that the glossary translates as one: reinforcement learning."""
+    """Yield the neighboring words that the glossary translates as one phrase: reinforcement learning."""
     for start, segment in enumerate(segments):
         for size in {round(1 / each.share) for each in segment.translations}:
             phrase = segments[start : start + size]
@@ -124,7 +124,7 @@ def _glossary_phrases(segments: Sequence[QuerySegment], adjacent: Sequence[bool]
 def _names(
     question: AnalyzedQuestion, segments: Sequence[QuerySegment], adjacent: Sequence[bool], engine: SearchEngine
 ) -> Iterator[_Range]:
-    """Yield the capitalized neighbours that nearly always occur together in the index: Mechanical Turk."""
+    """Yield the capitalized neighbors that nearly always occur together in the index: Mechanical Turk."""
     frequencies = question.statistics.contents.document_frequencies
     capital = [question.text[segment.start].isupper() for segment in segments]
     rarer: dict[int, int] = {}

@@ -1,7 +1,7 @@
 """Keywords of a question, chosen by a language model (step 1 of SHRAG).
 
 The model is asked for keywords in Korean and in English, each by its own prompt, in parallel. Compounds are split at
-blanks, since compound keywords find less (the SHRAG paper, 3.1), and a word that the index does not have is no keyword:
+blanks, since compound keywords find less (the SHRAG paper, 3.1). A word that the index does not have is left out, since
 it would find nothing.
 """
 
@@ -66,17 +66,18 @@ class ModelKeywords(NamedTuple):
 def extract_keywords(
     question: Question, terms: Sequence[str], index: OpenIndex, model: LanguageModel, words: WordChoice
 ) -> tuple[ModelKeywords | None, list[Event]]:
-    """Return a model's keywords, None where it gives none, and its calls, or what was done without it, as events.
+    """Return a model's keywords, None if it gives none of use, and its calls and fallbacks as events.
 
-    A keyword's position is its rank in its language's list, the question's own language first where two share a rank.
+    Keywords are ordered by their rank in the list of their language; on a tie, the question's language comes first.
 
     Args:
         question: What is asked.
-        terms: The question's index terms, repeated ones too.
+        terms: The question's index terms, including repeated ones.
         index: The index that must have the keywords.
         model: The model.
-        words: How a keyword of several words is split: at blanks, as in the paper, into morphemes, into phrases that
-            the index knows, not at all, or not and into morphemes.
+        words: How a keyword of several words is split: at ``blanks``, as in the paper; into ``morphemes``; into phrases
+            that are ``known`` to the index; not at all (``compound``); or not at all and also into morphemes
+            (``both``).
     """
     languages: tuple[Language, Language] = ("ko", "en") if question.language == "ko" else ("en", "ko")
     answers, events = attempt("keywords", model, partial(_ask_in_both, question.text, languages))
@@ -98,7 +99,7 @@ def extract_keywords(
 def _ask_in_both(
     question: str, languages: Sequence[Language], model: LanguageModel
 ) -> tuple[list[KeywordList], list[ModelCall]]:
-    """Return the keywords in each language and all calls; raises :class:`ModelError` where one is not usable."""
+    """Return the keywords in each language and all calls; raise :class:`ModelError` if a reply is not usable."""
     asked = parallel_map(lambda language: _ask(question, language, model), languages)
     calls = [call for _, made in asked for call in made]
     answers: list[KeywordList] = []
@@ -112,7 +113,7 @@ def _ask_in_both(
 def _ask(
     question: str, language: Language, model: LanguageModel
 ) -> tuple[KeywordList | UnusableOutput, Sequence[ModelCall]]:
-    """Return the keywords in one language, or why what was written is none, and the calls."""
+    """Return the keywords in one language, or the error of an unusable reply, and the calls."""
     values = {"question": question, "least": str(LEAST), "most": str(MOST)}
     try:
         return call_model(model, PromptCall("keywords", "keywords", language, values, max_tokens=1024), KeywordList)
@@ -123,7 +124,7 @@ def _ask(
 def _known_words(
     keywords: Sequence[str], question: Question, terms: Sequence[str], index: OpenIndex, choice: WordChoice
 ) -> list[QueryTerm]:
-    """Return the words of the keywords in order, each once, those that the index has."""
+    """Return the words of the keywords that the index has, in order, each once."""
     found: dict[tuple[str, ...], QueryTerm] = {}
     for keyword in keywords:
         for word in _split(keyword, index, choice):
@@ -149,14 +150,14 @@ def _known_phrases_of(text: str, index: OpenIndex) -> list[QueryTerm]:
 
 
 def _known_phrases(excluded: Sequence[str], index: OpenIndex) -> list[list[QueryTerm]]:
-    """Return the words of each phrase, each phrase once, without phrases that the index does not have whole."""
+    """Return the words of each phrase, each phrase once, without phrases of which the index lacks a word."""
     phrases = [text_terms(phrase, index) for phrase in excluded]
     known = [phrase for phrase in phrases if phrase and all(word.known for word in phrase)]
     return list({tuple(word.terms for word in phrase): phrase for phrase in known}.values())
 
 
 def _count(word: QueryTerm, terms: Sequence[str]) -> QueryTerm:
-    """Return the word with its frequency in the question, at least 1; that of a phrase is its rarest part's."""
+    """Return the word with its frequency in the question, at least 1; a phrase has that of its rarest part."""
     if word.parts:
         parts = tuple(_count(part, terms) for part in word.parts)
         return word._replace(parts=parts, frequency=min(part.frequency for part in parts))
@@ -164,7 +165,7 @@ def _count(word: QueryTerm, terms: Sequence[str]) -> QueryTerm:
 
 
 def _in_place(word: QueryTerm, language: Language) -> QueryTerm:
-    """Return a word of the other language as its own translation, which the translated queries are made of."""
+    """Return a word; one of the other language becomes its own translation, for the translated queries."""
     if word.parts:
         return word._replace(parts=tuple(_in_place(part, language) for part in word.parts))
     if _language(word) == language:

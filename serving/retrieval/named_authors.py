@@ -1,8 +1,8 @@
-"""Authors that a question names: ``Kavraki``, ``papers by Kavraki``, ``Kavraki motion planning``, ``김철수의 논문``.
+"""Find authors in a question: ``Kavraki``, ``papers by Kavraki``, ``Kavraki motion planning``, ``김철수의 논문``.
 
-A word may be both a name and a word of texts (Baker, Young, 이수). It is read as a name where no record's text has it,
-where the question says that it is one (``papers by``, ``교수``), and where the filter has the author; elsewhere the
-question only may name an author, and is searched for as it stands.
+A word may be both a name and a word of texts (Baker, Young, 이수). It is certainly a name if no record's text has it,
+if the question marks it as one (``papers by``, ``교수``), or if the filter has the author. Otherwise the question may
+name an author, but is searched for as it stands.
 """
 
 from __future__ import annotations
@@ -22,21 +22,21 @@ from shrag.serving.events import Authors, AuthorsRole
 from shrag.serving.retrieval.asking_words import asks_for_records
 
 MOST_NAMES = 1_000
-"""Names that are found of one word."""
+"""Most names of authors that are found for one word."""
 
 _SHOWN_NAMES = 5
-_LONGEST_QUESTION = 200  # characters: names of authors are asked for in few words
+_LONGEST_QUESTION = 200  # characters: questions that name authors are short
 _LONGEST_NAME = 100
 _MOST_WORDS = 6
-_MOST_SOUGHT = 4  # words that names are sought by: each reads all names
-_FEW_TEXTS = 3  # that have a word which is more likely a name
-_SHORT = 3  # words of a question that may be a name although texts have them
+_MOST_SOUGHT = 4  # words whose names are looked up: each look-up reads all names
+_FEW_TEXTS = 3  # a word in at most so many texts is more likely a name
+_SHORT = 3  # words: in so short a question, a word may be a name although texts have it
 
 _AUTHOR_LABEL = re.compile(r"(?:저자|author)\s*[:：]\s*", re.IGNORECASE)
 _HANGUL = "\uac00-\ud7a3"
 _WORD = re.compile(rf"[^\W\d_{_HANGUL}]+(?:(?:[-‐‑]|['’](?!s\b))[^\W\d_{_HANGUL}]+)*")
 _BETWEEN = re.compile(r"[\s,.]*")
-# What calls the name behind it an author.
+# Text that marks the name behind it as an author.
 _MARK = re.compile(
     r"""(?:(?:\b(?:papers?|articles?|works?|research|stud(?:y|ies)|publications?|books?|thes[ie]s|written|authored|published)
             |논문|문헌|연구|저서)\s+(?P<by>by(?:\s+(?:prof(?:essor|\.)?|dr\.?))?)
@@ -45,7 +45,7 @@ _MARK = re.compile(
 )
 _TITLE = r"(?:교수|박사|선생|연구원|연구자|작가|저자|씨)(?:님)?"
 _PARTICLE = r"(?:의|이|가|은|는|을|를|과|와|도|께서|께서는|에게|이라는|라는|이란|란)"
-# What stands behind a name; ``mark`` says that it is one.
+# Text behind a name; the group ``mark`` marks the name as an author.
 _BEHIND = re.compile(
     rf""",?\s+et\s+al\b\.?
         |(?P<mark>['’]s(?=\s+(?:papers|articles|publications|work)\b)
@@ -57,7 +57,7 @@ _KOREAN_WORD = re.compile(f"[{_HANGUL}]{{2,}}")
 _KOREAN_TAIL = re.compile(rf"(?:{_TITLE})?{_PARTICLE}?")
 _LONGEST_KOREAN_NAME = 5
 
-# Beside the words that ask for records.
+# Words that name no subject, beside those that ask for records.
 _ASKING = frozenset("author authors publish publishes prof professor write writes wrote 교수 박사 저자".split())
 
 
@@ -65,10 +65,10 @@ class NamedAuthors(NamedTuple):
     """The authors that a question names.
 
     Attributes:
-        names: Their names as they are compared, those with the most records first.
-        certain: Whether the question is read so; else it only may name them.
-        topic: The question without the names; empty where nothing else is a subject.
-        written: The names as the question has them.
+        names: Their names in the form that is compared, those with the most records first.
+        certain: Whether the question certainly names them; otherwise it only may name them.
+        topic: The question without the names; empty if nothing else in it is a subject.
+        written: The names as the question writes them.
         marked: Whether the question calls one of them an author.
     """
 
@@ -80,7 +80,7 @@ class NamedAuthors(NamedTuple):
 
 
 class _Name(NamedTuple):
-    """A name in a question, in the characters from ``start`` to ``end``, and how many texts have its words.
+    """A name at the characters from ``start`` to ``end`` of a question, and how many texts have its words.
 
     ``marked`` says that the question calls it an author.
     """
@@ -97,7 +97,7 @@ def find_named_authors(question: str, record_filter: RecordFilter, index: OpenIn
 
     Args:
         question: The question.
-        record_filter: Its filter; of authors in it no others are named.
+        record_filter: Its filter. If the filter has authors, the question can name only these.
         index: The index.
     """
     authors = index.authors
@@ -115,7 +115,7 @@ def find_named_authors(question: str, record_filter: RecordFilter, index: OpenIn
     if certain:
         return _named(question, certain, index, authors, certain=True)
     named = _named(question, found, index, authors, certain=False) if found else None
-    # Of more words than a name has, one that many texts have is none.
+    # In a question with a topic, a word that many texts have is no name; in a long question, no word is one.
     if named is not None and named.topic:
         rare = [each for each in found if each.texts <= _FEW_TEXTS and len(question.split()) <= _MOST_WORDS]
         return _named(question, rare, index, authors, certain=False) if rare else None
@@ -148,7 +148,7 @@ def _has_subject(text: str, index: OpenIndex) -> bool:
 
 
 def _whole_name(question: str, index: OpenIndex, authors: AuthorSearch) -> list[_Name]:
-    """Return the author whose whole name the question is."""
+    """Return the author if the question consists of the author's whole name."""
     if len(question) > _LONGEST_NAME or len(question.split()) > _MOST_WORDS:
         return []
     name, labels = _AUTHOR_LABEL.subn("", question.strip(), count=1)
@@ -160,7 +160,7 @@ def _whole_name(question: str, index: OpenIndex, authors: AuthorSearch) -> list[
 
 
 def _orders(name: str) -> list[str]:
-    """Return a name as it is, and with its family name at the other end (Kim, Minsu for Minsu Kim)."""
+    """Return a name as it is, and with its family name moved to the other end (Kim, Minsu for Minsu Kim)."""
     family, comma, given = (part.strip() for part in name.partition(","))
     if comma:
         return [name, f"{given} {family}"]
@@ -169,14 +169,14 @@ def _orders(name: str) -> list[str]:
 
 
 def _count_texts(names: Sequence[str], index: OpenIndex) -> list[int]:
-    """Return how many records have all words of each name in title and text, at most one more than a few."""
+    """Return how many records have all words of each name in title and text, counted up to ``_FEW_TEXTS`` + 1."""
     terms = index.analyzer.terms(names)
     counts = iter(index.searcher.count_hits([And(tuple(map(Term, each))) for each in terms if each], _FEW_TEXTS + 1))
     return [next(counts) if each else _FEW_TEXTS + 1 for each in terms]
 
 
 def _latin_names(question: str, index: OpenIndex, authors: AuthorSearch) -> Iterator[_Name]:
-    """Yield names of which the question has a word: one of few texts, of a short question, or called an author."""
+    """Yield names with a word of the question; few texts have it, the question is short, or it marks an author."""
     words = list(_WORD.finditer(question))
     terms = index.analyzer.terms([word.group() for word in words])
     frequencies = index.searcher.statistics(
@@ -186,7 +186,7 @@ def _latin_names(question: str, index: OpenIndex, authors: AuthorSearch) -> Iter
     contents = [n for n, word in enumerate(words) if texts[n] >= 0 and not asks_for_records(word.group())]
     marked = {n for n in contents if _mark_before(question, words[n].start()) is not None}
     sought = [n for n in contents if n in marked or texts[n] <= _FEW_TEXTS or len(contents) <= _SHORT]
-    if not question.islower():  # names have capitals where anything has
+    if not question.islower():  # in a question with capitals, names have capitals
         sought = [n for n in sought if words[n].group()[0].isupper()]
     used: set[int] = set()
     for n in sorted(sought, key=lambda n: (n not in marked, texts[n]))[:_MOST_SOUGHT]:
@@ -204,9 +204,9 @@ def _latin_names(question: str, index: OpenIndex, authors: AuthorSearch) -> Iter
 
 
 def _with_marks(question: str, start: int, end: int, names: Iterable[str], texts: int) -> _Name:
-    """Return the name between two places, with the words around it that belong to it or call it an author.
+    """Return the name between two places, extended by the words around it that mark it as an author.
 
-    A word of many texts in small letters is called none: ``studies by young people``.
+    No mark makes a name of a lower-case word that many texts have: ``studies by young people``.
     """
     before, behind = _mark_before(question, start), _BEHIND.match(question, end)
     called = before is not None or (behind is not None and behind["mark"] is not None)
@@ -220,7 +220,7 @@ def _with_marks(question: str, start: int, end: int, names: Iterable[str], texts
 
 
 def _mark_before(question: str, place: int) -> int | None:
-    """Return where the words begin that call what stands behind them an author, None where there are none."""
+    """Return the beginning of the words before ``place`` that mark the text there as an author, None without any."""
     mark = _MARK.search(question, 0, place)
     return mark and mark.start(mark.lastgroup or 0)
 
@@ -228,7 +228,7 @@ def _mark_before(question: str, place: int) -> int | None:
 def _narrow(
     question: str, words: Sequence[re.Match[str]], seed: int, names: list[AuthorName]
 ) -> tuple[list[int], list[AuthorName]]:
-    """Return the words around a word of names that are of some of these names too, and the names that have all."""
+    """Extend a word by its neighbors as long as some of the names have them all; return the words and those names."""
     places = [seed]
     for step in (-1, 1):
         place = seed + step
@@ -245,14 +245,14 @@ def _narrow(
 
 
 def _is_family_name(name: str, word: str) -> bool:
-    """Return whether a word is one that a name has before the comma, or without a comma its last one."""
+    """Return whether a word is a name's family name: before its comma, or without a comma its last word."""
     family, comma, _ = name.partition(",")
     words = fold_name(family).split()
     return fold_name(word) in (words if comma else words[-1:])
 
 
 def _has_word(name: AuthorName, word: str) -> bool:
-    """Return whether a name has a word, or for an initial one that begins with it."""
+    """Return whether a name has a word, or for an initial a word that begins with it."""
     folded = fold_name(word)
     if len(word) == 1:
         return word.isupper() and any(each.startswith(folded) for each in name.words)
@@ -275,11 +275,11 @@ def _korean_names(question: str, index: OpenIndex, authors: AuthorSearch) -> Ite
 
 
 def authors_event(named: NamedAuthors, role: AuthorsRole, index: OpenIndex) -> Authors:
-    """Return the event that names authors as records have them.
+    """Return the event that names authors as records write them.
 
     Args:
         named: The authors.
-        role: What becomes of them.
+        role: How the search uses them.
         index: The index.
     """
     if index.authors is None:

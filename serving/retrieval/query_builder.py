@@ -17,7 +17,7 @@ _HANGUL = re.compile("[\uac00-\ud7a3]")
 
 
 class QueryPlan(NamedTuple):
-    """The queries to run, and the event that shows each as the keywords it joins."""
+    """The queries to run, and the event that shows the keywords of each."""
 
     event: Queries
     queries: list[Query]
@@ -30,16 +30,16 @@ def build_queries(
     own: Sequence[QueryTerm] = (),
     excluded: Sequence[Sequence[QueryTerm]] = (),
 ) -> QueryPlan:
-    """Return the queries of query reduction and those that the settings ask for besides.
+    """Return the queries of query reduction and the further ones that the settings ask for.
 
     Args:
         keywords: The keywords, the most important first.
-        language: The language that words without a translation are searched in.
-        settings: Which queries are made, and how keywords are joined; resolved
-            (:meth:`~shrag.serving.search_settings.SearchSettings.resolve`).
-        own: The question's own keywords where a model chose ``keywords``; joined in one more query where the settings
-            ask for it.
-        excluded: Phrases; every query excludes documents that have all words of one of them.
+        language: The language in which words without a translation are searched.
+        settings: The resolved settings (:meth:`~shrag.serving.search_settings.SearchSettings.resolve`): which queries
+            are made, and how keywords are joined.
+        own: The question's own keywords if a model chose ``keywords``. If the settings ask for it, one more query joins
+            them.
+        excluded: Phrases. Every query excludes the documents that have all words of one of them.
     """
     shown: list[list[str]] = []
     queries: list[Query] = []
@@ -62,7 +62,7 @@ def build_queries(
 
 
 def reduce_query(keywords: Sequence[QueryTerm], settings: SearchSettings = WITHOUT_MODEL) -> list[Sequence[QueryTerm]]:
-    """Return the keywords of ``SQ_n = k_1 ∨ … ∨ k_n``, n from all to one; the least important go first."""
+    """Return the keywords of ``SQ_n = k_1 ∨ … ∨ k_n``, from all keywords down to the most important one."""
     subqueries = [keywords[:size] for size in range(len(keywords), 0, -1)]
     return subqueries[:1] if settings.queries == "longest" else subqueries
 
@@ -72,8 +72,8 @@ def build_subqueries(
 ) -> list[Query]:
     """Return the queries of :func:`reduce_query`.
 
-    The longest asks for any word of the phrases that the index knows, so that a record with some of them can be found;
-    the others ask for a phrase as a whole.
+    The longest query asks for any word of the phrases that the index knows, so that it finds records with some of the
+    words. The other queries ask for whole phrases.
     """
     queries = _join_each(subqueries, _clause, settings)
     if settings.words == "known" and not settings.ands and queries:
@@ -87,15 +87,15 @@ def reduce_translated_query(
     """Return the keywords of the queries in the other language, the longest first; none without translations.
 
     They are separate queries because documents of the other language match only words that have a translation or are
-    spelt alike: in one query with all words they would not be among the first ten.
+    spelled alike. In one query with all words, such documents would not be among the first ten.
     """
     korean = language == "ko"
     if settings.words == "known":
-        # A phrase that is not translated as one is searched for by its words.
+        # A phrase that is not translated as a whole is searched for by its words.
         parts = [keyword.parts if not keyword.translations else () for keyword in keywords]
         keywords = [word for keyword, own in zip(keywords, parts, strict=True) for word in own or (keyword,)]
     translated = [keyword for keyword in keywords if _is_translatable(keyword, korean=korean)]
-    # Words that are spelt alike in both languages are in the other queries already, unless those are not made.
+    # The queries in the question's language, if there are any, have the words that both languages spell alike already.
     if settings.languages == "both" and not any(_has_translations(keyword) for keyword in translated):
         return []
     sizes = dict.fromkeys([-(-len(translated) * part // 3) for part in (3, 2, 1)])
@@ -122,11 +122,12 @@ def filter_languages(keywords: Sequence[QueryTerm], languages: Languages, langua
 
 
 def join_clauses(clauses: Sequence[Query], settings: SearchSettings = WITHOUT_MODEL) -> Query:
-    """Join the clauses, the most important first, by OR and, between the last ones, by ``settings.ands`` ANDs.
+    """Join the clauses by OR, and the last ones of them by ``settings.ands`` ANDs.
 
-    A query with fewer places has an AND at each. ``free|textbook|mathematics+school`` in the SHRAG paper (5.1) has one
-    AND: the last two keywords together are one alternative (``grouped``). An engine without precedence reads the same
-    line from left to right: the last keyword and any of the others (``required``).
+    The most important clause comes first. A query with fewer clauses has ANDs only. The query
+    ``free|textbook|mathematics+school`` in the SHRAG paper (5.1) has one AND. It can be read in two ways
+    (``settings.and_reading``): the last two keywords together are one alternative (``grouped``), or, as an engine
+    without precedence reads it, the last keyword is required with any of the others (``required``).
     """
     ands = min(settings.ands, len(clauses) - 1)
     if ands <= 0:
@@ -137,7 +138,7 @@ def join_clauses(clauses: Sequence[Query], settings: SearchSettings = WITHOUT_MO
 
 
 def exclude_phrases(query: Query, phrases: Sequence[Sequence[QueryTerm]]) -> Query:
-    """Return ``query`` excluding documents that have all words of one of the ``phrases``, in either language."""
+    """Exclude from ``query`` the documents that have all words of one of the ``phrases``, in either language."""
     if not phrases:
         return query
     return Not(query, Or(tuple(And(tuple(map(in_any_language, phrase))) for phrase in phrases)))
@@ -163,7 +164,7 @@ def show_query(texts: Sequence[str], settings: SearchSettings = WITHOUT_MODEL) -
 
 
 def show_translation(keyword: QueryTerm) -> str:
-    """Return a keyword in the other language: its most confident translation, or itself where it is spelt alike."""
+    """Return a keyword in the other language: its most confident translation, or itself if it is spelled alike."""
     if keyword.parts and not keyword.translations:
         # The words of a phrase that was translated as one share its translation.
         return " ".join(dict.fromkeys(show_translation(part) for part in keyword.parts))
@@ -183,7 +184,7 @@ def _any_word(keywords: Sequence[QueryTerm]) -> Query:
 def _join_each(
     subqueries: Sequence[Sequence[QueryTerm]], make_clause: Callable[[QueryTerm], Query], settings: SearchSettings
 ) -> list[Query]:
-    """Join the clauses of each subquery, which are the first ones of the longest: each clause is made once."""
+    """Join the clauses of each subquery; all share the clauses of the longest one, which are made once."""
     clauses = list(map(make_clause, subqueries[0] if subqueries else ()))
     return [join_clauses(clauses[: len(subquery)], settings) for subquery in subqueries]
 
@@ -216,7 +217,7 @@ def _any_of(terms: Iterable[str]) -> Or:
 
 
 def _flat(clauses: Iterable[Query]) -> Iterator[Query]:
-    """Yield the clauses, replacing each disjunction by its own: a query becomes one flat list of terms."""
+    """Yield the clauses, and instead of a disjunction its own clauses, so that a query is one flat list of terms."""
     for clause in clauses:
         if isinstance(clause, Or):
             yield from clause.clauses

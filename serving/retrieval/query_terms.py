@@ -1,4 +1,7 @@
-"""Query terms: a question's content words with idf and translations, joined to phrases, weighted as keywords."""
+"""Query terms: the content words of a question with their idf and translations.
+
+The module also joins them to phrases, and weights them as keywords.
+"""
 
 from __future__ import annotations
 
@@ -25,7 +28,7 @@ from shrag.serving.events import EmptyReason, Keyword, KeywordOrder, Keywords
 from shrag.serving.search_settings import WordChoice
 
 _MOST_POSTINGS = 5_000
-"""Documents of a term that its entropy is estimated over; a rarer term's is exact."""
+"""Most documents from which the entropy of a term is computed; it is an estimate if the term has more."""
 
 _CONTENT_KINDS: frozenset[TokenKind] = KEYWORD_KINDS | {"predicate"}
 
@@ -33,23 +36,24 @@ _CONTENT_KINDS: frozenset[TokenKind] = KEYWORD_KINDS | {"predicate"}
 class QueryTerm(NamedTuple):
     """A word of a question with its index terms: ``GPT-4`` has gpt4, gpt and 4.
 
-    Any of them finds candidates; a text has the word where it has gpt4, or gpt and 4.
+    Any of them finds candidates; a text has the word if it has gpt4, or gpt and 4.
 
     Attributes:
         text: The word as written.
         terms: Its distinct index terms.
-        idf: The idf of its rarest term in the index; where none is, of an unseen term.
+        idf: The idf of its rarest term in the index, else of its translations' rarest term, else of an unseen term.
         frequency: How often the question has it.
-        keyword: Whether its kind makes a keyword, and it is no light word.
+        keyword: Whether it can be a keyword, by its kind, and since it is no light word.
         known: Whether the index has it or a translation of it.
         translations: Its translations, the most confident first.
         start: Where its first occurrence begins in the question.
-        end: Where that ends.
-        parts: The words of a phrase, all of which must match; ``terms`` are the terms of all.
+        end: Where its first occurrence ends.
+        parts: The words of a phrase, all of which must match; ``terms`` has the terms of all of them.
         framing: Whether it only frames the request (``Could you summarize``).
-        whole: The index's term of the whole phrase (강화학습), which matches as all its parts do; else empty.
-        forms: Sets of terms, all of one of which a text has that has the word
-            (:func:`~shrag.indexing.translation.query_translation.word_forms`); without any, one of its terms is enough.
+        whole: The index's term of the whole phrase (강화학습), which is an alternative to all parts; empty without one.
+        forms: Sets of terms. A text has the word if it has all terms of one set
+            (:func:`~shrag.indexing.translation.query_translation.word_forms`). Without sets, one of ``terms`` is
+            enough.
     """
 
     text: str
@@ -86,7 +90,7 @@ def query_terms(question: AnalyzedQuestion) -> list[QueryTerm]:
         if earlier is not None and segment.is_framing != earlier.framing:
             if segment.is_framing:
                 continue
-            earlier = None  # where a word is content, its framing use does not count
+            earlier = None  # a framing use does not count if the word is also content
         frequencies = _frequencies(terms, contents)
         translated = [frequency for each in translations for frequency in _frequencies(each.terms, contents)]
         found[terms] = QueryTerm(
@@ -123,9 +127,9 @@ def distinctive_words(query: Iterable[QueryTerm]) -> list[QueryTerm]:
 
 
 def held_words(query: Iterable[QueryTerm], terms: AbstractSet[str]) -> list[QueryTerm]:
-    """Return the words of a query that ``terms`` have in one of their forms, without those that frame a request.
+    """Return the words of a query that ``terms`` have in one of their forms, without words that frame a request.
 
-    A translation matches where all of its terms do.
+    A translation matches if all of its terms do.
     """
     return [word for word in query if not word.framing and _is_held(word, terms)]
 
@@ -140,21 +144,21 @@ def _is_held(word: QueryTerm, terms: AbstractSet[str]) -> bool:
 
 
 def forms_of(word: QueryTerm) -> tuple[frozenset[str], ...]:
-    """Return the sets of terms, all of one of which a text has that has the word."""
+    """Return the sets of terms of a word; a text has the word if it has all terms of one set."""
     return word.forms or tuple(frozenset((term,)) for term in word.terms)
 
 
 def matched_share(query: Sequence[QueryTerm], terms: AbstractSet[str]) -> float:
-    """Return the share of the query's idf whose words match ``terms``, from 0 to 1, without those that frame a request.
+    """Return the share of the query's idf, from 0 to 1, of the words that match ``terms``.
 
-    A translation matches where all of its terms do.
+    Words that frame a request do not count. A translation matches if all of its terms do.
     """
     total = sum([word.idf for word in query if not word.framing])
     return sum([word.idf for word in held_words(query, terms)]) / total if total else 0.0
 
 
 def why_nothing(terms: Sequence[QueryTerm], *, filtered: bool = False) -> EmptyReason:
-    """Return why a question of these words found no record, among all or among those that pass a filter."""
+    """Return why a question with these words found no record, among all or among those that pass a filter."""
     if searchable(terms):
         return "filtered_out" if filtered else "nothing_found"
     return "unknown_words" if any(term.keyword and not term.framing for term in terms) else "no_keywords"
@@ -163,8 +167,8 @@ def why_nothing(terms: Sequence[QueryTerm], *, filtered: bool = False) -> EmptyR
 def join_terms(parts: Sequence[QueryTerm], text: str = "") -> QueryTerm:
     """Return the phrase of ``parts``, all of which must match; a single part is returned as it is.
 
-    Its idf is their sum, as if they occurred independently of each other. It is shown as it stands in ``text``, which
-    the parts are of, or as its parts.
+    The idf of the phrase is the sum of its parts' idf, as if these occurred independently. ``text`` is the text that
+    has the parts, if there is one; the phrase is shown as it stands there, or else as its parts.
     """
     if len(parts) == 1:
         return parts[0]
@@ -182,14 +186,16 @@ def join_terms(parts: Sequence[QueryTerm], text: str = "") -> QueryTerm:
 
 
 def choose_phrases(keywords: Sequence[QueryTerm], question: str, choice: WordChoice) -> list[QueryTerm]:
-    """Return the keywords as ``choice`` says.
+    """Return the keywords, joined to phrases as ``choice`` says.
 
-    Morphemes stay as they are; those of one word, which blanks separate from the next, are joined by ``blanks``;
-    neighbours are joined to phrases (free textbook) by ``compound``, and ``both`` gives these and the morphemes.
-    Phrases that the index knows are joined by :func:`~shrag.serving.retrieval.known_phrases.join_known_phrases`.
+    - ``morphemes``: the keywords as they are;
+    - ``blanks``: the keywords between two blanks as one;
+    - ``compound``: neighbors as phrases (free textbook), and other keywords as they are;
+    - ``both``: these phrases, and all keywords as they are.
 
-    Keywords with only space between them are neighbours; one without a neighbour stays single. Source: the SHRAG paper;
-    for neighbours Metzler and Croft, *A Markov random field model for term dependencies*, SIGIR 2005.
+    :func:`~shrag.serving.retrieval.known_phrases.join_known_phrases` joins phrases that the index knows. Keywords with
+    only space between them are neighbors. Source: the SHRAG paper; for neighbors Metzler and Croft, *A Markov random
+    field model for term dependencies*, SIGIR 2005.
     """
     if choice == "morphemes":
         return list(keywords)
@@ -203,7 +209,7 @@ def choose_phrases(keywords: Sequence[QueryTerm], question: str, choice: WordCho
 
 
 def _between_blanks(keywords: Sequence[QueryTerm], question: str) -> list[list[QueryTerm]]:
-    """Return the keywords in the order of the question, those of one word together."""
+    """Return the keywords in the order of the question, grouped by the blanks between them."""
     words: list[list[QueryTerm]] = []
     for keyword in sorted(keywords, key=lambda each: (each.start, -each.end)):
         if words and not any(map(str.isspace, question[words[-1][-1].end : keyword.start])):
@@ -223,13 +229,13 @@ def _are_neighbours(left: QueryTerm, right: QueryTerm, question: str) -> bool:
 
 
 def keyword_of(word: QueryTerm, weight: float) -> Keyword:
-    """Return a word as the keywords' event shows it."""
+    """Return a word as the event of the keywords shows it."""
     translations = tuple([each.text for each in word.translations if each.text != word.text])
     return Keyword(word.text, word.terms, weight, translations)
 
 
 def question_keywords(words: Sequence[QueryTerm]) -> Keywords:
-    """Return the keywords of a question that is searched for by all its words, in their order, with tf-idf."""
+    """Return all words of a question as its keywords, in the order of the question, with tf-idf weights."""
     return Keywords(
         keywords=tuple(keyword_of(word, word.frequency * word.idf) for word in words if word.known),
         unknown=tuple(word.text for word in words if not word.known),
@@ -242,9 +248,9 @@ def rank_keywords(
     """Return the words with their weights, largest first, ties as they came.
 
     Args:
-        words: In the order that a language model gave them, or else in that of the question.
+        words: The words, in the order of the language model that chose them, or else in the order of the question.
         order: By tf-idf, the model's own order, or log-entropy (the SHRAG paper, 3).
-        engine: Has the frequencies that entropy is computed from.
+        engine: The search engine, which has the frequencies from which entropy is computed.
     """
     if order == "model":
         return [(word, 1 / rank) for rank, word in enumerate(words, 1)]
@@ -256,11 +262,11 @@ def rank_keywords(
 
 
 def log_entropy(word: QueryTerm, engine: SearchEngine) -> float:
-    """Return how unevenly the index's documents use a word: 1 where one document has it, 0 where all do alike.
+    """Return how unevenly the index's documents use a word: 1 if only one has it, 0 if all use it alike.
 
-    ``g = 1 + Σ p log p / log N`` with ``p`` the share of the term's uses that a document has, and N documents. Source:
-    Dumais, *Improving the retrieval of information from external sources*, Behavior Research Methods 23 (1991). Of
-    several terms the most uneven one that the index has counts.
+    The formula is ``g = 1 + Σ p log p / log N``, where ``p`` is a document's share of all uses of the term, and N the
+    number of documents. If a word has several terms, the most uneven one in the index counts. Source: Dumais,
+    *Improving the retrieval of information from external sources*, Behavior Research Methods 23 (1991).
     """
     statistics = engine.statistics(word.terms).contents
     weights = [
@@ -278,11 +284,11 @@ def without_terms(words: Sequence[QueryTerm], phrases: Iterable[Sequence[QueryTe
 
 
 def _log_entropy(frequencies: Sequence[int], having: int, documents: int) -> float:
-    """``frequencies`` are those of the term's first documents, which stand for all ``having`` it."""
+    """Return the log-entropy of a term from its ``frequencies`` in the first of all documents ``having`` it."""
     if documents < 2:
         return 0.0
     total = sum(frequencies)
     entropy = -sum(count / total * math.log(count / total) for count in frequencies)
-    # Uses spread over the documents not read as they are over those read.
+    # This assumes that the other documents use the term as these do.
     entropy += math.log(having / len(frequencies))
     return 1 - entropy / math.log(documents)

@@ -1,4 +1,7 @@
-"""Candidates and their ranking: queries run, lists fused, records re-ranked, each paper once (SHRAG, steps 3, 4)."""
+"""Find candidates and rank them (steps 3 and 4 of SHRAG).
+
+The module runs queries, fuses their lists, re-ranks the records, and shows each paper once.
+"""
 
 from __future__ import annotations
 
@@ -25,15 +28,15 @@ if TYPE_CHECKING:
     from shrag.models.encoder import Encoder
 
 RRF_K = 60
-"""The constant of reciprocal rank fusion; the value of the paper."""
+"""The constant of reciprocal rank fusion, with the value of its paper."""
 
 
 @dataclass(frozen=True, slots=True)
 class RetrievalResult:
     """A question's own words, the events of its search, and the records of the candidates in their order.
 
-    ``merged`` says that several questions were searched for, whose records may complete one another. ``first_page`` is
-    the number of ranked records that the first page has.
+    ``merged`` says that the result is of searches for several questions, whose records may complete one another.
+    ``first_page`` is the number of ranked records on the first page.
     """
 
     terms: Sequence[QueryTerm]
@@ -52,7 +55,7 @@ class RetrievalResult:
 
 
 class Nearest(NamedTuple):
-    """The hits of vectors for a question, best first, and the encoder that made the vectors."""
+    """The hits of a vector search for a question, best first, and the encoder that made the vectors."""
 
     hits: Sequence[Hit]
     encoder: Encoder
@@ -68,14 +71,14 @@ def search_candidates(
 ) -> tuple[Hits, list[AnalyzedRecord]]:
     """Run the queries; return the hits, and the records of the candidates in order.
 
-    Candidates are the distinct hits in the order in which the queries first found them; with vectors, that order and
-    theirs are fused by reciprocal ranks.
+    Candidates are the distinct hits in the order in which the queries first found them. Reciprocal rank fusion joins
+    this order with that of the vector search, if there is one.
 
     Args:
         queries: The queries.
         index: The index.
-        depth: Hits of each query.
-        nearest: The hits of vectors.
+        depth: Number of hits of each query.
+        nearest: The hits of a vector search.
         complete_only: Whether to leave out records without title or abstract, which cannot support an answer.
     """
     lists = index.searcher.search(queries, depth) if queries else []
@@ -100,7 +103,7 @@ def search_candidates(
 def reciprocal_rank_fusion(rankings: Sequence[Sequence[str]], rrf_k: int = RRF_K) -> list[tuple[str, float]]:
     """Return every document of the rankings with the sum of ``1 / (rrf_k + rank)`` over them, best first.
 
-    Ranks count from 1, ties go by docid. Of a document twice in one ranking the second one is ignored.
+    Ranks count from 1, and docids decide ties. If a ranking has a document twice, the second one is ignored.
     Source: Cormack, Clarke and Büttcher, *Reciprocal rank fusion outperforms Condorcet and individual rank learning
     methods*, SIGIR 2009.
 
@@ -117,7 +120,7 @@ def reciprocal_rank_fusion(rankings: Sequence[Sequence[str]], rrf_k: int = RRF_K
 class ScoredRecord(NamedTuple):
     """A record, its score, and its rank among the candidates before re-ranking, from 1.
 
-    ``words`` is the score by the question's words alone, where the re-ranker has computed that too.
+    ``words`` is the score by the question's words alone, if the re-ranker has computed that too.
     """
 
     record: AnalyzedRecord
@@ -138,9 +141,10 @@ def bind_question(reranker: Reranker, question: AnalyzedQuestion, index: OpenInd
 def rerank(
     text: str, candidates: Sequence[ScoredRecord], reranker: Reranker, first: int | None = None
 ) -> list[ScoredRecord]:
-    """Return candidates with the re-ranker's scores for ``text``, best first, ties by docid; without those of −∞.
+    """Return the candidates with the re-ranker's scores for ``text``, best first, ties by docid.
 
-    The ``first`` candidates, by default all, have the scores that they have without the others.
+    Candidates with the score −∞ are left out. Candidates behind the ``first``, by default none, do not change the
+    scores of these.
     """
     lexical = reranker.words if isinstance(reranker, HybridReranker) else reranker
     by_words: Sequence[float | None] = [None] * len(candidates)
@@ -160,15 +164,15 @@ def rerank(
 
 
 def limit_incomplete(scored: Iterable[ScoredRecord], most: int) -> list[ScoredRecord]:
-    """Return the records without those that lack title or abstract behind the first ``most`` of these."""
+    """Return the records, but only the first ``most`` of those that lack a title or an abstract."""
     places = iter(range(most))
     return [each for each in scored if each.record.record.complete or next(places, None) is not None]
 
 
 def rank_records(scored: Iterable[ScoredRecord], request: Request) -> tuple[RankedRecord, ...]:
-    """Return the ranking of records that come best first, to the last rank of the page that is requested.
+    """Return the ranking of ``scored``, best first, down to the last rank of the requested page.
 
-    Each paper is ranked once unless requested otherwise.
+    Each paper is ranked once, unless the request asks for every record.
     """
     ranked = [
         RankedRecord(rank, each.candidate_rank, each.score, each.record.record) for rank, each in enumerate(scored, 1)
@@ -186,12 +190,12 @@ def has_more(scored: Iterable[ScoredRecord], ranked: Sequence[RankedRecord], req
 def continue_page(
     ranked: Sequence[RankedRecord], first: Iterable[ScoredRecord], scored: Iterable[ScoredRecord]
 ) -> list[ScoredRecord]:
-    """Return the records of the first page, which a search less deep found, and behind them all others.
+    """Return the records of the first page, and behind them all others, which a deeper search found.
 
     Args:
         ranked: The first page.
-        first: What the search for the first page found, best first.
-        scored: The same and what the search for further pages found, best first.
+        first: The records of the search for the first page, best first.
+        scored: These records and those of the search for further pages, best first.
     """
     page = {each.record.docid for each in ranked}
     ahead = [each for each in first if each.record.record.docid in page]
@@ -199,7 +203,7 @@ def continue_page(
 
 
 def leave_out_earlier_pages(events: Generator[Event, None, None], offset: int) -> Generator[Event, None, None]:
-    """Yield the events, the ranking without its first ``offset`` records."""
+    """Yield the events, with the first ``offset`` records of the ranking left out."""
     with closing(events):
         for event in events:
             if isinstance(event, Ranking) and event.records:
@@ -210,9 +214,9 @@ def leave_out_earlier_pages(events: Generator[Event, None, None], offset: int) -
 
 
 def collapse_duplicates(ranked: Iterable[RankedRecord], most: int | None = None) -> list[RankedRecord]:
-    """Return the best record of each paper, ranked anew, ``most`` at most.
+    """Return the best record of each paper, at most ``most`` records, ranked anew.
 
-    ``duplicates`` are the paper's other ranked records, in order, and its first record in the corpus.
+    The ``duplicates`` of a record are the paper's other ranked records, in order, and its first record in the corpus.
     """
     papers: dict[str, list[RankedRecord]] = {}
     for each in ranked:

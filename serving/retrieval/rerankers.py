@@ -1,4 +1,4 @@
-"""Re-rankers: choose and open one for an index; those that need no model."""
+"""Choose and open the re-ranker of an index; also the re-rankers that need no model."""
 
 from __future__ import annotations
 
@@ -23,24 +23,27 @@ from shrag.serving.strategy import require_vectors
 _log = logging.getLogger("shrag.serving.rerankers")
 
 AUTO = "auto"
-"""By words, and by stored vectors too where they are an embedding model's that is installed."""
+"""Rank by words, and also by stored vectors if an embedding model that is installed made them."""
 
 LEXICAL = "lexical"
-"""BM25 and the best sentence."""
+"""Rank by BM25 and the best sentence."""
 
 VECTORS = "vectors"
-"""The cosine of the question and each record's stored vector, as in the SHRAG paper."""
+"""Rank by the cosine of the question and each record's stored vector, as in the SHRAG paper."""
 
 ENCODER = "encoder"
-"""The cosine of the question and each candidate, encoded for the question: for an index without vectors. By the only
-encoder with weights, or by the one named after a colon: ``encoder:gte``, ``encoder:PATH``."""
+"""Rank by the cosine of the question and each candidate, for an index without vectors.
+
+Candidates are encoded when the question is asked. The encoder is the only one with weights, or the one named after a
+colon: ``encoder:gte``, ``encoder:PATH``.
+"""
 
 CROSS_ENCODER = "cross-encoder"
-"""The catalogue's default cross-encoder; another is chosen by its name in the catalogue or its folder's path."""
+"""Rank by the catalog's default cross-encoder. The name of another one, or its folder's path, chooses that one."""
 
 
 class NoReranker:
-    """Implements :class:`~shrag.models.reranker.Reranker`: leaves candidates in their order, by one over the rank."""
+    """Implements :class:`~shrag.models.reranker.Reranker`: keeps candidates in their order, with the score 1 / rank."""
 
     name = "order of the candidates"
     is_model = False
@@ -51,7 +54,7 @@ class NoReranker:
 
 
 class WordsAlone(LexicalReranker):
-    """Ranks an index by words that would be ranked by its vectors too; ``problem`` says why it is not."""
+    """Ranks an index with vectors by words alone; ``problem`` says why its vectors cannot be used."""
 
     def __init__(self, index: OpenIndex, problem: str) -> None:
         super().__init__(index.analyzer, index.searcher, index.manifest.bm25, index.glossary)
@@ -59,7 +62,7 @@ class WordsAlone(LexicalReranker):
 
 
 def check_reranker(choice: str, threshold: float | None = None) -> None:
-    """Raise :class:`UnknownReranker` for an unknown choice, or a threshold for scores without a fixed scale."""
+    """Raise :class:`UnknownReranker` for an unknown choice, or a threshold that does not fit the choice's scores."""
     by_encoder = _encoder_of(choice) is not None
     if (
         choice not in {AUTO, LEXICAL, VECTORS, CROSS_ENCODER}
@@ -94,14 +97,14 @@ def open_reranker(choice: str, index: OpenIndex, weights: Path, threshold: float
     """Open a re-ranker for an index.
 
     Args:
-        choice: One of the constants above, a name of the catalogue, or a folder's path.
+        choice: One of the constants above, a name of the catalog, or a folder's path.
         index: The index.
         weights: The folder that has the weights of cross-encoders.
         threshold: The least score, from 0 to 1, that a cross-encoder's ranking shows.
 
     Raises:
-        UnknownReranker: As :func:`check_reranker` raises it.
-        StrategyUnavailable: The index has no vectors, or their encoder is not here.
+        UnknownReranker: :func:`check_reranker` raises it.
+        StrategyUnavailable: The index has no vectors, or their encoder is not installed.
         ModelError: A cross-encoder cannot be loaded.
     """
     check_reranker(choice, threshold)
@@ -132,7 +135,7 @@ def open_lexical_reranker(index: OpenIndex) -> LexicalReranker:
 
 
 def _best_available(index: OpenIndex) -> Reranker:
-    """Add vectors to words if a model made them; those of LSA add nothing that is worth their search."""
+    """Rank by words, and also by vectors if a model made them; vectors of LSA are not worth the time of a search."""
     words = open_lexical_reranker(index)
     card = index.manifest.vectors
     if card is None or card.encoder == LSA:

@@ -1,4 +1,4 @@
-"""A search for a question that names authors and a topic: their records that fit it come first, all others behind."""
+"""Search for a question that names authors and a topic: their records that fit the topic come before all others."""
 
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ from shrag.serving.retrieval.query_terms import matched_share, text_terms
 from shrag.serving.strategy import Resources, Strategy
 
 _FITTING = 0.5  # share of the topic's idf that the words of a fitting record have
-_READ_HITS = 500  # of a topic, for the names of their authors
-_SHORT = 6  # words: a name among more of them is often a person's who is no author
+_READ_HITS = 500  # hits of a topic whose authors are read
+_SHORT = 6  # words: in a longer question, a name is often that of a person who is no author
 
 
 def search_with_authors(
@@ -28,9 +28,10 @@ def search_with_authors(
 ) -> Generator[Event, None, None]:
     """Yield which authors the question names, and the events of the strategy.
 
-    Where they are certain, the topic is searched for in their records and answered from these, and those that have half
-    of its words, weighted by idf, come first. Else, or if none has, the question is searched for as it stands, in all
-    records, and of the authors nothing is said in a long question that does not call them so.
+    If the authors are certain, the topic is searched for in their records, and the answer is from these. Records with
+    half of the topic's words, weighted by idf, come first. If the authors are not certain, or if no record of theirs
+    fits, the question is searched for as it stands in all records. The authors are not reported then if the question is
+    long and does not mark them as authors.
 
     Args:
         strategy: The strategy.
@@ -38,7 +39,7 @@ def search_with_authors(
         resources: The resources, whose index is filtered as the request asks.
         named: The authors.
     """
-    # Who has chosen an author in the filter needs no hint.
+    # A user who has chosen an author in the filter needs no hint.
     hint = not request.record_filter.author
     if named.certain and named.topic:
         topic = request._replace(question=replace(request.question, text=named.topic))
@@ -62,7 +63,7 @@ def search_with_authors(
 
 
 def _without_names(events: Generator[Event, None, None], names: str) -> Generator[Event, None, None]:
-    """Yield the events without the words of names among those that no record has."""
+    """Yield the events; words of the names no longer count as words that no record has."""
     for event in events:
         match event:
             case Keywords():
@@ -81,7 +82,7 @@ def _others(words: tuple[str, ...], names: str) -> tuple[str, ...]:
 
 
 def _of_authors(request: Request, resources: Resources, named: NamedAuthors) -> tuple[Request, Resources]:
-    """Return a request for records of the authors, and the resources that find no others."""
+    """Return a request for records of the authors, and resources that find no other records."""
     index = resources.index
     record_filter = replace(request.record_filter, author=_filtered_names(named, index))
     index = index.filtered(FilteredSearcher(index.searcher, record_filter), record_filter)
@@ -120,7 +121,7 @@ def _fitting(ranked: Sequence[RankedRecord], topic: str, index: OpenIndex) -> fr
 def _with_others(
     theirs: Iterable[Event], fitting: frozenset[str], others: Generator[Event, None, None], request: Request
 ) -> Generator[Event, None, None]:
-    """Yield the events of a search in the authors' records, with those that fit before the records of all authors."""
+    """Yield the events of a search in the authors' records, and merge the records of all authors into its ranking."""
     seconds = 0.0
     for event in theirs:
         if isinstance(event, Ranking):
@@ -139,10 +140,11 @@ def _with_others(
 
 
 def _merge(theirs: Ranking, fitting: frozenset[str], others: Ranking, request: Request) -> Ranking:
-    """Return the ranking of the first records, which an answer may cite, and of the others.
+    """Merge the ranking of the authors' records and that of all records.
 
-    The first page has those that fit before all others by score; further pages have the rest of the first records, then
-    that of the others.
+    The first page has the first records of the authors, which an answer may cite, and is filled up with others. Fitting
+    records come first, all others by score. Further pages have the rest of the authors' records, then the rest of the
+    others.
     """
     first = theirs.records[: request.k]
     papers = {each.record.paper for each in first}

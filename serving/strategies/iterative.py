@@ -2,8 +2,8 @@
 
 direct and cot-query search once; cot-query writes its query after a chain of thought (Wei et al. 2022).
 previous-context is IRCoT (Trivedi et al. 2023), self-ask is by Press et al. (2023); the prompts are our own. Both end
-where the model has enough, repeats itself or fails, where the budget is used up, and after as many searches as the
-setting ``steps`` allows.
+when the model has enough, repeats itself or fails, when the budget is used up, or after as many searches as the setting
+``steps`` allows.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ class Thought(msgspec.Struct, frozen=True):
 
 
 def reason_query(question: Question, model: LanguageModel) -> tuple[ReasonedQuery, list[ModelCall]]:
-    """Return the query that the model writes after it has reasoned; the question where the query is empty."""
+    """Return the query that the model writes after its reasoning; the question if the query is empty."""
     call = PromptCall("query", "reasoned_query", question.language, {"question": question.text}, max_tokens=768)
     reply, calls = call_model(model, call, ReasonedQuery)
     return ReasonedQuery(plain_line(reply.reasoning), plain_line(reply.query) or question.text), calls
@@ -60,7 +60,7 @@ def reason_query(question: Question, model: LanguageModel) -> tuple[ReasonedQuer
 def write_follow_up(
     question: Question, solved: Sequence[SolvedStep], model: LanguageModel
 ) -> tuple[str, list[ModelCall]]:
-    """Return the question that must be answered next, empty where the solved steps are enough."""
+    """Return the question that must be answered next; empty if the solved steps are enough."""
     values = question_values(question) | {"worked": notes_text(solved, question.language) or NOTHING}
     call = PromptCall("query", "followup", question.language, values, max_tokens=192)
     reply, calls = call_model(model, call, _FollowUp)
@@ -111,7 +111,7 @@ def self_ask(plan: Plan) -> Generator[Event, None, None]:
 
 
 def previous_context(plan: Plan) -> Generator[Event, None, None]:
-    """Continue a chain of thought, each thought with the records found by the words of the one before."""
+    """Continue a chain of thought; the words of each thought find the records for the next one."""
     first = yield from plan.find_first()
     found = [first]
     thoughts: list[str] = []
@@ -143,7 +143,7 @@ def direct(plan: Plan) -> Generator[Event, None, None]:
 
 
 def cot_query(plan: Plan) -> Generator[Event, None, None]:
-    """Search once, by a query that the model writes after a chain of thought, which the answer's prompt has too."""
+    """Search once, by a query that the model writes after a chain of thought; the answer's prompt has that chain."""
     with plan.timer.stage("queries"):
         reasoned, events = attempt("query", plan.resources.model, partial(reason_query, plan.question))
     yield from events

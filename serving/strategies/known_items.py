@@ -1,4 +1,4 @@
-"""A question that names a record by its identifier, or an author: what it names is shown, nothing is searched for."""
+"""Show the records that a question names by an identifier or by an author, instead of searching for the question."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from shrag.serving.retrieval.query_terms import query_terms
 from shrag.serving.retrieval.ranking import RetrievalResult, ScoredRecord, has_more, rank_records
 from shrag.serving.strategy import Resources
 
-# What has no space in it and a digit: ART001758158, 10.1000/182, 1234#5. A particle behind it (ART001758158을) is none.
+# Text without a space and with a digit: ART001758158, 10.1000/182, 1234#5. A particle behind it is no part of it.
 _IDENTIFIER = re.compile(r"(?=[!-~]*\d)[A-Za-z0-9][!-~]{3,}")
 _PUNCTUATION = ".,;:?!)]}>\"'"
 _MOST_LOOKED_UP = 3
@@ -30,9 +30,9 @@ _MOST_OF_AUTHORS = 1_000
 
 
 class KnownItems(NamedTuple):
-    """The records that a question names, best first, and what it named them by; ``authors`` are those it names.
+    """The records that a question names, best first, how it names them, and the authors that it names.
 
-    At least one passes the request's filter.
+    At least one record passes the request's filter.
     """
 
     named_by: Literal["identifier", "author"]
@@ -41,7 +41,7 @@ class KnownItems(NamedTuple):
 
 
 def find_known_items(request: Request, index: OpenIndex, authors: NamedAuthors | None) -> KnownItems | None:
-    """Return the records that a question names and its filter lets pass, None where it is to be searched for.
+    """Return the records that a question names, None if it names none or if its filter lets none of them pass.
 
     Args:
         request: The request.
@@ -60,7 +60,7 @@ def find_known_items(request: Request, index: OpenIndex, authors: NamedAuthors |
 
 
 def find_named_record(question: str, index: OpenIndex) -> AnalyzedRecord | None:
-    """Return the record whose docid a question has, and beside it no word to search for; None without one.
+    """Return the record whose docid a question has, None if the question has none or other words to search for.
 
     *Summarize ART001758158.* names a record; a question with other words, or with two docids, is searched for.
     """
@@ -79,10 +79,10 @@ def find_named_record(question: str, index: OpenIndex) -> AnalyzedRecord | None:
 
 
 def show_known_items(request: Request, items: KnownItems, resources: Resources) -> Generator[Event, None, None]:
-    """Yield the events of a search that found the records, and of the answer: what the record named says.
+    """Yield the events of a search that found the records, and of the answer, which quotes the named record.
 
-    No language model is asked: who names a record wants to read it. Of an author the answer says only whose records
-    these are.
+    No language model is asked, since a user who names a record wants to read it. For an author, the answer only says
+    whose records these are.
     """
     timer = StageTimer()
     with timer.stage("search"):

@@ -40,7 +40,7 @@ STRATEGIES: Mapping[str, Strategy] = {strategy.name: strategy for strategy in _S
 def find_strategy(name: str) -> Strategy:
     """Return the strategy called ``name``, or of a line of stages: ``retrieve(10) > rerank(5)``, ``pipeline-2(9, 3)``.
 
-    A preset is also known as ``pipeline-2-bm25`` and ``pipeline-2-dense``, by what it searches.
+    The names ``pipeline-2-bm25`` and ``pipeline-2-dense`` of a preset say what it searches.
 
     Raises:
         UnknownStrategy: There is no such strategy; the message has the names.

@@ -1,11 +1,12 @@
 """The strategies shrag and hybrid: keywords, reduced OR queries, re-ranking, an answer (the SHRAG paper).
 
 A language model, if there is one, chooses the keywords in both languages and writes the answer; the search is then the
-paper's: at most ten keywords, SQ_10 … SQ_1, ten hits of each. Without a model, keywords are chosen by Kiwi and tf-idf
-and translated by the index's glossary in queries of their own, and the answer is extractive.
+paper's: at most ten keywords, SQ_10 … SQ_1, ten hits of each. Without a model, Kiwi and tf-idf choose the keywords, and
+the answer is extractive. Separate queries have the translations of the keywords by the index's glossary.
 
 ``hybrid`` adds candidates by the index's vectors. Whether words or vectors are better differs between collections
-(``docs/en/explanation/vectors.md``), so their fusion only gathers candidates, and re-ranking adds both on one scale.
+(``docs/en/explanation/vectors.md``). So fusion only gathers the candidates, and re-ranking adds the scores of words and
+vectors on one scale.
 """
 
 from __future__ import annotations
@@ -64,14 +65,14 @@ from shrag.serving.search_settings import (
 from shrag.serving.strategy import Resources, require_vectors
 
 DEPTH = 10
-"""Hits of each query, as in the paper; without a model's keywords more where more records are wanted."""
+"""Hits of each query, as in the paper. Without a model's keywords there are more if more records are wanted."""
 
 
 class ShragStrategy:
     """Implements :class:`~shrag.serving.strategy.Strategy`.
 
-    ``candidates`` says where candidates come from unless the settings of a request do; ``cosine_weight`` is the weight
-    of the cosine in the ranking score, None for the one that fits the index's vectors.
+    ``candidates`` says where candidates come from, unless the settings of a request say it. ``cosine_weight`` is the
+    weight of the cosine in the ranking score; None stands for the weight that fits the index's vectors.
     """
 
     def __init__(
@@ -113,9 +114,10 @@ def retrieve(
 ) -> Generator[Event, None, RetrievalResult]:
     """Yield the keywords, the queries, the hits and the ranking of a question; return them with the candidates.
 
-    ``source`` says where candidates come from. Where vectors are needed, by ``source`` or by a ``cosine_weight`` in the
-    ranking score, the index must have them (:func:`~shrag.serving.strategy.require_vectors`). Unless ``complete_only``
-    records without title or abstract are ranked too; for an answer, which they cannot support, they are at most half.
+    ``source`` says where candidates come from. If ``source`` or the ``cosine_weight`` of the ranking score needs
+    vectors, the index must have them (:func:`~shrag.serving.strategy.require_vectors`). Unless ``complete_only``,
+    records without a title or an abstract are ranked too. They cannot support an answer, so that they are at most half
+    of the records if one is wanted.
     """
     index = resources.index
     question, terms, chosen = yield from _choose_keywords(request, resources, timer)
@@ -189,12 +191,12 @@ def _depths(chosen: _ChosenKeywords, request: Request) -> tuple[int, int]:
 
 
 def _may_find_more(hits: Hits, depth: int) -> bool:
-    """Return whether a deeper search may find more: one found as many hits as it was asked for."""
+    """Return whether a deeper search may find more, since a query found as many hits as it was asked for."""
     return len(hits.dense) == depth or any(len(found) == hits.depth for found in hits.hits)
 
 
 def _without_phrases(hits: list[Hit], phrases: Sequence[Sequence[QueryTerm]], index: OpenIndex) -> list[Hit]:
-    """Return the hits of vectors without those of records that the queries would exclude for one of the phrases."""
+    """Return the hits of a vector search without the records that the queries exclude for one of the phrases."""
     if not phrases:
         return hits
     records = index.store.fetch([hit.docid for hit in hits])
@@ -206,10 +208,10 @@ def _without_phrases(hits: list[Hit], phrases: Sequence[Sequence[QueryTerm]], in
 
 
 def _with_cosines(resources: Resources, weight: float | None) -> Reranker:
-    """Return the re-ranker of ``resources`` with cosines of this weight added, as it is where that is 0.
+    """Return the re-ranker of ``resources`` with cosines of this weight added, unchanged if the weight is 0.
 
-    One that ranks by the same cosines is replaced by the lexical one, since the words would have no part in the
-    ranking; one that adds them already gets the weight.
+    A re-ranker by cosines alone is replaced by the lexical one, since words would otherwise have no part in the
+    ranking. A re-ranker that adds cosines already gets the new weight.
     """
     reranker, dense = resources.reranker, resources.index.dense
     if weight == 0 or dense is None:
@@ -222,11 +224,10 @@ def _with_cosines(resources: Resources, weight: float | None) -> Reranker:
 
 
 class _ChosenKeywords(NamedTuple):
-    """The keywords to search for, the most important first, their event, and the settings of the queries, resolved.
+    """The keywords to search for, the most important first, their event, and the resolved settings of the queries.
 
-    ``language`` is the one that keywords without a translation are searched in. ``own`` are keywords of the question
-    where a model chose others, for a query of the question's own words. Records with one of the phrases ``excluded``
-    are left out.
+    Keywords without a translation are searched for in ``language``. ``own`` are the question's own keywords, for a
+    query beside those of a model's keywords. Records with one of the ``excluded`` phrases are left out.
     """
 
     event: Keywords
@@ -238,9 +239,9 @@ class _ChosenKeywords(NamedTuple):
 
 
 def _hits_per_query(chosen: _ChosenKeywords, depth: int) -> int:
-    """Return ``depth``, or more where known phrases of the question make fewer queries than their words would.
+    """Return ``depth``, or more if known phrases of the question make fewer queries than single words would.
 
-    All queries together then find as many. A model's keywords are searched for at ``depth``, as in the paper.
+    All queries together then find as many hits. A model's keywords are searched for at ``depth``, as in the paper.
     """
     settings, keywords = chosen.settings, chosen.keywords
     if settings.depth or chosen.event.model or settings.words != "known" or not keywords:
@@ -254,7 +255,7 @@ def _choose_keywords(
 ) -> Generator[Event, None, tuple[AnalyzedQuestion, list[QueryTerm], _ChosenKeywords]]:
     """Yield the model's calls and the keywords; return the analyzed question, its terms and the keywords.
 
-    Without a model, and where it fails, the keywords are words of the question.
+    Without a model, or if it fails, the keywords are words of the question.
     """
     index, model, language = resources.index, resources.model, request.question.language
     with timer.stage("keywords"):

@@ -1,7 +1,8 @@
-"""Splitting of coordinated and comparative questions by rule.
+"""Split coordinated and comparative questions by rules.
 
-"Was X or Y born first?" becomes "Was X born first?" and "Was Y born first?"; a question of two clauses becomes one for
-each. Korean goes by Kiwi's particles and endings, English by conjunctions. Other questions are not split.
+"Was X or Y born first?" becomes "Was X born first?" and "Was Y born first?". A question of two clauses becomes one
+question for each clause. Particles and endings that Kiwi finds show where to split Korean, conjunctions where to split
+English. Other questions are not split.
 """
 
 from __future__ import annotations
@@ -107,7 +108,7 @@ def _joined(text: str, morphemes: Sequence[Morpheme]) -> list[str]:
 
 
 def _compared(text: str, morphemes: Sequence[Morpheme]) -> list[str]:
-    """Split "A는 B보다 …" and "A는 B와 …": what is said, of A and of B."""
+    """Split "A는 B보다 …" and "A는 B와 …": the rest of the text with A, and with B."""
     than = next((position for position, each in enumerate(morphemes) if (each.form, each.tag) in _COMPARING), None)
     if than is None or not (second := _name_before(morphemes, than)):
         return []

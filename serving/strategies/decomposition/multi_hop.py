@@ -24,7 +24,7 @@ RECORDS = 3
 
 
 class AnsweredSteps(NamedTuple):
-    """What was found for each step that was searched for, and the steps with their answers."""
+    """The search result of each step that was searched for, and the steps with their answers."""
 
     found: list[SubqueryResult]
     answered: list[AnsweredQuestion]
@@ -33,9 +33,9 @@ class AnsweredSteps(NamedTuple):
 def run_chain(steps: Sequence[str], plan: Plan) -> Generator[Event, None, AnsweredSteps]:
     """Search for each of a model's steps, with the answers of earlier steps in its slots.
 
-    Steps that wait for no answer, and those that waited for the same, are searched in parallel. An answer that a later
-    step needs is extracted from a record; where there is none, the later step is searched without it. The other steps
-    are answered too where the user's question is. Yields the nodes of the steps as they change, and the model's calls.
+    Steps are searched in parallel once the answers that they need are there. An answer that a later step needs is
+    extracted from a record; without one, the later step is searched without it. The other steps are answered too if the
+    user's question is. Yields the nodes of the steps as they change, and the model's calls.
     """
     awaited = {slot for step in steps for slot in find_slots(step)}
     answers: dict[int, SubAnswer] = {}
@@ -75,16 +75,16 @@ def run_chain(steps: Sequence[str], plan: Plan) -> Generator[Event, None, Answer
 
 
 def answer_step(one: SubqueryResult, plan: Plan, *, extract: bool = False) -> tuple[SubAnswer | None, list[Event]]:
-    """Return the words of a record that answer a step, or its answer in a sentence or two, and the events of that."""
+    """Return a step's answer in a sentence or two, or with ``extract`` in the words of a record, and its events."""
     work = partial(extract_span if extract else respond, one.question, one.best(RECORDS))
     return attempt("step", plan.resources.model, work)
 
 
 def follow_bridges(first: SubqueryResult, plan: Plan) -> Generator[Event, None, list[SubqueryResult]]:
-    """Search for the coordinated parts of a question and, from their records, for second hops; no model plans this.
+    """Search for the coordinated parts of a question, and for second hops from all records found, without a model.
 
-    ``first`` is what was found for the question itself. Yields the nodes of the parts and of the hops that reached a
-    record, and the model's calls; returns what they found, the parts before the hops.
+    ``first`` is the result for the question itself. Yields the nodes of the parts and of the hops that reached a
+    record, and the model's calls. Returns their results, the parts before the hops.
     """
     analyzer = plan.resources.index.analyzer
     with plan.timer.stage("plan"):

@@ -1,7 +1,7 @@
 """The strategies decompose, chain and rewrite: a question is searched for together with questions made from it.
 
-A model's plan is cut to its greatest length, questions that repeat another are dropped, and a step may need the answers
-of earlier steps only, so that no plan has a cycle.
+A model's plan is cut to the largest allowed length, and questions that repeat another one are dropped. A step may need
+the answers of earlier steps only, so that no plan has a cycle.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ class _Rewritten(msgspec.Struct, frozen=True):
 
 
 def plan_parts(question: Question, model: LanguageModel) -> tuple[list[str], list[ModelCall]]:
-    """Return the independent questions that make up ``question``, none where there is only one.
+    """Return the independent questions that make up ``question``, none if there is only one.
 
     Raises as :func:`~shrag.serving.llm.structured_call.call_model` does, like the other planners.
     """
@@ -58,7 +58,7 @@ def plan_parts(question: Question, model: LanguageModel) -> tuple[list[str], lis
 
 
 def plan_steps(question: Question, model: LanguageModel) -> tuple[list[str], list[ModelCall]]:
-    """Return the steps to the answer of ``question`` in order, none where there is only one.
+    """Return the steps to the answer of ``question`` in order, none if there is only one.
 
     ``[ANS_n]`` in a step stands for the answer of an earlier step; other slots are removed.
     """
@@ -71,7 +71,7 @@ def plan_steps(question: Question, model: LanguageModel) -> tuple[list[str], lis
 def plan_rewrite(
     question: Question, records: Sequence[Record], model: LanguageModel
 ) -> tuple[list[str], list[ModelCall]]:
-    """Return ``question`` as a simpler one, with what ``records`` say of it put in; nothing where it stays as it is."""
+    """Return ``question`` as a simpler one that includes what ``records`` say about it; none if it stays the same."""
     values = evidence_values(question, records)
     call = PromptCall("decompose", "rewrite", question.language, values | {"records": values["records"] or "–"})
     reply, calls = call_model(model, call, _Rewritten)
@@ -92,7 +92,7 @@ Planner = Callable[[Question, LanguageModel], tuple[list[str], list[ModelCall]]]
 
 
 def decompose(plan: Plan) -> Generator[Event, None, None]:
-    """Search in parallel for a question and its independent parts, by a model or else by its coordination."""
+    """Search in parallel for a question and its independent parts, which a model or the coordination rules find."""
     parts = yield from _ask_planner(plan_parts, plan)
     if parts is None:
         with plan.timer.stage("plan"):
@@ -114,7 +114,7 @@ def decompose(plan: Plan) -> Generator[Event, None, None]:
 def _answer_parts(
     nodes: Sequence[Node], found: Sequence[SubqueryResult], plan: Plan
 ) -> Generator[Event, None, list[AnsweredQuestion]]:
-    """Have the model answer each part from its records, in parallel; none where no answer is wanted."""
+    """Have the model answer each part from its records, in parallel, unless no answer is wanted."""
     if plan.resources.model is None or not plan.request.answered:
         return []
     with plan.timer.stage("steps"):
@@ -135,7 +135,7 @@ def _searched(node: Node, found: SubqueryResult) -> Node:
 
 
 def rewrite(plan: Plan) -> Generator[Event, None, None]:
-    """Search for a question, then for the simpler one that a model makes of it and of the records found."""
+    """Search for a question, then for the simpler one that a model makes from it and from the records found."""
     first = yield from plan.find_first()
     records = first.best(RECORDS)
     rewritten = yield from _ask_planner(lambda question, model: plan_rewrite(question, records, model), plan)

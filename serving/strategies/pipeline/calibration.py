@@ -1,14 +1,16 @@
-"""Calibration of re-ranker scores to values from 0 to 1.
+"""Calibrate re-ranker scores to values from 0 to 1.
 
-A cross-encoder's score is the logistic function of its output and is left as it is. Other scores are put on that scale
-by a curve learnt from the index without judgements, by searching with one sentence of a record and scoring that record
-and others. The curve is the logistic ``1 / (1 + exp(-(x - middle) / width))`` through two points: :data:`CHANCE` at the
-score that 95 % of the other records are below, and :data:`VERBATIM` at the median score of a sentence's own record.
+A cross-encoder's score is the logistic function of its output, and is left as it is. A curve puts other scores on that
+scale. It is learned from the index without judgments: a sentence of a record is the question, for which this record and
+others are scored. The curve is the logistic ``1 / (1 + exp(-(x - middle) / width))`` through two points:
 
-``x`` is the score divided by the question's score for itself as if it were a record, since scores by words grow with
-the length of a question and the rarity of its words; cosines are not divided. Platt, *Probabilistic outputs for support
-vector machines*, 1999, fits a sigmoid to scores by maximum likelihood; that does not converge where the two kinds of
-pairs hardly overlap, as here, so two quantiles are used.
+- :data:`CHANCE` at the score that 95 % of the other records are below;
+- :data:`VERBATIM` at the median score of a sentence's own record.
+
+Scores by words grow with the length of a question and the rarity of its words. So ``x`` is the score divided by the
+question's score for itself, as if the question were a record. Cosines are not divided. Platt, *Probabilistic outputs
+for support vector machines*, 1999, fits a sigmoid to scores by maximum likelihood. That does not converge if the two
+kinds of pairs hardly overlap, as here, so two quantiles are used.
 """
 
 from __future__ import annotations
@@ -32,7 +34,7 @@ CHANCE, VERBATIM = 0.1, 0.99
 """Values of the curve at its two points, chosen by ``python -m bench.quality.score_calibration``."""
 
 SAMPLED = 100
-"""Records that a curve is learnt from, evenly spaced over the index."""
+"""Records from which a curve is learned, evenly spaced over the index."""
 
 _LEAST_RECORDS = 20
 _UNLIKELY, _HALF = 0.95, 0.5
@@ -43,7 +45,7 @@ _MOST_CACHED = 32
 
 @dataclass(frozen=True, slots=True)
 class Curve:
-    """A logistic curve: ``value`` is one half at ``middle``; ``width`` is how far from there it is 0.73."""
+    """A logistic curve: ``value`` is 0.5 at ``middle``, and 0.73 at ``middle + width``."""
 
     middle: float
     width: float
@@ -62,7 +64,7 @@ USUAL = Curve(0.4, 0.13)
 
 
 class Calibration:
-    """Calibration of one re-ranker over one index, by ``curve`` or, with None, by leaving scores as they are."""
+    """Calibration of one re-ranker over one index by ``curve``; if that is None, scores are left as they are."""
 
     def __init__(self, reranker: Reranker, index: OpenIndex, curve: Curve | None) -> None:
         self._reranker = reranker
@@ -84,12 +86,12 @@ def calibrate(reranker: Reranker, index: OpenIndex) -> Calibration:
 
 
 def learn_curve(reranker: Reranker, index: OpenIndex) -> Curve:
-    """Return the curve of a re-ranker over an index; :data:`USUAL` where there are too few records with text."""
+    """Return the curve of a re-ranker over an index; :data:`USUAL` if there are too few records with text."""
     sample = [analyzed for analyzed in index.store.sample(SAMPLED) if analyzed.sentence_terms]
     if len(sample) < _LEAST_RECORDS:
         return USUAL
     passages = [to_passage(analyzed) for analyzed in sample]
-    # The others are evenly spaced, since neighbours in an index are often about the same subject.
+    # The others are evenly spaced, since neighbors in an index are often about the same subject.
     steps = [len(sample) * step // (_OTHERS + 1) for step in range(1, _OTHERS + 1)]
     verbatim: list[float] = []
     chance: list[float] = []
@@ -113,7 +115,7 @@ _learnt_curve = cached(
 
 
 def fit(chance: float, verbatim: float) -> Curve:
-    """Return the curve that is :data:`CHANCE` at one score and :data:`VERBATIM` at the other, with a least width.
+    """Return the curve with :data:`CHANCE` at ``chance`` and :data:`VERBATIM` at ``verbatim``, of a least width.
 
     >>> curve = fit(0.1, 1.0)
     >>> [round(curve.value(score), 2) for score in (0.0, 0.1, 0.3, 0.5, 0.7, 1.0)]
@@ -125,7 +127,7 @@ def fit(chance: float, verbatim: float) -> Curve:
 
 
 def _own_score(question: str, reranker: Reranker, index: OpenIndex) -> float:
-    """Return the score of ``question`` for itself as if it were a record; 1 for cosines, and where it is 0."""
+    """Return the score of ``question`` for itself as if it were a record; 1 for cosines, or if it is not positive."""
     if isinstance(reranker, VectorReranker):
         return 1.0
     (terms,) = index.analyzer.terms([question])

@@ -1,4 +1,4 @@
-"""Restriction of a search to one paper, by its title: the chunks whose titles begin with it."""
+"""Restrict a search to one paper by its title: to the chunks whose titles begin with it."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class PaperScope:
     def restrict(self, query: Query) -> Query:
         """Return the query of the documents that match ``query`` and have all terms of the title, scored by ``query``.
 
-        Documents of other papers may have those terms too: leave out what is not in ``docids``.
+        Documents of other papers may have those terms too, so callers must leave out hits that are not in ``docids``.
         """
         return And((query, Boost(And(tuple(map(Term, self.title_terms))), _NO_SCORE)))
 
@@ -35,7 +35,7 @@ class PaperScope:
 def find_paper(title: str, index: OpenIndex) -> PaperScope:
     """Return the scope of the paper called ``title``, letter case and spaces ignored.
 
-    Raises :class:`SettingRejected` where the index has no record with that title.
+    Raises :class:`SettingRejected` if the index has no record with that title.
     """
     (terms,) = index.analyzer.terms([title])
     title_terms = tuple(dict.fromkeys(terms))

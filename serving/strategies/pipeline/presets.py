@@ -1,7 +1,7 @@
 """The eight preset retrieval pipelines, ``pipeline-1`` to ``pipeline-8``, in the syntax of :mod:`.syntax`.
 
-They search the vectors of a model where the index has them, as their seed does, and words where it has none.
-``pipeline-1-dense`` and ``pipeline-1-bm25`` name one of the two.
+They are from seed 004 (``docs/en/explanation/strategies-pipelines.md``). As in that paper, they search the vectors of a
+model if the index has them, and otherwise words. ``pipeline-1-dense`` and ``pipeline-1-bm25`` name one of the two.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ PRESETS: Mapping[str, Pipeline] = {
 """The presets with their default numbers, over BM25."""
 
 Source = Literal["", "bm25", "dense"]
-"""What a preset searches: words, vectors, or where empty the vectors of a model if the index has them, else words."""
+"""What a preset searches: words or vectors. If empty, it searches a model's vectors if there are any, else words."""
 
 _CALL = re.compile(r"\s*(pipeline-[0-9]{1,3})(?:-(bm25|dense))?\s*(?:\(([0-9,\s]{1,60})\))?\s*")
 
@@ -47,7 +47,7 @@ class Preset(NamedTuple):
 
 
 def over_vectors(pipeline: Pipeline) -> Pipeline:
-    """Return the pipeline with vectors searched in the place of words.
+    """Return the pipeline, which searches vectors instead of words.
 
     >>> str(over_vectors(PRESETS["pipeline-2"]))
     'dense(15) > rerank(5)'

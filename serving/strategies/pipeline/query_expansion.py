@@ -1,8 +1,8 @@
 """Query expansion: multiple queries, hypothetical answers and translations.
 
 Hypothetical answers of a model are HyDE with several answers (Gao et al., *Precise zero-shot dense retrieval without
-relevance labels*, ACL 2023). Without a model they are pseudo-relevance feedback: the sentences of the best records of a
-first search that hold most of the question.
+relevance labels*, ACL 2023). Without a model, pseudo-relevance feedback replaces them: a first search gives the
+sentences of its best records that hold most of the question.
 """
 
 from __future__ import annotations
@@ -55,7 +55,7 @@ def query_of_question(question: AnalyzedQuestion, words: Sequence[QueryTerm]) ->
 def queries_of_texts(
     texts: Iterable[str], question: Question, count: int, index: OpenIndex, kind: NodeKind
 ) -> list[ExpandedQuery]:
-    """Return at most ``count`` queries of the texts that a model wrote, without repetitions and the question."""
+    """Return at most ``count`` queries of the texts that a model wrote, without repetitions or the question."""
     lines = (plain_line(text) for text in texts)
     return distinct(query_of_text(line, index, kind) for line in lines if line and line != question.text)[:count]
 
@@ -96,7 +96,7 @@ def distinct(queries: Iterable[ExpandedQuery]) -> list[ExpandedQuery]:
     return list(first.values())
 
 
-_FEWEST_KEYWORDS = 3  # for queries made of a part of them
+_FEWEST_KEYWORDS = 3  # with fewer keywords, no query is made from a part of them
 
 _Text = Annotated[str, msgspec.Meta(min_length=1, max_length=LONGEST_QUERY)]
 
@@ -119,8 +119,13 @@ def augment_by_words(
 ) -> list[ExpandedQuery]:
     """Return at most ``count`` queries made of the question's ``words``, without repetitions.
 
-    In this order: the question in the other language; with synonyms, which are words that share a translation in the
-    glossary; the more important half of its keywords; all but the most important one; the less important half.
+    The queries are, in this order:
+
+    - the question in the other language;
+    - the question with synonyms, which are words that share a translation in the glossary;
+    - the more important half of its keywords;
+    - all keywords but the most important one;
+    - the less important half of them.
     """
     whole = query_of_words(searchable(words), "augmentation")
     made = distinct([whole, *_candidates(words, language, index)])

@@ -23,9 +23,10 @@ from shrag.serving.strategy import Resources
 
 
 class RankedList:
-    """The ranked records of one question, as its pipeline's stages change them; first those of ``fused``.
+    """The ranked records of one question, which the stages of its pipeline change.
 
-    ``ordered_by`` names what those are ranked by; ``answer`` is the temporary answer, empty where there is none.
+    The list begins with the candidates of ``fused``; ``ordered_by`` names what these are ranked by. ``answer`` is the
+    temporary answer, empty if there is none.
     """
 
     def __init__(
@@ -39,7 +40,7 @@ class RankedList:
     ) -> None:
         self._request = request
         self._resources = resources
-        # A pipeline's words have a stage of their own, and its filter wants scores that depend on no other candidate.
+        # Words have their own stage in a pipeline, and its filter needs scores that depend on no other candidate.
         reranker = resources.reranker
         self._reranker = reranker.vectors if isinstance(reranker, HybridReranker) else reranker
         self._question = question
@@ -65,7 +66,7 @@ class RankedList:
         return []
 
     def ranking(self, reason: EmptyReason) -> Ranking:
-        """Return the list as a ranking; ``reason`` says why the search found nothing, where it found nothing."""
+        """Return the list as a ranking; ``reason`` says why the search found nothing, if it found nothing."""
         ranked = rank_records(self._records, self._request)
         return Ranking(
             records=ranked,
@@ -106,11 +107,14 @@ class RankedList:
 
 
 def best_sentence(question: Question, words: Sequence[QueryTerm], records: Sequence[AnalyzedRecord]) -> str:
-    """Return one sentence of the best record that answers the question by its words, or nothing.
+    """Return one sentence of the best record that answers the question by its words; empty without one.
 
-    One, since a record that words one sentence of a long answer says little of the rest: of the first 80 questions of
-    ``python -m bench.quality.pipelines``, ``retrieve(50) > temp_answer > answer_rerank(10)`` ranked with nDCG@10 0.660
-    on multihop-en and 0.956 on wiki-ko; with the whole body of the answer 0.586 and 0.846.
+    Re-ranking by a longer answer is worse, since a record that matches one of its sentences says little
+    about the rest. nDCG@10 of ``retrieve(50) > temp_answer > answer_rerank(10)`` for the first 80 questions of
+    ``python -m bench.quality.pipelines``:
+
+    - one sentence: 0.660 on multihop-en, 0.956 on wiki-ko;
+    - the whole body of the answer: 0.586 and 0.846.
     """
     for analyzed in records[:EVIDENCE]:
         if sentence := sentence_that_answers(question, words, analyzed):

@@ -33,9 +33,9 @@ class FusedHits(NamedTuple):
 def search_words(
     queries: Sequence[ExpandedQuery], depth: int, index: OpenIndex, scope: PaperScope | None = None
 ) -> list[QueryHits]:
-    """Return ``depth`` hits of each query by BM25 over its terms, of ``scope`` first where that is given.
+    """Return ``depth`` hits of each query by BM25 over its terms; with a ``scope``, hits of its paper come first.
 
-    Only where the paper has fewer than ``depth`` chunks do hits of other papers follow.
+    Hits of other papers follow only if the paper has fewer than ``depth`` chunks.
     """
     asked = [query for query in queries if query.terms]
     if not asked:
@@ -72,12 +72,12 @@ def _nearest(text: str, depth: int, dense: VectorIndex, scope: PaperScope | None
 
 
 def _filled(hits: Sequence[Hit], everywhere: Sequence[Hit], depth: int, scope: PaperScope) -> list[Hit]:
-    """Return the hits of a paper with those of other papers behind them, ``depth`` together."""
+    """Return the hits of a paper and behind them those of other papers, ``depth`` hits in all."""
     return [*hits, *(hit for hit in everywhere if hit.docid not in scope.docids)][:depth]
 
 
 def fuse_lists(lists: Sequence[QueryHits], most: int, index: OpenIndex) -> FusedHits:
-    """Return the ``most`` best complete records of the lists, fused by reciprocal ranks where there are several."""
+    """Return the ``most`` best complete records of the lists; several lists are fused by reciprocal ranks."""
     if len(lists) == 1:
         scores = {hit.docid: hit.score for hit in lists[0].hits}
     else:
@@ -104,7 +104,7 @@ def describe_order(lists: Sequence[QueryHits], dense: VectorIndex | None) -> str
 
 
 def hits_event(lists: Sequence[QueryHits], fused: FusedHits, dense: VectorIndex | None, depth: int) -> Hits:
-    """Return the event of the search; lists found by vectors are among the others, one for each query.
+    """Return the event of the search; its lists include those found by vectors, one for each query.
 
     ``depth`` is the largest number of hits that a query was asked for.
     """

@@ -46,14 +46,15 @@ from shrag.serving.strategy import Resources, require_vectors
 
 
 class PipelineStrategy:
-    """Implements :class:`~shrag.serving.strategy.Strategy` by a pipeline, whose line is its name unless it has one.
+    """Implements :class:`~shrag.serving.strategy.Strategy` by a pipeline; its line is the default name.
 
-    The stages decide how many records there are; a request's ``k`` can make it fewer, never more. Without a model, and
-    where it fails, queries, hypotheses and the temporary answer are made of the question's and the records' own words.
+    The stages decide how many records there are; a request's ``k`` can lower this number, but not raise it. Without a
+    model, or if it fails, queries, hypotheses and the temporary answer are made of the question's and the records' own
+    words.
     """
 
     def __init__(self, pipeline: Pipeline, name: str = "", source: Source = "bm25") -> None:
-        """Make the strategy of ``pipeline``, which searches words as it stands, or vectors by ``source``."""
+        """Make the strategy of ``pipeline``; ``source`` says what it searches (:data:`Source`)."""
         self.pipeline = over_vectors(pipeline) if source == "dense" else pipeline
         self.name = name or str(pipeline)
         self._source = source
@@ -156,7 +157,7 @@ def _expand(
 
 
 def _nodes(question: Question, queries: Sequence[ExpandedQuery], lists: Sequence[QueryHits]) -> list[Node]:
-    """Return the question and the queries added to it as nodes, none where no query was added."""
+    """Return the question and the queries added to it as nodes, none if no query was added."""
     added = [query for query in queries if query.kind != "question"]
     if not added:
         return []

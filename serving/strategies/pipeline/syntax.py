@@ -11,10 +11,10 @@ from shrag.messages.text import Text
 from shrag.serving.errors import PipelineRejected
 
 LARGEST_LIST = 1_000
-"""Records that a stage may keep, and hits of a query, at most."""
+"""Most records that a stage may keep, and most hits of a query."""
 
 MOST_SEARCHES = 16
-"""Searches of a pipeline: its queries, each by words, by vectors or by both."""
+"""Most searches of a pipeline. A query is one search by words or by vectors, and two by both."""
 
 SCORE_DIGITS = 4
 """Decimal places of a score."""
@@ -47,9 +47,10 @@ class Stage:
 
 @dataclass(frozen=True, slots=True)
 class StageKind:
-    """A stage's name, what it takes and gives, and its argument; None is given by a stage that keeps the phase.
+    """A stage's name, the phases that it takes and gives, and the form of its argument.
 
-    ``least`` and ``most`` bound a number; a score is from 0 to below 1; ``words`` are the values of a word.
+    ``gives`` is None for a stage that keeps the phase. ``least`` and ``most`` bound a number; a score is at least 0 and
+    below 1; ``words`` are the values of a word.
     """
 
     name: str
@@ -96,7 +97,7 @@ _SEARCH = frozenset({"retrieve", "dense"})
 
 @dataclass(frozen=True, slots=True)
 class Pipeline:
-    """Stages that fit each other; raises :class:`PipelineRejected` for others.
+    """Stages that fit each other; stages that do not fit raise :class:`PipelineRejected`.
 
     ``str`` gives the line in its canonical form, which parses to the same pipeline.
     """
@@ -181,7 +182,7 @@ def _check_end(stages: tuple[Stage, ...], phase: Phase) -> None:
 
 
 def _lists(stages: tuple[Stage, ...]) -> int:
-    """Return the greatest number of lists that the stages give."""
+    """Return the largest number of lists that the stages can give."""
     queries = 1
     for each in stages:
         if each.name in _EXPANSION:
@@ -217,7 +218,7 @@ def _misplaced(stage: Stage, phase: Phase) -> str:
 
 
 LONGEST_LINE = 300
-"""Characters of a line; the longest that makes sense has about 130."""
+"""Most characters of a line; the longest line that makes sense has about 130."""
 
 _STAGE = re.compile(r"\s*([A-Za-z][A-Za-z0-9_-]{0,30})\s*(?:\(\s*([^\s()]{0,20})\s*\))?\s*")
 _NUMBER = re.compile(r"[0-9]{1,6}")
@@ -259,7 +260,7 @@ def _stage(part: str) -> Stage:
 
 
 def _argument(text: str | None, *, score: bool) -> Argument:
-    """Return a stage's argument; one that is no number of the right form stays text, which no stage accepts."""
+    """Return a stage's argument; text that is no number of the right form stays text."""
     if text is not None and _NUMBER.fullmatch(text):
         return float(text) if score else int(text)
     if text is not None and score and _SCORE.fullmatch(text):

@@ -1,10 +1,11 @@
 """Second-hop queries from bridge entities, without a language model.
 
-"Where was the director of Fortunella born?" finds the record of the film, which matches "director" and "Fortunella",
-not "born", and names a person whom the question does not. That name and the unmatched words are the query of the second
-hop; a record that it finds counts where it is about the name and holds an unmatched word. On ``multihop-en`` all
-records of a question are found within ten for 0.610 of the questions instead of 0.461; on ``multihop-ko``, whose
-questions have no such hops, for 0.796 instead of 0.790.
+"Where was the director of Fortunella born?" finds the record of the film. The record matches "director" and
+"Fortunella", but not "born", and names a person whom the question does not name. That name and the unmatched words are
+the query of the second hop. A record that it finds counts if it is about the name and has an unmatched word.
+
+Share of questions with all their records within ten, with and without second hops: 0.610 and 0.461 on ``multihop-en``;
+0.796 and 0.790 on ``multihop-ko``, whose questions have no such hops.
 """
 
 from __future__ import annotations
@@ -30,7 +31,7 @@ _HANGUL = re.compile("[\uac00-\ud7a3]")
 
 
 class Bridge(NamedTuple):
-    """The start of a second hop: a record of the first hop, names new in it, and words of the question it lacks."""
+    """The start of a second hop: a record of the first hop, the new names in it, and the question's words it lacks."""
 
     docid: str
     names: tuple[str, ...]
@@ -94,7 +95,7 @@ def _best_sentences(text: str, words: Sequence[QueryTerm], analyzer: Analyzer) -
 
 
 def _names(text: str, analyzer: Analyzer) -> Iterator[str]:
-    """Yield possible names: in English runs of capitalised words, in Korean every noun and foreign word.
+    """Yield possible names: in English runs of capitalized words, in Korean every noun and foreign word.
 
     A single word at the beginning of a sentence is left out: its capital says nothing.
     """

@@ -17,13 +17,15 @@ _Word = TypeVar("_Word", Keyword, QueryTerm)
 
 
 def merge(found: Sequence[SubqueryResult], request: Request, sources: Sequence[str] = ()) -> RetrievalResult:
-    """Return one search result for one or more; a single one stays as it is. Further pages are behind the first ones.
+    """Merge the results of one or more searches into one; a single result stays as it is.
 
     The rankings are interleaved: the best record of each in turn, then the second best of each, and so on, each record
-    once; ``sources``, the records that answers to the questions rest on, follow the first one. Scores of different
-    questions do not compare, and summing ranks would put a record that fits all questions a little before one that fits
-    a single question well, while each question needs its own record. A merged record's score is one over its rank; its
-    rank before re-ranking is its position among the joined candidates.
+    once. Further pages follow the first ones. ``sources``, the records on which answers to the questions rest, follow
+    the first record.
+
+    Scores of different questions cannot be compared. Sums of ranks would prefer a record that fits all questions a
+    little to one that fits a single question well, but each question needs its own record. A merged record's score is
+    one over its rank; its rank before re-ranking is its position among the joined candidates.
     """
     first = found[0]
     if len(found) == 1:
@@ -66,7 +68,7 @@ def merge(found: Sequence[SubqueryResult], request: Request, sources: Sequence[s
 
 
 def _unique(words: Iterable[_Word]) -> list[_Word]:
-    """Return the first word of each tuple of terms."""
+    """Return the words, but only the first one of those with the same terms."""
     first: dict[tuple[str, ...], _Word] = {}
     for word in words:
         first.setdefault(word.terms, word)

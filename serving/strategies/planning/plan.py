@@ -42,7 +42,7 @@ class Plan:
 
     @property
     def resources_without_model(self) -> Resources:
-        """The resources for a query whose words need no keywords of a model: a model or a record gave them."""
+        """The resources for a query that needs no keywords of a model, since a model or a record gave its words."""
         return replace(self.resources, model=None)
 
     def find_first(self) -> Generator[Event, None, SubqueryResult]:
@@ -62,18 +62,18 @@ class Plan:
         Args:
             found: What the searches found; the first was for the user's question.
             notes: What was worked out on the way, for the model that writes the answer.
-            answered: The sub-questions with their answers, for the same; the records of these come early.
+            answered: The sub-questions with their answers, for the same model. The records of the answers rank early.
         """
         with self.timer.stage("ranking"):
             merged = merge(found, self.request, [each.docid for each in answered if each.answer])
         yield from merged.events
-        asked = replace(merged, terms=found[0].terms)  # an answer is to the user's question, not to what led to it
+        asked = replace(merged, terms=found[0].terms)  # the answer is to the user's question, not to sub-questions
         rest = answer(self.request, asked, self.resources, self.timer, notes, answered)
         yield from insert_final_root(self.root, rest, answered=bool(merged.ranking.records))
 
 
 Steps = Callable[[Plan], Generator[Event, None, None]]
-"""What a plan does between its first event, the root, and its end; yields the events of that."""
+"""Does the work of a plan behind its first event, the root, and yields the other events."""
 
 
 class PlanStrategy:
@@ -111,12 +111,12 @@ class PlanStrategy:
         )
 
     def check(self, request: Request, resources: Resources) -> None:
-        """Raise an error where the request cannot be served.
+        """Raise an error if the request cannot be served.
 
         Raises:
             SettingRejected: The request changes a setting that the strategy does not use.
             ModelNeeded: There is no language model.
-            StrategyUnavailable: There are no vectors.
+            StrategyUnavailable: The request asks for vectors, and there are none.
         """
         refuse_unused(request.settings, self.name, SEARCH | ANSWERING | BUDGET | self._limits)
         if self._needs_model and resources.model is None:
@@ -165,7 +165,7 @@ def report_once(events: Generator[Event, None, None]) -> Generator[Event, None, 
 def insert_final_root(root: Node, rest: Iterable[Event], *, answered: bool) -> Generator[Event, None, None]:
     """Yield ``rest`` with the root in its final state before the timings.
 
-    The state is that of the answer in ``rest``, or ``answered`` where there is no answer.
+    The state is that of the answer in ``rest``, or ``answered`` if there is no answer.
     """
     for event in rest:
         if isinstance(event, Answer):

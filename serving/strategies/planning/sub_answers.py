@@ -64,7 +64,7 @@ def extract_span(
 ) -> tuple[SubAnswer, list[ModelCall]]:
     """Return the words of a record that answer ``question``; without records the model is not called.
 
-    The answer is empty where the words are in none of the records. Raises as :func:`respond` does.
+    The answer is empty if no record has the words. Raises as :func:`respond` does.
     """
     if not records:
         return NO_ANSWER, []

@@ -25,10 +25,10 @@ from shrag.serving.strategy import Resources
 
 @dataclass(frozen=True, slots=True)
 class SubqueryResult(RetrievalResult):
-    """What retrieval found for ``question``, one of a plan; ``model_events`` are the model's calls for it.
+    """The search result for ``question``, a question of a plan; ``model_events`` are the model's calls for it.
 
-    Whatever page is requested, a plan goes by the first one, which is its ``ranking``; ``further`` are the records
-    behind it.
+    A plan uses the first page, whatever page is requested: ``ranking`` has this page, ``further`` the records behind
+    it.
     """
 
     question: Question
@@ -45,12 +45,12 @@ class SubqueryResult(RetrievalResult):
         return [ranked.record for ranked in self.ranking.records[:most]]
 
     def update_node(self, node: Node, query: str = "") -> Node:
-        """Return ``node`` with what was found for it by ``query``, its own question where that is not given."""
+        """Return ``node`` with the records that ``query``, by default its own question, found for it."""
         docids = tuple(ranked.record.docid for ranked in self.ranking.records)
         return replace(node, query=query or node.question, docids=docids, state="answered" if docids else "unanswered")
 
     def only(self, records: Iterable[RankedRecord]) -> SubqueryResult:
-        """Return the result with only those records of its ranking, ranked anew from 1, and none behind them."""
+        """Return the result with only these records in its ranking, ranked anew from 1, and without further ones."""
         renumbered = tuple(replace(ranked, rank=rank) for rank, ranked in enumerate(records, 1))
         return replace(self, ranking=replace(self.ranking, records=renumbered, more=False), further=())
 
@@ -58,7 +58,7 @@ class SubqueryResult(RetrievalResult):
 def find(question: Question, request: Request, resources: Resources, default: Candidates = "lexical") -> SubqueryResult:
     """Search for ``question`` with the settings of ``request``, which was made for another question.
 
-    ``default`` says where candidates come from where the settings leave that to the strategy.
+    ``default`` says where candidates come from if the settings leave that to the strategy.
     """
     source = default if request.settings.candidates == "strategy" else request.settings.candidates
     steps = retrieve(request._replace(question=question), resources, source, StageTimer())
@@ -89,7 +89,7 @@ def find_all(
 
 
 def question_key(text: str) -> str:
-    """Return the letters and digits of a question, by which repeated questions are recognised; empty for none.
+    """Return the letters and digits of a question, which identify repeated questions; empty without any.
 
     >>> question_key("Who is he?") == question_key("who IS he")
     True
@@ -102,7 +102,7 @@ class _Query(msgspec.Struct, frozen=True):
 
 
 def write_query(question: Question, model: LanguageModel) -> tuple[Question, list[ModelCall]]:
-    """Return the model's search query for ``question``, or ``question`` where the query is empty.
+    """Return the model's search query for ``question``, or ``question`` if the query is empty.
 
     Raises as :func:`~shrag.serving.llm.structured_call.call_model` does.
     """

@@ -24,7 +24,7 @@ _PRINCIPLE = {"ko": "원리: {principle}\n", "en": "Principle: {principle}\n"}
 
 
 class SolvedStep(NamedTuple):
-    """A step, its solution, which is empty where there is none, and the principle behind it, if one was asked for."""
+    """A step, its solution (empty if there is none), and the principle behind it, if one was asked for."""
 
     question: str
     solution: str
@@ -45,10 +45,10 @@ def notes_text(solved: Sequence[SolvedStep], language: AnswerLanguage) -> str:
     return remove_fence_marks("\n\n".join(notes))
 
 
-_MOST_LISTED = 20  # steps of a reply that is read at all
+_MOST_LISTED = 20  # a reply with more steps is invalid
 
 NOTHING = "–"
-"""The value of a prompt's variable where there is nothing to show."""
+"""The value of a prompt's variable if there is nothing to show."""
 
 _Line = Annotated[str, msgspec.Meta(min_length=1, max_length=300)]
 _Text = Annotated[str, msgspec.Meta(min_length=1, max_length=900)]
@@ -133,7 +133,7 @@ QUERY_WRITERS: dict[QuerySource, StepWriter] = {
     "principle": write_principle,
     "passage": write_passage,
 }
-"""What writes the query of a step, where that is not its own question."""
+"""The writers of a step's query, for each kind of query that is not the step's own question."""
 
 
 def solve_step(
@@ -158,7 +158,7 @@ def solve_step(
 
 
 def _evidence(records: Sequence[Record], language: AnswerLanguage) -> str:
-    # Ten records share the characters that five may have: a step needs no longer context of the model than an answer.
+    # Ten records share the characters of five, so that a step needs no longer context than an answer.
     return fence_records(records, language, min(LONGEST_TEXT, LONGEST_EVIDENCE // max(1, len(records))))
 
 

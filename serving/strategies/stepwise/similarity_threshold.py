@@ -1,8 +1,8 @@
-"""Similarity of texts and records, and the threshold learnt from an index.
+"""The similarity of texts and records, and a threshold that is learned from an index.
 
-RAISE drops records whose cosine is below T, 0.84 or 0.80. T belongs to its encoder: another one gives unrelated texts
-0.2 or 0.8. So T is learnt from unrelated texts of the index, a record's first sentences and another record: all but two
-in a thousand of those pairs are below it.
+RAISE drops records whose cosine is below T (0.84 or 0.80). T fits only one encoder: other encoders give unrelated texts
+0.2 or 0.8. So T is learned from pairs of unrelated texts of the index: the first sentences of a record, and another
+record. All but two in a thousand of these pairs are below it.
 """
 
 from __future__ import annotations
@@ -54,9 +54,9 @@ class CosineSimilarity:
 class ShareOfBest:
     """Implements :class:`Similarity` by a re-ranker: a passage's score divided by the score of the text itself.
 
-    A re-ranker's scores for different texts are not comparable, since a longer text scores more; the quotients are: 0
-    for nothing in common, about 1 for all. Where the text itself scores 0, as with re-rankers that only know the
-    passages of an index, scores stay as they are.
+    A re-ranker's scores for different texts cannot be compared, since longer texts score higher. The quotients can: 0
+    stands for nothing in common, about 1 for everything. If the text itself scores 0, as with re-rankers that know only
+    the passages of an index, the scores stay as they are.
     """
 
     def __init__(self, reranker: Reranker, analyzer: Analyzer) -> None:
@@ -75,7 +75,7 @@ class ShareOfBest:
 
 
 def open_similarity(index: OpenIndex, reranker: Reranker) -> Similarity:
-    """Return the cosine where :func:`model_vectors` gives vectors, else the share of the best by the re-ranker."""
+    """Return the cosine if :func:`model_vectors` gives vectors, else the share of the best by the re-ranker."""
     dense = model_vectors(index)
     return CosineSimilarity(dense) if dense is not None else ShareOfBest(reranker, index.analyzer)
 
@@ -102,9 +102,9 @@ _MOST_CACHED = 32
 
 
 def learn_threshold(sample: Sequence[AnalyzedRecord], similarity: Similarity, quantile: float = QUANTILE) -> float:
-    """Return the ``quantile``, interpolated, of the similarities of each record's first two sentences to every other.
+    """Return the ``quantile`` of the similarities of each record's first two sentences to every other record.
 
-    Without a pair it is minus infinity, so that nothing is dropped.
+    The quantile is interpolated. Without any pair it is minus infinity, so that nothing is dropped.
     """
     passages = [to_passage(analyzed) for analyzed in sample]
     values: list[float] = []
@@ -118,11 +118,11 @@ def learn_threshold(sample: Sequence[AnalyzedRecord], similarity: Similarity, qu
 
 
 ThresholdCache = Callable[[OpenIndex, Similarity], float]
-"""Returns the threshold of an index by a similarity; learns it where it is not cached. Threads can share it."""
+"""Returns the threshold of an index by a similarity, and learns it if it is not cached. Threads can share it."""
 
 
 def cache_thresholds(quantile: float = QUANTILE) -> ThresholdCache:
-    """Return a cache of thresholds, each learnt once for an index's content and a similarity."""
+    """Return a cache of thresholds, each learned once for an index's content and a similarity."""
 
     @cached(
         FIFOCache[tuple[str, str], float](_MOST_CACHED),

@@ -78,7 +78,7 @@ class _Step:
 
 
 class StepSolver:
-    """Solves one question step by step. Without a model its parts are searched for, and nothing is solved."""
+    """Solves one question step by step. Without a model, the question's parts are searched for, but not solved."""
 
     def __init__(self, variant: Variant, plan: Plan, threshold: SimilarityThreshold | None) -> None:
         self._variant = variant
@@ -93,7 +93,7 @@ class StepSolver:
         self._first: SubqueryResult | None = None
 
     def solve(self) -> Generator[Event, None, None]:
-        """Yield the nodes of the steps: when they are planned, when they have been searched for, when solved."""
+        """Yield the nodes of the steps when these are planned, when they are searched for, and when they are solved."""
         if not self._variant.searches and not self._plan.request.answered:
             return
         yield from self._plan_steps()
@@ -117,7 +117,7 @@ class StepSolver:
         return notes_text(self._solved, self._plan.question.language) if solved else ""
 
     def _plan_steps(self) -> Generator[Event, None, None]:
-        """Decompose the question while it is searched for as it is."""
+        """Decompose the question, and at the same time search for it as it is."""
         plan = self._plan
         with plan.timer.stage("plan"), ThreadPoolExecutor(1, thread_name_prefix="plan") as worker:
             searching = None
@@ -141,7 +141,7 @@ class StepSolver:
         return steps or [SubQuestion(part, part) for part in split_coordination(question, parse_sentence)], events
 
     def _search(self) -> Generator[Event, None, None]:
-        """Search for all steps in parallel; a step that is the user's question has what that found."""
+        """Search for all steps in parallel; a step that equals the user's question takes the result of that."""
         plan, own = self._plan, self._variant.query == "question"
         for step in self._steps:
             step.query = step.question.question if own else step.question.query
@@ -161,7 +161,7 @@ class StepSolver:
             yield step.node
 
     def _write_each(self, writer: StepWriter, purpose: Purpose, name: str) -> Generator[Event, None, None]:
-        """Set the field ``name`` of each step to what the model writes, in parallel; where it fails, leave it."""
+        """Set the field ``name`` of each step to the model's text, in parallel; if the model fails, leave it."""
         question = self._plan.question
         with self._plan.timer.stage("queries"):
             written = parallel_map(
@@ -202,8 +202,8 @@ class StepwiseStrategy(PlanStrategy):
     def check(self, request: Request, resources: Resources) -> None:
         """See :class:`PlanStrategy`.
 
-        Raises :class:`StrategyUnavailable` also where the threshold is a cosine and no model's vectors are there, and
-        :class:`SettingRejected` for changed settings of a variant that does not search.
+        Also raises :class:`StrategyUnavailable` if the threshold is a cosine and the index has no vectors of a model,
+        and :class:`SettingRejected` for changed search settings of a variant that does not search.
         """
         if self._variant.searches or resources.model is None:
             super().check(request, resources)
@@ -246,6 +246,6 @@ class StepwiseStrategy(PlanStrategy):
 
 
 def stepwise_strategies() -> tuple[StepwiseStrategy, ...]:
-    """Return RAISE and its baselines; they share the thresholds learnt from an index."""
+    """Return RAISE and its baselines; they share the thresholds learned from an index."""
     thresholds = cache_thresholds()
     return tuple(StepwiseStrategy(variant, thresholds) for variant in VARIANTS)

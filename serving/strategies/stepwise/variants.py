@@ -6,11 +6,11 @@ from dataclasses import dataclass
 from typing import Final, Literal
 
 QuerySource = Literal["nothing", "question", "logical", "principle", "passage"]
-"""What a step is searched for by: nothing, without a search; its own question; what a source that answers it would
-explain (RAISE); the principle behind it (step-back); a passage that might answer it (HyDE)."""
+"""The query of a step, in the order of the values: none, without a search; the step's own question; what a source
+that answers it would explain (RAISE); the principle behind it (step-back); a passage that might answer it (HyDE)."""
 
 LEARNT: Final = "learnt"
-"""A threshold learnt from the index; see :mod:`shrag.serving.strategies.stepwise.similarity_threshold`."""
+"""A threshold learned from the index; see :mod:`shrag.serving.strategies.stepwise.similarity_threshold`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -19,8 +19,8 @@ class Variant:
 
     Attributes:
         name: Its name.
-        decomposes: Whether the question is decomposed into steps; else it is its own only step.
-        query: What each step is searched for by.
+        decomposes: Whether the question is decomposed into steps; otherwise the question itself is the only step.
+        query: The kind of query by which each step is searched.
         principle: Whether a step is solved with the principle behind it.
         threshold: Least similarity of a step's records to its query; None keeps all.
     """

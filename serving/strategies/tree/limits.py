@@ -18,9 +18,9 @@ class TreeLimits:
     """Limits of a tree; the paper has four levels and three records, the other numbers are our own.
 
     Attributes:
-        depth: Its levels, the user's question being level 1.
-        nodes: Its questions.
-        children: Smaller questions that a model may give one node.
+        depth: The most levels; the user's question is level 1.
+        nodes: The most questions of the tree.
+        children: The most smaller questions that a model may give one node.
         records: Records from which a node is answered.
     """
 

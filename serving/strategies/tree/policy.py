@@ -29,14 +29,14 @@ from shrag.serving.strategies.tree.limits import TreeLimits
 VALID_SHARE = 0.9
 """Least share of a question, weighted by idf, that a valid response and its record's title hold together."""
 
-_MOST_LISTED = 24  # questions of a reply that is read at all
+_MOST_LISTED = 24  # a reply with more questions is invalid
 
 _Result = TypeVar("_Result")
 _Text = Annotated[str, msgspec.Meta(min_length=1, max_length=300)]
 
 
 class ChildQuestions(NamedTuple):
-    """Smaller questions, and how they make up their parent; ``[ANS_n]`` in one is a slot for the answer of the n-th."""
+    """Smaller questions, and how they make up their parent; ``[ANS_n]`` is a slot for the answer of the n-th one."""
 
     kind: NodeKind
     questions: tuple[str, ...]
@@ -46,9 +46,9 @@ class RulePolicy:
     """Answers the nodes of one tree by rules, without a model.
 
     Use one policy for each tree: :meth:`decompose` remembers the questions that it makes for bridge entities, and
-    :meth:`filter_records` and :meth:`assess` treat those differently. A bridge entity is a name, new in a found record,
-    that leads to a second search for what the record lacks. All methods but :meth:`filter_records` also return the
-    events to report, which are none here.
+    :meth:`filter_records` and :meth:`assess` treat those differently. A bridge entity is a new name in a found record.
+    It leads to a second search, for what that record lacks. All methods but :meth:`filter_records` also return the
+    events to report; here there are none.
     """
 
     def __init__(self, analyzer: Analyzer, limits: TreeLimits | None = None) -> None:
@@ -61,7 +61,7 @@ class RulePolicy:
         return question, []
 
     def filter_records(self, question: Question, found: SubqueryResult) -> SubqueryResult:
-        """Return ``found`` with the records that count: all; for a bridge entity's question, those it leads to."""
+        """Return ``found`` with all records, or for a bridge entity's question those to which the bridge leads."""
         bridge = self._bridges.get(question.text)
         return filter_by_bridge(bridge, found, self._analyzer) if bridge else found
 
@@ -80,7 +80,7 @@ class RulePolicy:
     def assess(self, question: Question, response: SubAnswer, found: SubqueryResult) -> tuple[Assessment, list[Event]]:
         """Judge a response by the share of the question's words that the response and its record's title hold.
 
-        The response to the question of a bridge is valid where the bridge leads to a record.
+        The response to the question of a bridge is valid if the bridge leads to a record.
         """
         title = next((each.record.title for each in found.candidates if each.record.docid == response.docid), "")
         terms = frozenset().union(*map(frozenset, self._analyzer.terms([title, response.text])))
@@ -100,7 +100,7 @@ class RulePolicy:
         if parts:
             return ChildQuestions("comparison", tuple(parts)), []
         if question.text in self._bridges:
-            return ChildQuestions("bridging", ()), []  # a second bridge leads anywhere
+            return ChildQuestions("bridging", ()), []
         bridges = {bridge.question(question.language).text: bridge for bridge in find_bridges(found, self._analyzer)}
         self._bridges |= bridges
         return ChildQuestions("bridging", tuple(bridges)), []
@@ -124,8 +124,8 @@ class _Branches(msgspec.Struct, frozen=True):
 class ModelPolicy(RulePolicy):
     """Answers the nodes of one tree by a model (the paper's appendix B; the prompts are our own).
 
-    Where the model fails, the rules do the work, and the events say so. Methods that call the model raise
-    :class:`~shrag.serving.errors.BudgetExceeded` where its budget is used up.
+    If the model fails, the rules do the work, and the events say so. Methods that call the model raise
+    :class:`~shrag.serving.errors.BudgetExceeded` if its budget is used up.
     """
 
     def __init__(self, model: LanguageModel, analyzer: Analyzer, limits: TreeLimits | None = None) -> None:
@@ -169,7 +169,7 @@ class ModelPolicy(RulePolicy):
         return self._or_rules("decompose", work, partial(super().decompose, question, found))
 
     def extract_span(self, question: Question, found: SubqueryResult) -> tuple[SubAnswer, list[Event]]:
-        """Return the words of a record that the model answers with, empty where no record has them."""
+        """Return the words of a record with which the model answers; empty if no record has them."""
         work = partial(extract_span, question, found.best(self._limits.records))
         return self._or_rules("step", work, partial(super().extract_span, question, found))
 

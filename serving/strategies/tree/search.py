@@ -86,7 +86,7 @@ class TreeSearch:
         return [first, *(found.only(found.ranking.records[: self._limits.records]) for found in others)]
 
     def answered(self) -> list[AnsweredQuestion]:
-        """Return the questions below the user's whose answers are valid, with these."""
+        """Return the questions below the user's question that have valid answers, with these answers."""
         nodes = [node.node for node in self._nodes[1:] if node.answered]
         return [AnsweredQuestion(node.question, node.answer, node.source) for node in nodes]
 
