@@ -1,4 +1,4 @@
-"""The name that a wrong one was meant to be."""
+"""Suggest the name that a misspelled one was meant to be."""
 
 from __future__ import annotations
 
@@ -7,11 +7,11 @@ from collections.abc import Iterable
 
 from shrag.messages.text import Text
 
-_LONGEST = 64  # of more characters a comparison takes time, and the name is none
+_LONGEST = 64  # a longer text is not a name, and comparing it takes time
 
 
 def did_you_mean(name: str, names: Iterable[str]) -> Text:
-    """Return `` Did you mean NAME?`` with the most similar of ``names``, empty where none is similar."""
+    """Return `` Did you mean NAME?`` with the most similar of ``names``, or an empty text if none is similar."""
     if len(name) > _LONGEST:
         return Text("")
     by_key = {each.casefold(): each for each in names}

@@ -11,7 +11,7 @@ Language = Literal["ko", "en", "und"]
 
 
 PAGE = "page"
-"""The name in ``other`` of the page of a file that a passage stands on."""
+"""The name of the further field (``other``) that holds the page of a passage in its file."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,19 +51,19 @@ class Record:
 
     @property
     def page(self) -> str:
-        """The page of the file that the text stands on, as ``3`` or ``3-4``; empty where there is none."""
+        """The page of the text in its file, as ``3`` or ``3-4``; empty if unknown."""
         return dict(self.other).get(PAGE, "")
 
     @property
     def paper(self) -> str:
-        """The docid of the corpus's first record of the same paper: its own, unless it is a duplicate."""
+        """The docid of the corpus's first record of the same paper; its own docid, unless it is a duplicate."""
         return self.duplicate_of or self.docid
 
 
 class Origin(NamedTuple):
-    """Where a record was read: index of its source in the manifest, line from 1, byte offset.
+    """Where a record was read: the index of its source in the manifest, its line from 1, and its byte offset.
 
-    ``element`` is its number in a JSON array, from 1, until it is stored; else 0.
+    ``element`` is the record's number in a JSON array, from 1, or 0. It is not stored, so it is 0 in a stored record.
     """
 
     source: int
@@ -73,7 +73,7 @@ class Origin(NamedTuple):
 
 
 class Reject(NamedTuple):
-    """A line that is no record: its file, line from 1, byte offset in the decompressed file, and the reason."""
+    """A line that is not a record: its file, line from 1, byte offset in the decompressed file, and the reason."""
 
     file: str
     line: int
@@ -90,7 +90,7 @@ class RecordChanges(NamedTuple):
     unchanged: int
 
     def __str__(self) -> str:
-        """Return the four counts as a :class:`~shrag.messages.text.Text`, which ``str`` hands on as it is."""
+        """Return the four counts as a :class:`~shrag.messages.text.Text`, which ``str`` passes on unchanged."""
         return Text(
             "{added:,} added, {changed:,} changed, {deleted:,} deleted, {unchanged:,} unchanged", **self._asdict()
         )
@@ -104,7 +104,7 @@ class Topic(NamedTuple):
 
 
 class Qrel(NamedTuple):
-    """A relevance judgement; ``relevance`` is 0 for a document that does not answer the question."""
+    """A relevance judgment; ``relevance`` is 0 for a document that does not answer the question."""
 
     qid: str
     docid: str

@@ -1,5 +1,5 @@
 """Protocols and implementations of encoders, re-rankers and language models, and GPU memory planning.
 
-No weights ship with SHRAG and none are needed: the model-free re-ranker is in
-:mod:`shrag.indexing.lexical.reranker`, the extractive answer in :mod:`shrag.serving.answering.extractive`.
+SHRAG ships no weights and needs none: the model-free re-ranker is in :mod:`shrag.indexing.lexical.reranker`, and the
+extractive answer is in :mod:`shrag.serving.answering.extractive`.
 """

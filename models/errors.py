@@ -1,4 +1,4 @@
-"""Errors of :mod:`shrag.models`. Each message names the value, the rule and the way out."""
+"""The errors of :mod:`shrag.models`; each message names the value, the rule and the remedy."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ if TYPE_CHECKING:
 
 
 class ModelError(Exception):
-    """Base class of the errors of this package."""
+    """The base class of the errors of this package."""
 
 
 class WeightsMissing(ModelError):
@@ -22,15 +22,15 @@ class WeightsRejected(ModelError):
 
 
 class ModelUnavailable(ModelError):
-    """A model's endpoint does not answer: down, starting, too slow or too busy. A later request may succeed."""
+    """A model's endpoint is down, starting, too slow or too busy; a later request may succeed."""
 
 
 class ModelRefused(ModelError):
-    """A model's endpoint rejects the request: prompt too long, unknown model. A repetition fails alike."""
+    """A model's endpoint rejects the request, as for a prompt that is too long; repeating it would fail again."""
 
 
 class InvalidOutput(ModelError):
-    """A model's output does not match its JSON schema, nor does the repaired one; ``completions`` holds both."""
+    """A model's output and its repaired output do not match the JSON schema; ``completions`` holds both."""
 
     def __init__(self, message: str, completions: Sequence[Completion] = ()) -> None:
         super().__init__(message)
@@ -54,7 +54,7 @@ class GpuMissing(ModelError):
 
 
 class BudgetTooSmall(ModelError):
-    """A memory plan does not fit its card or budget. The message names the smallest change that fits."""
+    """A memory plan does not fit its card or budget; the message names the smallest change that fits."""
 
 
 class PlanRejected(ModelError):

@@ -1,7 +1,7 @@
-"""Fork server: a process that loads once and forks a worker for each connection; one protocol for all workers.
+"""A fork server is a process that loads its data once and forks a worker for each connection.
 
-A worker may crash, hang or be killed without harm to this process: its connection ends, and a new worker is forked in
-milliseconds, sharing the memory of what was loaded. Messages are MessagePack after four bytes of length.
+A worker may crash, hang or be killed without harm to this process. Its connection ends, and a new worker is forked in
+milliseconds; it shares the memory of the loaded data. Messages are four bytes of length and then MessagePack.
 
     this process               fork server                      worker
     ForkServer(COMMAND, setup) serve(load): load(setup), once
@@ -10,8 +10,8 @@ milliseconds, sharing the memory of what was loaded. Messages are MessagePack af
     connection.receive()  ◀──────────────────────────────────── connection.send(reply), as often as it needs
     .release(connection)  ────────────────────────────────────▶ receive() raises EOFError: the worker ends
 
-The fork server and its workers are a process group, which is killed when the control socket closes, in whatever way
-this process ended: a worker that hangs does not stay behind.
+The fork server and its workers are a process group, which is killed when the control socket closes. The socket closes
+however this process ends, so a hanging worker does not stay behind.
 """
 
 from __future__ import annotations
@@ -35,14 +35,14 @@ _LENGTH = struct.Struct(">I")
 
 
 class Connection:
-    """One side of a connection between this process and a worker. Used by one thread at a time."""
+    """One side of a connection between this process and a worker; used by one thread at a time."""
 
     def __init__(self, connected: socket.socket) -> None:
         self._socket = connected
         self._stream = connected.makefile("rb")
 
     def send(self, message: object) -> None:
-        """Send a message that msgspec can encode; raises ``EOFError`` where the other side has ended."""
+        """Send a message that msgspec can encode; raises ``EOFError`` if the other side has ended."""
         data = msgspec.msgpack.encode(message)
         try:
             self._socket.sendall(_LENGTH.pack(len(data)) + data)
@@ -50,11 +50,11 @@ class Connection:
             raise EOFError from None
 
     def receive(self) -> bytes:
-        """Return the next message, encoded; raises ``EOFError`` where the other side has ended."""
+        """Return the next encoded message; raises ``EOFError`` if the other side has ended."""
         try:
             (length,) = _LENGTH.unpack(self._stream.read(_LENGTH.size))
             data = self._stream.read(length)
-        except (OSError, struct.error):  # struct.error: it ended within the length
+        except (OSError, struct.error):  # struct.error: the stream ended within the length
             raise EOFError from None
         if len(data) < length:
             raise EOFError
@@ -72,12 +72,12 @@ class Connection:
 
 
 class ForkServer:
-    """The fork server as this process sees it. Safe to share between threads."""
+    """The fork server as this process sees it; threads may share it."""
 
     def __init__(self, command: Sequence[str], setup: msgspec.Struct) -> None:
-        """Prepare to run the Python ``command``, whose process calls :func:`serve`; it is started by :meth:`start`.
+        """Prepare to run the Python ``command``, whose process calls :func:`serve`; :meth:`start` starts it.
 
-        The process gets two arguments, for :func:`serve` to read; its ``load`` function reads ``setup``.
+        :func:`serve` reads the two arguments of the process, and passes ``setup`` to its ``load`` function.
         """
         self._command = [*command]
         self._setup = msgspec.json.encode(setup).decode()
@@ -89,7 +89,7 @@ class ForkServer:
         self._closed = False
 
     def start(self) -> None:
-        """Start the process where it is not running: the first time, and again after it has ended."""
+        """Start the process if it is not running, that is, the first time and after it has ended."""
         with self._lock:
             if self._closed or (self._process is not None and self._process.poll() is None):
                 return
@@ -107,7 +107,7 @@ class ForkServer:
                 )
 
     def connect(self) -> Connection:
-        """Return a connection to a new worker; raises ``EOFError`` where the process is not running."""
+        """Return a connection to a new worker; raises ``EOFError`` if the process is not running."""
         with self._lock:
             if self._closed or self._control is None:
                 raise EOFError
@@ -132,7 +132,7 @@ class ForkServer:
         return self._process is None or self._process.poll() is not None
 
     def failure(self) -> tuple[int | None, str]:
-        """Return the process's exit status, None where it still runs, and the last line it wrote to stderr."""
+        """Return the process's exit status, or None if it still runs, and the last line that it wrote to stderr."""
         status = None
         if self._process is None or self._errors is None:
             return status, ""
@@ -143,7 +143,7 @@ class ForkServer:
         return status, lines[-1] if lines else ""
 
     def system_error(self) -> OSError | None:
-        """Return the error of the operating system by which the process could not load; None for any other reason."""
+        """Return the operating system's error that kept the process from loading; None for any other reason."""
         status, last = self.failure()
         if status != os.EX_IOERR:
             return None
@@ -151,14 +151,14 @@ class ForkServer:
         return OSError(int(code), os.strerror(int(code)), path or None)
 
     def interrupt(self) -> None:
-        """End every connection, and refuse new ones: threads that wait for a worker get ``EOFError``."""
+        """End every connection and refuse new ones; threads that wait for a worker get ``EOFError``."""
         with self._lock:
             self._closed = True
             for connection in list(self._connections):
                 connection.shut_down()
 
     def close(self) -> None:
-        """End the process and its workers. Where other threads have connections, :meth:`interrupt` them first."""
+        """End the process and its workers; if other threads have connections, call :meth:`interrupt` first."""
         self.interrupt()
         for connection in list(self._connections):
             self.release(connection)
@@ -175,11 +175,11 @@ class ForkServer:
 
 
 def serve(load: Callable[[bytes], Callable[[Connection], None]]) -> None:
-    """Be a fork server: load, then fork a worker for every connection, until the process that started this one ends.
+    """Run a fork server: load, then fork a worker for every connection, until the process that started this one ends.
 
     The process's arguments are the number of the control socket and the setup, as :class:`ForkServer` gives them.
-    ``load`` is called once with the setup as JSON; it returns the function that a worker calls with its connection. The
-    worker ends when that function returns, or where it raises ``EOFError``.
+    ``load`` is called once with the setup as JSON, and returns the function that a worker calls with its connection.
+    The worker ends when that function returns or raises ``EOFError``.
     """
     control = socket.socket(fileno=int(sys.argv[1]))
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C at the terminal is for the process that started this one
@@ -196,7 +196,7 @@ def serve(load: Callable[[bytes], Callable[[Connection], None]]) -> None:
         if not descriptors:
             os.killpg(0, signal.SIGKILL)  # this process and its workers
         with warnings.catch_warnings():
-            # Forking beside other threads is deprecated. Those of the libraries loaded here idle, and workers use none.
+            # Forking beside other threads is deprecated. Here the libraries' threads are idle, and workers use none.
             warnings.simplefilter("ignore", DeprecationWarning)
             forked = os.fork()
         if not forked:

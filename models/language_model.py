@@ -1,4 +1,4 @@
-"""Language model protocol: messages, and an optional JSON schema → text, complete or streamed."""
+"""The protocol of language models, which turn messages and an optional JSON schema into complete or streamed text."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ class Message(NamedTuple):
 class Completion:
     """A complete response.
 
-    ``finish_reason`` is ``length`` where the text was cut at the token limit. ``seconds`` is the time from the request
-    to the end, ``first_seconds`` to the first text of a stream (equal to ``seconds`` without one).
+    ``finish_reason`` is ``length`` if the text was cut at the token limit. ``seconds`` is the time from the request to
+    the end, and ``first_seconds`` the time to the first text of a stream (without a stream, it equals ``seconds``).
     """
 
     text: str
@@ -31,35 +31,35 @@ class Completion:
 
 
 class CompletionStream(Protocol):
-    """A streamed response. Closing it makes the model stop generating."""
+    """A streamed response; closing it makes the model stop generating."""
 
     def __iter__(self) -> Iterator[str]:
-        """Yield pieces of text; raises as :meth:`LanguageModel.complete` does, also between two pieces."""
+        """Yield pieces of text; raises as :meth:`LanguageModel.complete` does, even between two pieces."""
 
     def close(self) -> None:
-        """End the request; callable from any thread."""
+        """End the request; any thread may call this."""
 
     @property
     def completion(self) -> Completion:
-        """The complete response; raises ``RuntimeError`` before the last piece was read."""
+        """The complete response; raises ``RuntimeError`` before the last piece is read."""
 
 
 class LanguageModel(Protocol):
-    """Generates text. Implementations are thread-safe.
+    """Generates text; implementations are thread-safe.
 
     Both methods raise :class:`~shrag.models.errors.ModelUnavailable` and :class:`~shrag.models.errors.ModelRefused`.
     """
 
     @property
     def name(self) -> str:
-        """The model's name, as its endpoint reports it."""
+        """The model's name as its endpoint reports it."""
 
     def complete(
         self, messages: Sequence[Message], schema: Mapping[str, object] | None = None, *, max_tokens: int = 1024
     ) -> Completion:
         """Generate a response and wait for all of it.
 
-        Some endpoints accept a JSON ``schema`` and ignore it: validate the text.
+        Some endpoints accept a JSON ``schema`` but ignore it, so callers must validate the text.
         """
 
     def stream(self, messages: Sequence[Message], *, max_tokens: int = 1024) -> CompletionStream:

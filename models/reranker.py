@@ -1,4 +1,4 @@
-"""Protocol of re-rankers, which score passages for a question."""
+"""The protocol of re-rankers, which score passages for a question."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ class Passage(NamedTuple):
     Attributes:
         title: The title.
         text: The text without the title.
-        title_terms: Index terms of the title.
-        sentence_terms: Index terms of each sentence of the text.
-        docid: Its docid; empty for a passage that is not from an index.
-        language: ``ko``, ``en`` or ``und``; empty where it is not known.
+        title_terms: The index terms of the title.
+        sentence_terms: The index terms of each sentence of the text.
+        docid: The docid; empty for a passage that is not from an index.
+        language: ``ko``, ``en`` or ``und``; empty if not known.
     """
 
     title: str
@@ -27,18 +27,18 @@ class Passage(NamedTuple):
 
 
 class Reranker(Protocol):
-    """Scores passages for a question. Implementations are thread-safe."""
+    """Scores passages for a question; implementations are thread-safe."""
 
     @property
     def name(self) -> str:
-        """The re-ranker's name, as shown to users."""
+        """The re-ranker's name as users see it."""
 
     @property
     def is_model(self) -> bool:
         """Whether a trained model computes the scores."""
 
     def score(self, question: str, passages: Sequence[Passage]) -> list[float]:
-        """Score passages for a question. Scores of different questions are not comparable.
+        """Score passages for a question; scores of different questions are not comparable.
 
         Returns:
             One score for each passage, in their order; larger is better. The caller drops a passage whose score is

@@ -117,7 +117,7 @@ _SECTIONS_KEYS = ("sections", "full_text", "body_text")
 
 @dataclass(frozen=True, slots=True)
 class PaperSection:
-    """A section's heading, empty where it has none, and its text."""
+    """A section's heading, empty if it has none, and its text."""
 
     heading: str
     text: str

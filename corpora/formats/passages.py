@@ -34,7 +34,7 @@ def parse_miracl(fields: Mapping[str, object]) -> Record:
 
 
 def parse_beir(fields: Mapping[str, object]) -> Record:
-    """Return the record of one document; those of ``metadata`` become further fields, as data sets differ."""
+    """Return the record of one document; all of ``metadata`` becomes further fields, since data sets differ in it."""
     record, metadata = _passage(fields, "_id"), fields.get("metadata")
     return replace(record, other=other_fields(metadata, ())) if isinstance(metadata, dict) else record
 

@@ -1,4 +1,4 @@
-"""Read tables and JSON objects whose columns the user names or their names tell: CSV, spreadsheets, Parquet, JSON."""
+"""Read tables (CSV, spreadsheets, Parquet) and JSON objects; the user names their columns, or usual names are found."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ PARQUET_MAGIC = b"PAR1"
 _HEAD = 4_096
 _SHOWN_COLUMNS = 12
 _SAMPLE = 20
-"""Number of the first items whose names are looked at."""
+"""How many of the first items are searched for names of columns."""
 
 _DEEPEST = 4
 _DIGEST_BYTES = 10
@@ -50,14 +50,14 @@ _LANGUAGES: dict[str, Language] = {
 
 
 class TableLayout(NamedTuple):
-    """What a file is taken for: its kind, such as CSV; which column is which field; and the other columns."""
+    """The layout of a file: its kind, such as CSV, the columns of each field, and the other columns."""
 
     kind: str
     mapped: Mapped
     others: tuple[str, ...]
 
     def shown(self) -> list[str]:
-        """Return a line ``field ← column`` for each field, for people."""
+        """Return a readable line ``field ← column`` for each field."""
         lines = [f"{field} ← {' + '.join(names)}" for field, names in self.mapped.items() if names]
         if not self.mapped.get("id"):
             lines.insert(0, f"id ← {'doi, else ' if self.mapped.get('doi') else ''}a digest of the row")
@@ -68,8 +68,8 @@ def read_table(path: Path, columns: Columns) -> Iterator[ParsedItem]:
     """Yield the items of one file.
 
     Raises:
-        CorpusError: No column is a title or a text; or, at the file's end, no record has a column that the user named:
-            it may be misspelt.
+        CorpusError: No column is a title or a text; or, at the file's end, no record has a column that the user named,
+            whose name may be misspelled.
     """
     items = iter(_items(path)[1])
     first = list(islice(items, _SAMPLE))
@@ -100,15 +100,15 @@ def read_table(path: Path, columns: Columns) -> Iterator[ParsedItem]:
 
 
 def inspect_table(path: Path, columns: Columns) -> TableLayout:
-    """Return what a file is taken for, from its first items.
+    """Return the layout of a file, found from its first items.
 
     Raises:
-        CorpusError: As :func:`read_table`; or the user named a column that the header of a table lacks.
+        CorpusError: As :func:`read_table`, or the user named a column that the header of a table lacks.
     """
     kind, items = _items(path)
     first = list(islice(items, _SAMPLE))
     names = _names(first)
-    if kind != "JSON" and names:  # objects may lack what later ones have
+    if kind != "JSON" and names:  # a key that the first objects lack may be in later ones
         lacking = [name for _, name in columns.named if name and name not in names]
         if lacking:
             raise CorpusError(
@@ -127,7 +127,7 @@ def inspect_table(path: Path, columns: Columns) -> TableLayout:
 def parse_row(found: Mapping[str, object], mapped: Mapped) -> Record:
     """Return the record of one row or object; it is complete if it has a text.
 
-    Where no column is the identifier it is the DOI, and without one a digest of the row.
+    If no column holds the identifier, it is the DOI, and without a DOI a digest of the row.
     """
     flat: dict[str, object] = {
         field: (_joined if field in ("title", "text", "journal", "publisher", "pages") else _first)(found, names)
@@ -176,7 +176,7 @@ def parse_row(found: Mapping[str, object], mapped: Mapped) -> Record:
 
 
 def find_value(found: object, path: str) -> object:
-    """Return the value at a dotted path, a flat list if the path leads through lists, None if there is no value."""
+    """Return the value at a dotted path, or None; if the path leads through lists, return a flat list of the values."""
     if isinstance(found, list):
         parts = [value for part in found if (value := find_value(part, path)) is not None]
         return [value for part in parts for value in (part if isinstance(part, list) else [part])] or None
@@ -218,7 +218,7 @@ def _mapping(path: Path, first: list[SourceItem], columns: Columns) -> Mapped:
 
 
 def _names(items: list[SourceItem]) -> list[str]:
-    """Return the names of the fields of items; of nested ones the dotted paths, to a certain depth."""
+    """Return the names of the fields of items; nested fields give dotted paths, down to a certain depth."""
     names: dict[str, None] = {}
     for item in items:
         if isinstance(item.fields, Mapping):
@@ -252,7 +252,7 @@ def _first(found: Mapping[str, object], names: tuple[str, ...]) -> object:
 
 
 def _listed(found: Mapping[str, object], names: tuple[str, ...]) -> object:
-    """Return a list of texts, or one text; Korean names that only commas separate are a list."""
+    """Return a list of texts, or one text; Korean names that only commas separate get semicolons instead."""
     values = [value for name in names if (value := find_value(found, name)) not in (None, "")]
     if len(values) == 1 and not isinstance(values[0], list | dict):
         text = str(values[0])

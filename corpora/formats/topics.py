@@ -18,7 +18,7 @@ from shrag.messages.text import Text
 
 
 def read_text_lines(path: Path) -> Iterator[tuple[int, str]]:
-    """Yield number and text of every line that is not blank; raises :class:`CorpusError` if it is not UTF-8 text."""
+    """Yield the number and text of each line that is not blank; raises :class:`CorpusError` if a line is not UTF-8."""
     for line in read_lines(path):
         if line.data is None:
             raise CorpusError(
@@ -50,14 +50,19 @@ _NUMBER = re.compile(r"\b(?:number|id|num)\s*=\s*[\"']?([^\"'\s>]+)", re.IGNOREC
 
 
 def read_topics(path: Path) -> list[Topic]:
-    """Read questions; the layout is detected.
+    """Read topics from a file whose layout is detected.
 
-    Files of GPQA and SuperGPQA (:mod:`shrag.corpora.formats.benchmarks`); lines of qid, a tab and the question; JSON
-    objects with ``_id`` and ``text``, or with a list of such objects under ``qas``; TREC's ``<top>`` with ``<num>`` and
-    ``<title>`` (``<desc>`` if the title is empty). Blank lines are skipped.
+    The layouts are:
+
+    * GPQA and SuperGPQA (:mod:`shrag.corpora.formats.benchmarks`);
+    * lines of qid, a tab and the question;
+    * JSON objects, one per line, with ``_id`` and ``text``, or with a list of such objects under ``qas``;
+    * TREC's ``<top>`` with ``<num>`` and ``<title>``, or ``<desc>`` if the title is empty.
+
+    Blank lines are skipped.
 
     Raises:
-        CorpusError: A line is no topic, a qid occurs twice, or there is no topic.
+        CorpusError: A line is not a topic, a qid occurs twice, or there is no topic.
     """
     head = read_head(path, 4_096).lstrip()
     benchmark = read_benchmark(path)
@@ -94,9 +99,9 @@ def read_topics(path: Path) -> list[Topic]:
 
 
 def questions_in(fields: Mapping[str, Any]) -> list[Mapping[str, Any]]:
-    """Return the questions of an object: those listed under ``qas``, as in SQuAD, else the object itself.
+    """Return the questions of an object: those listed under ``qas``, as in SQuAD, or else the object itself.
 
-    An element of the list that is no object is replaced by an empty one, which the caller rejects.
+    An element of the list that is not an object becomes an empty object, which the caller rejects.
     """
     listed = fields.get(_NESTED_KEY)
     if not isinstance(listed, list):
@@ -105,13 +110,13 @@ def questions_in(fields: Mapping[str, Any]) -> list[Mapping[str, Any]]:
 
 
 def read_qrels(path: Path) -> list[Qrel]:
-    """Read judgements, separated by any whitespace; the layout is detected.
+    """Read relevance judgments from a file whose layout is detected; any whitespace separates the columns.
 
-    ``qid iteration docid relevance`` as in TREC and MIRACL, or BEIR's ``qid docid relevance`` after the header
-    ``query-id corpus-id score``.
+    The layouts are ``qid iteration docid relevance``, as in TREC and MIRACL, and BEIR's ``qid docid relevance`` after
+    the header ``query-id corpus-id score``.
 
     Raises:
-        CorpusError: A line is no judgement, or judges a document of a topic again, or there is none.
+        CorpusError: A line is not a judgment, a document is judged twice for a topic, or there is no judgment.
     """
     qrels: list[Qrel] = []
     judged: set[tuple[str, str]] = set()

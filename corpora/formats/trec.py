@@ -19,7 +19,11 @@ _TAG = re.compile(r"<(/?)([A-Za-z][\w:-]*+)(?:\s[^<>]*+)?>")
 
 
 class TaggedText(NamedTuple):
-    """A tag in lower case (``/`` before an end tag, empty for the text before the first) and the text after it."""
+    """A tag and the text after it.
+
+    ``tag`` is the name in lower case, with ``/`` before the name of an end tag. It is empty for the text before the
+    first tag.
+    """
 
     tag: str
     text: str
@@ -27,7 +31,7 @@ class TaggedText(NamedTuple):
 
 
 def read_tags(text: str) -> Iterator[TaggedText]:
-    """Yield the tags of ``text`` in order, each with the text up to the next."""
+    """Yield the tags of ``text`` in order, each with the text up to the next tag."""
     tag = attributes = ""
     start = 0
     for match in _TAG.finditer(text):
@@ -64,7 +68,7 @@ def read_trec(path: Path) -> Iterator[ParsedItem]:
 def parse_trec(fields: Mapping[str, object]) -> Record:
     """Return the record of one document; it is complete if it has a text.
 
-    If no tag marks the text, it is everything outside the other known fields.
+    If no tag marks the text, the text is everything outside the other known fields.
     """
     docid = docid_field(fields, "docno" if fields.get("docno") else "docid")
     title = text_field(fields, "title")
@@ -84,10 +88,10 @@ def parse_trec(fields: Mapping[str, object]) -> Record:
 
 
 def read_documents(path: Path) -> Iterator[SourceItem]:
-    """Yield the documents of ``path``, one in memory, and a reject for every line of text outside them.
+    """Yield the documents of ``path``, and a reject for every line of text outside them.
 
-    A document that is not closed is a reject, which ends where the next one begins. Raises as
-    :func:`shrag.corpora.readers.source.open_source`.
+    Only one document is in memory at a time. A document that is not closed is a reject, and ends where the next one
+    begins. Raises as :func:`shrag.corpora.readers.source.open_source`.
     """
     document: _Document | None = None
     for line in read_lines(path):
@@ -114,7 +118,7 @@ def read_documents(path: Path) -> Iterator[SourceItem]:
 
 
 class _Document:
-    """The lines of one document so far."""
+    """The lines of a document that were read so far."""
 
     def __init__(self, number: int, offset: int) -> None:
         self._number, self._offset = number, offset

@@ -1,4 +1,8 @@
-"""Add to a corpus or replace it: read sources, link near-duplicates, publish one Parquet file, rejects, manifest."""
+"""Add records to a corpus, or replace it.
+
+:func:`add_corpus` reads the sources into a draft, links near-duplicates, and publishes the result: one Parquet file of
+records, one file of rejects, and the manifest.
+"""
 
 from __future__ import annotations
 
@@ -56,11 +60,11 @@ from shrag.corpora.store.versions import SHOWN_TITLES, Deletion
 from shrag.messages.text import Text, joined, message_of
 
 UNREPAIRED = "no-repair"
-"""The option of a format, in the manifest, whose records were stored without repairs."""
+"""The option that a format has in the manifest if its records were stored without repairs."""
 
 
 class AdditionResult(NamedTuple):
-    """The corpus after an addition and its changes; ``stored`` is false if nothing changed and no file was written."""
+    """The corpus after an addition, and its changes; ``stored`` is false if nothing changed and no file was written."""
 
     manifest: CorpusManifest
     changes: RecordChanges
@@ -83,30 +87,30 @@ def add_corpus(
     report: ProgressCallback = lambda stage, done: None,
     announce: AnnounceCallback = lambda path, guess: None,
 ) -> AdditionResult:
-    """Read ``sources`` into the corpus ``name``, which need not exist; what it had before is kept as one version.
+    """Read ``sources`` into the corpus ``name``, which need not exist; keep its state before as the previous version.
 
-    A line that is no record is rejected with its reason. A record that is read twice with equal content is counted as a
-    duplicate; where the contents differ, ``on_duplicate`` chooses. Two records of one paper with different identifiers
-    are both kept, the later one linked to the first.
+    A line that is not a record is rejected with a reason. A record that is read twice with equal content counts as a
+    duplicate. If the contents differ, ``on_duplicate`` decides. Two records of one paper with different identifiers are
+    both kept, and the later one is linked to the first.
 
-    Stored records stay, but a new one replaces that with its identifier, unless ``on_duplicate`` is ``first``. A file
-    that was read before, unchanged, is not read again.
+    Stored records stay. A new record replaces a stored one with the same identifier, unless ``on_duplicate`` is
+    ``first``. A file that was read before and has not changed is not read again.
 
     Args:
         corpora: The folder of all corpora.
-        name: The corpus's name, that of its folder.
-        format: The format of the sources, or its name in the registry; None to find that of each file.
-        sources: Files, and folders whose files of the format are read, or all files where it is None.
-        columns: The columns of tables and JSON objects that are named by the caller; the others by their names.
-        max_rejects: Most lines that may be rejected.
+        name: The name of the corpus and of its folder.
+        format: The format of all sources, or its name in the registry; None to guess the format of each file.
+        sources: Files and folders. From a folder, the files of the format are read, or all files if ``format`` is None.
+        columns: The columns of tables and JSON objects that the caller names; the others are found by their names.
+        max_rejects: How many lines may be rejected.
         on_duplicate: Which of two records with one identifier to keep.
-        replace: The sources are the whole corpus: other stored records are deleted.
+        replace: Whether the sources are the whole corpus, so that other stored records are deleted.
         confirm: Called before stored records are deleted; raises to refuse.
         repair: Whether to repair fused words, wrong blanks, hyphenation and section labels
             (:mod:`shrag.corpora.text.repairs`). Stored records stay as they are.
-        limits: The limits for reading a file, None for the default ones. A file that exceeds them is rejected.
+        limits: The limits for reading a file, or None for the default limits. A file that exceeds them is rejected.
         report: Called with the progress.
-        announce: Called with each file and what it is taken for.
+        announce: Called with each file and its guessed format.
 
     Raises:
         TooManyRejectedLines: More than ``max_rejects`` lines were rejected.
@@ -193,7 +197,7 @@ class _Draft:
         return AdditionResult(manifest, changes, stored=True)
 
     def _deletion(self, seen: SeenIds, stored: CorpusManifest | None, changes: RecordChanges) -> Deletion | None:
-        """Return what publishing the draft deletes, None where that is nothing."""
+        """Return what publishing the draft deletes, or None if it deletes nothing."""
         if stored is None:
             return Deletion(None, ()) if (self._folder / MANIFEST_FILE).exists() else None
         if not changes.deleted:
@@ -238,7 +242,7 @@ class _Draft:
             raise error(joined(problems, "\n"))
 
     def _manifest(self, accounts: tuple[SourceAccount, ...], seen: SeenIds) -> CorpusManifest:
-        """Describe the draft from a second reading; raise :class:`UnaccountedLines` where the counts differ."""
+        """Describe the draft after reading it once more; raise :class:`UnaccountedLines` if the counts differ."""
         found = summarise(self._records)
         counted = {number: account.records for number, account in enumerate(accounts) if account.records}
         if not found.sources == seen.counts() == counted:
@@ -270,7 +274,7 @@ class _Draft:
         )
 
     def _compare(self, seen: SeenIds, manifest: CorpusManifest) -> tuple[CorpusManifest | None, RecordChanges]:
-        """Return the stored manifest, None where it cannot be read, and the changes that the draft makes."""
+        """Return the stored manifest, or None if the corpus cannot be read, and the changes that the draft makes."""
         changed = deleted = unchanged = 0
         try:
             stored = read_manifest(self._folder)
@@ -284,7 +288,7 @@ class _Draft:
         return stored, RecordChanges(manifest.records - changed - unchanged, changed, deleted, unchanged)
 
     def _is_stored(self, stored: CorpusManifest, manifest: CorpusManifest) -> bool:
-        """Return whether the stored files equal the draft's byte for byte, so that a damaged file is replaced."""
+        """Return whether the stored files equal the draft's byte for byte; if not, they may be damaged."""
         pairs = ((self._records, stored.records_file), (self._rejects, stored.rejects_file))
         return stored.records_file == manifest.records_file and all(
             (self._folder / name).is_file() and filecmp.cmp(drafted, self._folder / name, shallow=False)
@@ -292,13 +296,13 @@ class _Draft:
         )
 
     def _publish(self, manifest: CorpusManifest, stored: CorpusManifest | None) -> None:
-        # A damaged file of this version is replaced; then the version before stays the one before.
+        # If the draft only replaces a damaged file of the current version, the previous version stays the same.
         again = stored is not None and stored.records_file == manifest.records_file
         previous = read_previous(self._folder) if again else stored
         for drafted, final in ((self._records, manifest.records_file), (self._rejects, manifest.rejects_file)):
             sync_file(drafted)
             drafted.replace(self._folder / final)
-        sync_file(self._folder)  # the new names, before the manifest has them
+        sync_file(self._folder)  # the new files must be on the disk before the manifest names them
         write_manifest(self._folder, manifest, previous)
         self._tidy(manifest, previous)
 
@@ -329,10 +333,11 @@ def _is_among(path: Path, format: Format, accounts: Sequence[SourceAccount]) -> 
 def _finalize_rows(
     read: Path, final: Path, seen: SeenIds, duplicates: DuplicateFinder, stored: int, report: ProgressCallback
 ) -> None:
-    """Rewrite the draft's rows without the superseded ones, near-duplicates linked to the first of them.
+    """Rewrite the draft's rows without the superseded ones, and link near-duplicates to the first of their group.
 
-    ``read`` becomes ``final``; ``seen`` gets the new digests of linked records. The first ``stored`` rows were compared
-    with each other when they were added, and keep their links, unless one of them is superseded: then all are compared.
+    The file ``read`` becomes ``final``, and ``seen`` gets the new digests of linked records. The first ``stored`` rows
+    keep their links, since they were compared with each other when they were added. If one of them is superseded, all
+    rows are compared again.
     """
     dropped = _SortedRows(seen.dropped())
     if dropped.next is not None and dropped.next < stored:
@@ -373,14 +378,14 @@ def _linked(number: int, row: StoredRow, seen: SeenIds, duplicates: DuplicateFin
 
 
 class _SortedRows:
-    """Ascending row numbers, to be tested in ascending order."""
+    """Ascending row numbers; callers test for rows in ascending order too."""
 
     def __init__(self, rows: Iterator[int]) -> None:
         self._rows = rows
         self.next = next(rows, None)
 
     def take(self, number: int) -> bool:
-        """Return whether ``number`` is the next row, and if so move to the one after it."""
+        """Return whether ``number`` is the next row; if so, move on to the row after it."""
         if number != self.next:
             return False
         self.next = next(self._rows, None)

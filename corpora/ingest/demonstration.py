@@ -8,15 +8,15 @@ import shrag.corpora
 from shrag.corpora.ingest.add import AdditionResult, add_corpus
 
 DEMO = "demo"
-"""Name of the demonstration corpus."""
+"""The name of the demonstration corpus."""
 
 
 def add_demonstration(corpora: Path) -> AdditionResult:
-    """Add the demonstration corpus, 235 records of the project's own writing, to the folder of all corpora."""
+    """Add the demonstration corpus, 235 records that the project wrote itself, to the folder of all corpora."""
     records = Path(shrag.corpora.__path__[0], "demo", "records.jsonl")
     return add_corpus(corpora, DEMO, "scienceon", [records])
 
 
 def is_added(corpora: Path) -> bool:
-    """Return whether there is a corpus of the demonstration's name."""
+    """Return whether there is a corpus with the name of the demonstration corpus."""
     return (corpora / DEMO).exists()

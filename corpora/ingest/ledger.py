@@ -1,4 +1,4 @@
-"""SeenIds: the identifiers read so far, with digest and origin, in a temporary SQLite file."""
+"""SeenIds keeps the identifiers read so far, each with its digest and origin, in a temporary SQLite file."""
 
 from __future__ import annotations
 
@@ -20,10 +20,10 @@ class SeenRecord(NamedTuple):
 
 
 class ScratchDatabase:
-    """A temporary SQLite file, used by one thread: its data are on disk, so that memory does not grow with them.
+    """A temporary SQLite file for one thread; its data are on disk, so memory does not grow with them.
 
-    It need not survive a crash, so it has no journal and no syncing, and its one transaction is never committed: pages
-    are written only when the cache is full.
+    The file need not survive a crash, so it has no journal and is not synced. Its only transaction is never committed,
+    so SQLite writes pages only when its cache is full.
     """
 
     def __init__(self, path: Path, *tables: str) -> None:
@@ -45,7 +45,7 @@ class ScratchDatabase:
 
 
 class SeenIds(ScratchDatabase):
-    """The identifiers of a corpus that is being added, and the rows written so far that are superseded."""
+    """The identifiers of a corpus that is being added, and those rows of its draft that are superseded."""
 
     def __init__(self, path: Path) -> None:
         super().__init__(
@@ -77,22 +77,22 @@ class SeenIds(ScratchDatabase):
         )
 
     def change_digest(self, docid: str, digest: bytes) -> None:
-        """Set the digest of ``docid``, whose record was linked to a duplicate."""
+        """Set the digest of ``docid`` after its record was linked to a duplicate."""
         self._database.execute("UPDATE docids SET digest = ? WHERE docid = ?", (digest, docid))
 
     def keep_link(self, docid: str, digest: bytes) -> None:
-        """Keep the digest that a stored record has with its link, for :meth:`restore_links`."""
+        """Note the digest of a stored record together with its link, for :meth:`restore_links`."""
         self._database.execute("INSERT INTO links VALUES (?, ?)", (docid, digest))
 
     def restore_links(self) -> None:
-        """Set the digests of all stored records that keep their link."""
+        """Set the digests that :meth:`keep_link` noted, because the stored records keep their links."""
         self._database.execute(
             "UPDATE docids SET digest = (SELECT digest FROM links WHERE links.docid = docids.docid)"
             " WHERE docid IN (SELECT docid FROM links)"
         )
 
     def digest(self, docid: str) -> bytes | None:
-        """Return the digest of ``docid``, None if it was not read."""
+        """Return the digest of ``docid``, or None if it was not read."""
         found = self._database.execute("SELECT digest FROM docids WHERE docid = ?", (docid,)).fetchone()
         return found[0] if found else None
 

@@ -1,9 +1,9 @@
-"""Near-duplicate detection: records of the same paper under two identifiers, by title and text shingles.
+"""Near-duplicate detection finds records of one paper under two identifiers, by their titles and shingles of the text.
 
-A paper in two databases has the same title up to spaces, punctuation and case, and nearly the same abstract; or the
-same abstract and a title that was translated or lost a word. Neither alone is enough: a review, a lecture and a book
-are all called "Artificial intelligence", the passages of a Wikipedia article share a title, and the parts of a series
-("(1)", "(2)") have the same note as abstract.
+A paper in two databases has either the same title (except for blanks, punctuation and case) and nearly the same
+abstract, or the same abstract and a title that was translated or lost a word. A title or an abstract alone is not
+enough. A review, a lecture and a book are all called "Artificial intelligence", and the passages of a Wikipedia article
+share a title. The parts of a series ("(1)", "(2)") have the same note as their abstract.
 """
 
 from __future__ import annotations
@@ -23,19 +23,19 @@ from shrag.corpora.records import Record
 from shrag.corpora.text.sentences import detect_language
 
 SHORTEST_TEXT = 100
-"""Fewest letters and digits of a text to compare: shorter texts are repeated titles and publishers' notes."""
+"""The fewest letters and digits of a text that is compared; shorter texts are repeated titles and publishers' notes."""
 
 LONGEST_COMPARED = 10_000
-"""Most characters of a text to compare, from its beginning."""
+"""How many characters at the beginning of a text are compared."""
 
 MIN_SIMILARITY = 0.7
-"""Least similarity (Jaccard, of shingles) of the texts of one paper if the titles are the same."""
+"""The least Jaccard similarity of the shingles of two texts of one paper if the titles are the same."""
 
 MIN_SIMILARITY_OTHER_TITLE = 0.95
-"""Least similarity of the texts of one paper if the titles differ."""
+"""The least similarity of two texts of one paper if the titles differ."""
 
 _COMPARED = 64
-"""Most records with the same key to compare a record with, the latest ones: many may be called "Introduction"."""
+"""A record is compared with at most this many others of the same key, the latest; many are called "Introduction"."""
 
 _SHINGLE = 5
 _BEGINNING = 150
@@ -49,7 +49,7 @@ _NUMBER = re.compile(r"\d+|\b[ivx]+\b")
 
 @dataclass(frozen=True, slots=True)
 class Fingerprint:
-    """What is compared of a record: its title, the title's letters, and shingles of five letters of its text."""
+    """The parts of a record that are compared: its title, the title's letters, and five-letter shingles of its text."""
 
     title: str
     title_letters: str
@@ -64,7 +64,7 @@ class _First(NamedTuple):
 
 
 class DuplicateFinder(ScratchDatabase):
-    """Finds duplicates on disk: collects the keys of all rows, then compares the rows that share a key."""
+    """Finds duplicates with data on disk: collects the keys of all rows, then compares the rows that share a key."""
 
     def __init__(self, path: Path) -> None:
         super().__init__(
@@ -75,7 +75,7 @@ class DuplicateFinder(ScratchDatabase):
             "records (row INTEGER PRIMARY KEY, docid TEXT, title TEXT, text TEXT)",
         )
         self._database.execute("CREATE INDEX first_key ON firsts (key, row)")
-        # The passages of an article come one after the other and are all compared with each other.
+        # The passages of an article come one after the other and are all compared with each other, so a cache helps.
         self._first = lru_cache(maxsize=2 * _COMPARED)(self._read_first)
 
     def add(self, row: int, record: Record) -> None:
@@ -83,7 +83,10 @@ class DuplicateFinder(ScratchDatabase):
         self._database.executemany("INSERT INTO keys VALUES (?, ?)", [(key, row) for key in fingerprint_keys(record)])
 
     def candidates(self, compared: int = 0) -> Iterator[int]:
-        """Yield, in order, the rows that share a key with another; of the first ``compared``, with one behind these."""
+        """Yield in order the rows that share a key, unless all rows with this key are among the first ``compared``.
+
+        The first ``compared`` rows were compared with each other before.
+        """
         self._database.execute("CREATE INDEX by_key ON keys (key, row)")
         self._database.execute(
             "INSERT OR IGNORE INTO candidates SELECT row FROM keys"
@@ -95,9 +98,9 @@ class DuplicateFinder(ScratchDatabase):
                 yield row
 
     def link(self, row: int, record: Record) -> str | None:
-        """Compare a candidate with earlier ones; return the docid of its group's first record, None for a new group.
+        """Compare a candidate with earlier ones; return the docid of its group's first record, or None for a new group.
 
-        Call it for the candidates in order.
+        Candidates must come in order.
         """
         first = self._first_of(record, fingerprint_keys(record))
         if first is None:
@@ -136,7 +139,7 @@ class DuplicateFinder(ScratchDatabase):
 
 
 def letters(text: str) -> str:
-    """Return the letters and digits of a text, case-folded, in NFKC.
+    """Return the letters and digits of a text in NFKC, case-folded.
 
     >>> letters("일-가정 갈등 : ＣＯ₂ 'Part II'")
     '일가정갈등co2partii'
@@ -145,7 +148,7 @@ def letters(text: str) -> str:
 
 
 def fingerprint(title: str, text: str) -> Fingerprint | None:
-    """Return the fingerprint of a record, None if its text is too short to compare."""
+    """Return the fingerprint of a record, or None if its text is too short to compare."""
     own = letters(text[:LONGEST_COMPARED])
     if len(own) < SHORTEST_TEXT:
         return None
@@ -153,9 +156,10 @@ def fingerprint(title: str, text: str) -> Fingerprint | None:
 
 
 def fingerprint_keys(record: Record) -> tuple[int, ...]:
-    """Return the 63-bit keys that records of one paper may share: of the title, and of the text's first 150 letters.
+    """Return the 63-bit keys that records of one paper may share.
 
-    There are none if the text is too short to compare, and none of the text if it is shorter than 150 letters.
+    One key is made of the title, the other of the first 150 letters of the text. A text of fewer letters gives no key,
+    and a record whose text is too short to compare has no keys at all.
     """
     beginning = letters(record.text[:_SURELY_BEGINNING])[:_BEGINNING]
     if len(beginning) < SHORTEST_TEXT:
@@ -173,7 +177,10 @@ def same_paper(one: Fingerprint, other: Fingerprint) -> bool:
 
 
 def _titles_fit(one: str, other: str) -> bool:
-    """Return whether two different titles may be of one paper: equal numbers, and in two languages or similar."""
+    """Return whether two different titles may belong to one paper.
+
+    They must have the same numbers, and be similar or in two languages.
+    """
     numbers = [sorted(_NUMBER.findall(unicodedata.normalize("NFKC", title).casefold())) for title in (one, other)]
     if numbers[0] != numbers[1]:
         return False

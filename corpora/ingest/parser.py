@@ -1,11 +1,12 @@
-"""Parser: reads source files in a process of its own, whose time, memory and output are limited.
+"""The parser reads source files in a process of its own, whose time, memory and output are limited.
 
     this process                     worker process (parser_worker)
     Parser(limits).read(path, …) ──▶ ParseRequest
     yields items                 ◀── ParsedBatch, until one says that the file has ended
 
-One worker reads many files. A file that crashes it or exceeds a limit ends in a reject, and the next file has a new
-worker. Messages are MessagePack after four bytes of length, on the worker's stdin and stdout.
+One worker reads many files. If a file crashes the worker or exceeds a limit, it ends in a reject, and the next file
+gets a new worker. The processes exchange messages on the worker's stdin and stdout: four bytes of length, then
+MessagePack.
 """
 
 from __future__ import annotations
@@ -31,10 +32,13 @@ from shrag.corpora.readers.item import ParsedItem
 from shrag.messages.text import Text, packed, unpacked
 
 COMMAND = (sys.executable, "-P", "-m", "shrag.corpora.ingest.parser_worker")
-"""Command of the worker; its argument is the limit of memory in bytes."""
+"""The command that starts a worker; its argument is the memory limit in bytes."""
 
 WAITING = 50
-"""Most seconds for each second of processor time: beyond them a worker waits for data, as a busy machine is faster."""
+"""How many seconds a worker may take per second of allowed processor time.
+
+Even a busy machine is faster, so a worker that takes longer is waiting for data.
+"""
 
 _LENGTH = struct.Struct(">I")
 _MIB = 2**20
@@ -44,11 +48,11 @@ class ParserLimits(msgspec.Struct, frozen=True):
     """Limits for reading one file.
 
     Attributes:
-        seconds: Processor time, which does not depend on other programs.
-        seconds_per_mib: More of it for each MiB of the file.
-        memory: Bytes of address space of the worker.
-        output: Bytes of the records, as messages.
-        output_ratio: More of them for each byte of the file.
+        seconds: Seconds of processor time, which does not depend on other programs.
+        seconds_per_mib: Additional seconds for each MiB of the file.
+        memory: Bytes of the worker's address space.
+        output: Bytes of the messages with the file's records.
+        output_ratio: Additional bytes of messages for each byte of the file.
     """
 
     seconds: float = 120
@@ -58,19 +62,19 @@ class ParserLimits(msgspec.Struct, frozen=True):
     output_ratio: int = 64
 
     def file_seconds(self, size: int) -> float:
-        """Return the processor time for a file of ``size`` bytes."""
+        """Return the seconds of processor time allowed for a file of ``size`` bytes."""
         return self.seconds + self.seconds_per_mib * size / _MIB
 
     def file_output(self, size: int) -> int:
-        """Return the bytes of output for a file of ``size`` bytes."""
+        """Return the bytes of output allowed for a file of ``size`` bytes."""
         return self.output + self.output_ratio * size
 
 
 class ParseRequest(msgspec.Struct, frozen=True, array_like=True):
-    """A file to read; ``columns`` are those of the format table that the user named.
+    """A file to read; ``columns`` are those that the user named for the format table.
 
     Attributes:
-        inspect: Not to read the file but to say what it is taken for; ``format`` may be empty.
+        inspect: Whether to return the guessed format instead of reading the file; ``format`` may then be empty.
     """
 
     path: bytes
@@ -86,10 +90,10 @@ class ParsedBatch(msgspec.Struct, frozen=True, array_like=True):
     """Items of a file in order, and the number of repairs in them by kind.
 
     Attributes:
-        ended: Whether the file ended with them: read to its end, with an error that ends the addition, or with a
-            reject.
-        message: The error or the reason of the reject, from :func:`encode_text`; or a :class:`FormatGuess` as JSON,
-            whose ``why`` is from :func:`encode_text` too.
+        ended: How the file ended with these items: ``end`` if it was read to its end, ``error`` for an error that ends
+            the addition, ``reject`` if the rest is rejected. Empty if more items follow.
+        message: The error or the reason of the reject, encoded by :func:`encode_text`. For an inspection, a
+            :class:`FormatGuess` as JSON, whose ``why`` is encoded by :func:`encode_text` too.
     """
 
     items: list[ParsedItem] = []
@@ -112,7 +116,7 @@ class _Worker(NamedTuple):
 
 
 class Parser:
-    """Reads files in a worker; a context manager, which ends it. Used by one thread."""
+    """Reads files in a worker process, for one thread; a context manager whose end stops the worker."""
 
     def __init__(self, limits: ParserLimits) -> None:
         self._limits = limits
@@ -120,29 +124,29 @@ class Parser:
         self._ready = False
 
     def __enter__(self) -> Parser:
-        self._start()  # it loads while the draft is prepared
+        self._start()  # the worker loads while the caller prepares the draft
         return self
 
     def __exit__(self, *_: object) -> None:
         self.stop()
 
     def read(self, path: Path, format: Format, *, repair: bool) -> Generator[ParsedItems]:
-        """Yield the items of a file, in batches; the last item is a reject if the file was not read to its end.
+        """Yield the items of a file in batches; the last item is a reject if the file was not read to its end.
 
         Args:
             path: The file.
-            format: Its format, one of the registry.
+            format: The format of the file, from the registry.
             repair: Whether to repair the records (:mod:`shrag.corpora.text.repairs`).
 
         Raises:
-            CorpusError: As :func:`~shrag.corpora.formats.detection.read_source`; or the worker does not start.
+            CorpusError: As :func:`~shrag.corpora.formats.detection.read_source`, or the worker does not start.
         """
         request, seconds = self._request(path, format.name, format.columns, repair=repair)
         worker = self._ready_worker()
         last: ParsedItem | None = None
         whole = False
         try:
-            with suppress(BrokenPipeError):  # a worker that has ended gives no reply either
+            with suppress(BrokenPipeError):  # if the worker has ended, receiving its reply says so
                 send_message(worker.requests, msgspec.msgpack.encode(request))
             while not whole:
                 batch = self._receive(worker, seconds)
@@ -159,10 +163,10 @@ class Parser:
                 self.stop()
 
     def inspect(self, path: Path, format: Format | None, columns: Columns) -> FormatGuess:
-        """Say what a file is taken for.
+        """Return the format that a file is taken for.
 
         Raises:
-            CorpusError: As :func:`~shrag.corpora.formats.detection.inspect_file`; or a limit was exceeded.
+            CorpusError: As :func:`~shrag.corpora.formats.detection.inspect_file`, or a limit was exceeded.
         """
         request, seconds = self._request(path, format.name if format else "", columns, repair=False, inspect=True)
         worker = self._ready_worker()
@@ -186,7 +190,7 @@ class Parser:
         return ParseRequest(os.fsencode(path), format, columns, repair, inspect, seconds, output), seconds
 
     def stop(self) -> None:
-        """End the worker; the next file has a new one."""
+        """End the worker; the next file gets a new one."""
         if self._worker is None:
             return
         process, requests, replies = self._worker
@@ -245,7 +249,7 @@ def send_message(stream: IO[bytes], data: bytes) -> None:
 
 
 def receive_message(stream: IO[bytes]) -> bytes | None:
-    """Return the next message, encoded, or None where the other side has ended."""
+    """Return the next encoded message, or None if the other side has ended."""
     header = stream.read(_LENGTH.size)
     if len(header) < _LENGTH.size:
         return None
@@ -255,12 +259,12 @@ def receive_message(stream: IO[bytes]) -> bytes | None:
 
 
 def encode_text(text: str) -> bytes:
-    """Encode a text, which may have surrogates, such as those in names of files that are not UTF-8."""
+    """Encode a text; it may have surrogates, as in names of files that are not UTF-8."""
     return json.dumps(packed(text)).encode()
 
 
 def decode_text(data: bytes) -> str:
-    """Decode what :func:`encode_text` made."""
+    """Decode the output of :func:`encode_text`."""
     return unpacked(json.loads(data))
 
 

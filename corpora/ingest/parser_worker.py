@@ -1,4 +1,4 @@
-"""The worker process of :class:`~shrag.corpora.ingest.parser.Parser`: reads files within limits, until stdin ends."""
+"""The worker process of :class:`~shrag.corpora.ingest.parser.Parser`; it reads files within limits until stdin ends."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ class _FileTask:
         self._characters = self._sent = 0
 
     def run(self, memory: int) -> None:
-        """Read the file; ``memory`` is the limit that a reject names."""
+        """Read the file; ``memory`` is the limit in bytes, for the reason of a reject."""
         signal.setitimer(signal.ITIMER_PROF, self._request.seconds)
         self._start_waiting()
         try:
@@ -68,7 +68,7 @@ class _FileTask:
             self._items.clear()
             self._send("reject", f"it becomes more than {self._request.output // _MIB} MiB of records")
         except Exception as error:
-            # A malformed file raises anything, from any library that reads it.
+            # A malformed file can raise any exception in any of the libraries that read it.
             self._send("reject", f"{type(error).__name__}: {error}"[:_LONGEST_REASON])
         finally:
             signal.setitimer(signal.ITIMER_PROF, 0)
@@ -99,7 +99,7 @@ class _FileTask:
         self._characters += len(record.title) + len(record.text)
 
     def _send(self, ended: Literal["", "end", "error", "reject"] = "", message: str = "") -> None:
-        """Send the items, unless they exceed the limit of output; waiting for the other side is not limited."""
+        """Send the items, unless they exceed the output limit; time spent waiting for the other side does not count."""
         batch = msgspec.msgpack.encode(ParsedBatch(self._items, self._repairs, ended, encode_text(message)))
         self._sent += len(batch)
         if self._sent > self._request.output and not message:
@@ -120,7 +120,7 @@ def _format(request: ParseRequest) -> Format:
 
 
 def main() -> None:
-    """Read files until stdin ends; the process's argument is the limit of its memory in bytes."""
+    """Read files until stdin ends; the process's argument is its memory limit in bytes."""
     memory = int(sys.argv[1])
     _, most = resource.getrlimit(resource.RLIMIT_AS)
     resource.setrlimit(resource.RLIMIT_AS, (memory if most == resource.RLIM_INFINITY else min(memory, most), most))

@@ -1,4 +1,4 @@
-"""Read sources into the draft of a corpus: count every line, keep one record per identifier."""
+"""Read sources into the draft of a corpus; count every line and keep one record per identifier."""
 
 from __future__ import annotations
 
@@ -25,10 +25,10 @@ from shrag.corpora.text.repairs import REPAIR_KINDS, UNREAD_YEARS
 from shrag.messages.text import Text
 
 OnDuplicate = Literal["error", "first", "newest"]
-"""Which record to keep if an identifier has different contents: none (an error), or the first or last one read."""
+"""Which record to keep if an identifier has different contents: none (an error), the first one read or the last one."""
 
 ProgressCallback = Callable[[str, int], None]
-"""Called with the name of the current stage and how many items of it are done."""
+"""A function that is called with the name of the current stage and the number of its items that are done."""
 
 REPORT_EVERY = 1_000
 
@@ -46,7 +46,7 @@ class DraftFiles(NamedTuple):
 
 
 class _Source:
-    """A source file and the counts of its lines; ``stored`` if an earlier addition read it."""
+    """A source file and the counts of its lines; ``stored`` says whether an earlier addition read it."""
 
     def __init__(self, path: str, format: str, account: SourceAccount | None = None) -> None:
         self.path, self.format, self.stored = path, format, account is not None
@@ -70,7 +70,7 @@ class DraftReader:
         self._files, self._on_duplicate, self._report, self._repair = files, on_duplicate, report, repair
         self._sources: list[_Source] = []
         self.stored = 0
-        """The number of rows that were stored before, the first of the draft."""
+        """The number of rows that were copied from the stored corpus; they are the first rows of the draft."""
         self.lines = 0
         self.rejected = 0
         self.first_reject = ""
@@ -82,10 +82,10 @@ class DraftReader:
         return tuple(source.account() for source in self._sources)
 
     def keep_stored(self, accounts: Iterable[SourceAccount], rows: Iterable[StoredRow]) -> None:
-        """Start from a stored corpus, by copying its counts and rows; must be called before :meth:`read`."""
+        """Copy the counts and rows of a stored corpus into the draft; must be called before :meth:`read`."""
         self._sources = [_Source(account.path, account.format, account) for account in accounts]
         for done, row in enumerate(rows, 1):
-            # What is read later is compared with the record as it was read.
+            # Records that are read later have no link yet, so they are compared with this one without its link.
             digest = unlinked(row).digest
             self._files.seen.add(row.record.docid, SeenRecord(digest, row.origin, self._files.writer.rows))
             if row.record.duplicate_of:
@@ -166,7 +166,7 @@ class DraftReader:
         source.counts["rejected"] += 1
         self.rejected += 1
         self._write_reject(origin, reason)
-        # What is no object names its element itself.
+        # The reason for an element that is not an object already names the element.
         element = 0 if reason.startswith("element ") else origin.element
         place = line_name(self._sources[origin.source].path, origin.line, element)
         self.first_reject = self.first_reject or Text("{place}: {reason}", place=place, reason=reason)
@@ -188,14 +188,14 @@ def unlinked(row: StoredRow) -> StoredRow:
 
 
 def line_name(path: str, line: int, element: int = 0) -> Text:
-    """Return how messages name a line of a file, or an element of its array: many may stand on one line."""
+    """Return the name of a line in messages, or of an element of an array, since one line may hold many elements."""
     if element:
         return Text("{file} element {element}", file=path, element=element)
     return Text("{file} line {line}", file=path, line=line)
 
 
 def conflict_reason(docid: str, there: str) -> str:
-    """Return the reason why a record is rejected whose identifier was read before, in the line ``there``."""
+    """Return the reason for rejecting a record whose identifier was read before, in the line named ``there``."""
     return f"identifier {docid} is already in {there}, with other content"
 
 
@@ -211,7 +211,7 @@ def _changed(path: Path) -> CorpusError:
 
 
 def _file_state(path: Path) -> tuple[int, int, int] | None:
-    """Return values that change when a file is written or replaced; None if they cannot be read."""
+    """Return values that change when a file is written or replaced, or None if they cannot be read."""
     try:
         state = path.stat()
     except OSError:

@@ -1,4 +1,4 @@
-"""Source files of an addition: those of folders, the format of each, a preview of their first records."""
+"""The source files of an addition: find them in folders, find the format of each, and preview their first records."""
 
 from __future__ import annotations
 
@@ -24,17 +24,17 @@ from shrag.corpora.records import Record
 from shrag.corpora.store.parquet import record_digest
 
 AnnounceCallback = Callable[[Path, FormatGuess], None]
-"""Called with a file and what it is taken for, before it is read."""
+"""A function that is called with a file and its guessed format before the file is read."""
 
 
 CHECKED_LINES = 10_000
-"""Lines of all files that a preview checks; of each file at least :data:`_FIRST_LINES`."""
+"""How many lines a preview checks in all files together; it checks at least :data:`_FIRST_LINES` in each file."""
 
 _FIRST_LINES = 30
 
 
 class FilePreview(NamedTuple):
-    """A file, what it is taken for, its first records, the reasons of the rejects, and whether all lines were read."""
+    """A file, its guessed format, its first records, the reasons of the rejects, and whether all lines were read."""
 
     path: Path
     guess: FormatGuess
@@ -44,10 +44,12 @@ class FilePreview(NamedTuple):
 
 
 def find_sources(format: Format | None, paths: Sequence[Path]) -> list[Path]:
-    """Return the files to read: those of folders that belong to the format, or may hold records where it is None.
+    """Return the files to read; each folder is replaced by its files of ``format``.
+
+    If ``format`` is None, a folder is replaced by all files that may hold records.
 
     Raises:
-        CorpusError: There is no file, or one is named twice.
+        CorpusError: There is no file, or a file is named twice.
     """
     if format is not None:
         return find_files(format, paths)
@@ -58,7 +60,9 @@ def find_sources(format: Format | None, paths: Sequence[Path]) -> list[Path]:
 def resolve_formats(
     parser: Parser, format: Format | None, paths: Sequence[Path], columns: Columns, announce: AnnounceCallback
 ) -> Iterator[tuple[Path, Format]]:
-    """Yield each file with its format, which is found where ``format`` is None, after announcing it.
+    """Yield each file with its format, which is guessed if ``format`` is None.
+
+    A file is announced first, unless ``format`` has fixed fields.
 
     Raises:
         CorpusError: As :meth:`~shrag.corpora.ingest.parser.Parser.inspect`.
@@ -83,18 +87,18 @@ def preview_sources(
     repair: bool = True,
     limits: ParserLimits | None = None,
 ) -> Iterator[FilePreview]:
-    """Yield for each file the first records as they would be stored, and what would be rejected; nothing is stored.
+    """Yield for each file its first records as they would be stored, and the reasons of its rejects; store nothing.
 
-    Of large files and many only the first lines are read (:data:`CHECKED_LINES`).
+    Only the first lines of large or many files are read (:data:`CHECKED_LINES`).
 
     Args:
-        format: The format of the sources, or its name in the registry; None to find that of each file.
+        format: The format of all sources, or its name in the registry; None to guess the format of each file.
         sources: Files and folders.
-        columns: The columns that are named by the caller.
-        most: Most records of a file.
+        columns: The columns that the caller names.
+        most: How many records of a file to return.
         on_duplicate: What an addition would do with an identifier that has two contents; ``error`` rejects it.
-        repair: Whether to repair their text.
-        limits: The limits for reading a file, None for the default ones.
+        repair: Whether to repair the text of the records.
+        limits: The limits for reading a file, or None for the default limits.
 
     Raises:
         CorpusError: A file cannot be read, or its format is not known.

@@ -1,1 +1,1 @@
-"""Source files → items: lines of bytes, JSON objects, rows, elements, with their positions in the file."""
+"""Read source files as items: lines of bytes, JSON objects, rows or elements, with their positions in the file."""

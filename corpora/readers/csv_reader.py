@@ -17,17 +17,17 @@ _OPEN_QUOTE = "unexpected end of data"
 
 
 def read_csv(path: Path) -> Iterator[SourceItem]:
-    """Yield the rows as fields by the header's names, with one row in memory.
+    """Yield the rows as fields with the header's names; only one row is in memory at a time.
 
-    The delimiter is the most frequent of comma, tab and semicolon in the header. An item's fields are a reason where
-    its row is not UTF-8 or has another number of cells than the header, and None where it is blank.
+    The delimiter is the most frequent of comma, tab and semicolon in the header. The fields of an item are the reason
+    of a reject if its row is not UTF-8 or has more or fewer cells than the header. They are None for a blank row.
 
     Raises:
-        CorpusError: As :func:`~shrag.corpora.readers.source.open_source`; or the first line cannot be parsed or names
-            a column twice, a row is longer than ``LONGEST_LINE`` bytes, or a quotation mark is never closed, so that
-            later rows cannot be found.
+        CorpusError: As :func:`~shrag.corpora.readers.source.open_source`. Also if the first line cannot be parsed or
+            names a column twice, a row is longer than ``LONGEST_LINE`` bytes, or a quotation mark is never closed, so
+            that later rows cannot be found.
     """
-    csv.field_size_limit(LONGEST_LINE + 1)  # for the whole process, in which nothing else reads CSV
+    csv.field_size_limit(LONGEST_LINE + 1)  # this applies to the whole process, in which nothing else reads CSV
     lines = _RowLines(path)
     header, delimiter = _header(path, next(lines, ""))
     rows = csv.reader(lines, delimiter=delimiter, strict=True)
@@ -55,9 +55,9 @@ def read_csv(path: Path) -> Iterator[SourceItem]:
 
 
 def column_names(head: bytes) -> list[str]:
-    """Return the column names in ``head``, the first bytes of a CSV file, which must hold its first line.
+    """Return the names of columns in ``head``, the first bytes of a CSV file, which must hold its whole first line.
 
-    For recognising a format: unlike :func:`read_csv`, it splits a quoted name at a delimiter in it.
+    This is for guessing a format. Unlike :func:`read_csv`, it splits a quoted name at a delimiter inside it.
     """
     first = head.split(b"\n", 1)[0].decode("utf-8", "replace").rstrip()
     delimiter = max(_DELIMITERS, key=first.count)
@@ -100,7 +100,7 @@ def _fields(header: Sequence[str], cells: list[str], count: int) -> dict[str, ob
 
 
 class _RowLines:
-    """Decoded lines for the CSV reader, with the position at which the current row began."""
+    """Decoded lines for the CSV reader, with the position where the current row begins."""
 
     def __init__(self, path: Path) -> None:
         self._path = path
@@ -133,5 +133,5 @@ class _RowLines:
                     longest_line=LONGEST_LINE,
                 )
             )
-        # Bytes that are not UTF-8 become lone surrogates, so that only their row is rejected.
+        # Bytes that are not UTF-8 become lone surrogates, so only their row is rejected.
         return line.data.decode("utf-8", "surrogateescape") + "\n"

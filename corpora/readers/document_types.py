@@ -1,9 +1,9 @@
-"""Types of documents: the names of ScienceON, RIS, BibTeX and Korean catalogues → those of CSL."""
+"""Types of documents: map the names of ScienceON, RIS, BibTeX and Korean catalogs to the names of CSL."""
 
 from __future__ import annotations
 
-# CSL 1.0.2's names (docs.citationstyles.org) with what others call the same. An "article" is nearly always one of a
-# journal; CSL's own "article" is a preprint.
+# The names of CSL 1.0.2 (docs.citationstyles.org) and what others call the same types. Elsewhere an "article" is nearly
+# always a journal article; CSL's own "article" is a preprint.
 _ALIASES: dict[str, str] = {
     "article-journal": "article|jour|ejour|journal|journal article|jako|jafo|nart|논문|"
     "학술논문|학술지논문|학술지 논문|국내논문|해외논문",
@@ -25,14 +25,14 @@ _ALIASES: dict[str, str] = {
     "webpage": "elec|web|blog|online|웹페이지",
 }
 DOCUMENT_TYPES = tuple(_ALIASES)
-"""CSL's names of the types that have other names; a record may have any other type."""
+"""CSL's names of the types in this table; a record may also have any other type."""
 
 _TYPE_OF = {alias: type for type, aliases in _ALIASES.items() for alias in aliases.split("|")}
 _LONGEST = 50
 
 
 def document_type(name: str) -> str:
-    """Return CSL's name of a type of documents; another name, up to 50 characters, as it is but in lower case.
+    """Return CSL's name for a type of documents; an unknown name is put in lower case and cut at 50 characters.
 
     >>> document_type("JOUR"), document_type("학위논문"), document_type("Erratum")
     ('article-journal', 'thesis', 'erratum')

@@ -1,4 +1,4 @@
-"""Detection of keys that stand twice in a JSON object, of which a decoder keeps the last without saying so."""
+"""Find keys that occur twice in a JSON object; a decoder silently keeps only the last of them."""
 
 from __future__ import annotations
 
@@ -10,16 +10,16 @@ _KEY_END = re.compile(rb'"[ \t\n\r]*:')
 
 
 def duplicate_key(data: bytes, value: object) -> str | None:
-    """Return a key that an object in ``data`` has more than once, None where there is none.
+    """Return a key that an object in ``data`` has more than once, or None.
 
     Args:
         data: JSON in UTF-8.
-        value: ``data`` decoded; without duplicates it has as many keys as ``data`` has ends of keys.
+        value: ``data`` decoded; without duplicate keys it has as many keys as ``data`` has ends of keys (``":``).
 
     Raises:
         RecursionError: ``data`` is nested too deeply.
     """
-    # A text may have such an end too, so only a difference is looked at again by the decoder that shows duplicates.
+    # A string may contain the end of a key too, so if the counts differ, a slower decoder that sees duplicates decides.
     if len(_KEY_END.findall(data)) == _count_keys(value):
         return None
     duplicates: list[str] = []

@@ -1,4 +1,4 @@
-"""Encodings of text files: UTF-8, UTF-16 by its byte order mark, and CP949 (EUC-KR) where text is not UTF-8."""
+"""Encodings of text files: UTF-8, UTF-16 with a byte order mark, and CP949 (EUC-KR) for other Korean text."""
 
 from __future__ import annotations
 
@@ -18,15 +18,15 @@ UTF16_MARKS = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
 
 _CHUNK = 2**16
 _KOREAN_SHARE = 0.6
-"""Least share of common Hangul syllables among the characters outside ASCII of a line that is taken for CP949."""
+"""The least share of common Hangul syllables among the non-ASCII characters of a line that is taken for CP949."""
 
 
 class LineDecoder:
     """Converts the lines of one file to UTF-8.
 
-    The first line with other bytes than ASCII decides. If it is UTF-8, so is the file, and other lines stay as they
-    are: they are rejected one by one. If it is not UTF-8 but Korean in CP949, lines that are not UTF-8 are converted.
-    A line break is no part of a character of CP949, so that bytes can be split into lines before.
+    The first line with bytes outside ASCII decides. If it is UTF-8, the file is UTF-8, and lines in another encoding
+    stay as they are and are rejected one by one. If it is Korean in CP949, all lines that are not UTF-8 are converted.
+    No character of CP949 contains the byte of a line break, so a file can be split into lines before they are decoded.
     """
 
     def __init__(self) -> None:
@@ -34,7 +34,7 @@ class LineDecoder:
         """``UTF-8`` or ``CP949``, empty as long as all lines are ASCII."""
 
     def convert(self, line: bytes) -> bytes:
-        """Return a line in UTF-8, or as it is where it is in neither encoding."""
+        """Return a line in UTF-8; a line in neither encoding is returned as it is."""
         if self.encoding == "UTF-8" or line.isascii():
             return line
         try:
@@ -56,7 +56,7 @@ class LineDecoder:
 
 
 def convert_lines(data: bytes) -> bytes:
-    """Return text in UTF-8, converted from CP949 where it is that."""
+    """Return text in UTF-8; text in CP949 is converted."""
     decoder = LineDecoder()
     return b"\n".join(map(decoder.convert, data.split(b"\n")))
 
@@ -68,7 +68,7 @@ def _is_korean(text: str) -> bool:
 
 
 def _is_common(syllable: str) -> bool:
-    """Return whether a syllable is one of the 2,350 of EUC-KR, which text in another encoding seldom hits."""
+    """Return whether a syllable is one of the 2,350 of EUC-KR; bytes of another encoding seldom decode to these."""
     try:
         return bool(syllable.encode("euc_kr"))
     except UnicodeEncodeError:
@@ -76,7 +76,7 @@ def _is_common(syllable: str) -> bool:
 
 
 class Utf8Reader(io.RawIOBase):
-    """Reads a stream of another encoding, which Python names ``utf-16`` or ``cp949``, as UTF-8."""
+    """Reads a stream in another encoding as UTF-8; ``encoding`` is Python's name, ``utf-16`` or ``cp949``."""
 
     def __init__(self, path: Path, stream: BinaryIO, encoding: str = "utf-16") -> None:
         self._path, self._stream, self._encoding = path, stream, encoding.upper()
@@ -88,7 +88,7 @@ class Utf8Reader(io.RawIOBase):
         return True
 
     def readinto(self, buffer: Buffer, /) -> int:
-        """Fill ``buffer`` with UTF-8 and return the number of bytes, 0 at the end."""
+        """Fill ``buffer`` with UTF-8 and return the number of bytes, which is 0 at the end."""
         view = memoryview(buffer)
         while not self._rest:
             data = self._stream.read(_CHUNK)

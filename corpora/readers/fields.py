@@ -1,4 +1,4 @@
-"""Typed access to the fields of an item: clean text, identifiers, years, lists; a wrong type rejects the item."""
+"""Typed access to the fields of an item: clean text, identifiers, years and lists; a wrong type rejects the item."""
 
 from __future__ import annotations
 
@@ -15,16 +15,16 @@ from shrag.corpora.text.cleaning import clean_text, is_absent, plain_line
 from shrag.messages.text import Text
 
 LONGEST_DOCID = 512
-"""Most characters of an identifier."""
+"""The length of the longest accepted identifier in characters."""
 
 KEYWORD_SEPARATORS = (";", ",", "/", " . ")
-"""A list of keywords is split at the first of these that occurs in it: "Child, Preschool;Mouth" are two keywords."""
+"""A text of keywords is split at the first of these that occurs in it: "Child, Preschool;Mouth" is two keywords."""
 
 MOST_OTHER, LONGEST_OTHER_NAME, LONGEST_OTHER_VALUE = 50, 100, 1_000
-"""Bounds of the further fields of a record: their number, and the characters of a name and of a value."""
+"""Limits of the further fields of a record: their number, and the characters of a name and of a value."""
 
 UNREAD_YEAR = "year"
-"""The name of the further field with a year as it is written, where it is none."""
+"""The name of the further field that keeps a year as written if it cannot be read as a year."""
 
 _DOI = re.compile(r"10\.\d{1,9}(?:\.\d{1,9}){0,3}/\S{1,300}")
 _YEAR = re.compile(r"(?<!\d)(1[5-9]\d\d|20\d\d)(?!\d)")
@@ -49,9 +49,9 @@ class Bibliography(TypedDict):
 
 
 def text_field(fields: Mapping[str, object], key: str) -> str:
-    """Return the field as clean text, empty if it is missing, null, or a phrase such as "no abstract".
+    """Return the field as clean text; a number is converted to text.
 
-    A number is converted to text.
+    The text is empty if the field is missing, null, or a phrase such as "no abstract".
 
     Raises:
         RejectedLine: The field is a list or an object.
@@ -61,7 +61,7 @@ def text_field(fields: Mapping[str, object], key: str) -> str:
 
 
 def docid_field(fields: Mapping[str, object], key: str) -> str:
-    """Return the identifier in NFC; raises :class:`RejectedLine` as :func:`check_docid`, and if it is empty."""
+    """Return the identifier in NFC; raises :class:`RejectedLine` if it is empty or :func:`check_docid` refuses it."""
     docid = unicodedata.normalize("NFC", _raw_text(fields.get(key), key)).strip()
     if not docid:
         raise RejectedLine(Text("no identifier: {key!r} is missing or empty", key=key))
@@ -69,7 +69,7 @@ def docid_field(fields: Mapping[str, object], key: str) -> str:
 
 
 def check_docid(docid: str) -> str:
-    """Return an identifier that a TREC run can contain; raises :class:`RejectedLine` for others."""
+    """Return an identifier if a TREC run can contain it; otherwise raise :class:`RejectedLine`."""
     if len(docid) > LONGEST_DOCID:
         raise RejectedLine(
             Text(
@@ -95,19 +95,22 @@ def year_field(fields: Mapping[str, object], key: str) -> int | None:
 
 
 def list_field(fields: Mapping[str, object], key: str, separators: tuple[str, ...] = (";",)) -> tuple[str, ...]:
-    """Return the clean non-empty parts of a field: a list of strings, or text split at the first separator in it."""
+    """Return the clean non-empty parts of a field.
+
+    The field is a list of strings, or a text that is split at the first of ``separators`` that occurs in it.
+    """
     value = fields.get(key)
     if isinstance(value, list) and value:
         parts = [clean_text(_raw_text(part, key)) for part in value]
     else:
-        # Clean before splitting, since entities contain semicolons.
+        # The text is cleaned before it is split, since HTML entities contain semicolons.
         text = text_field(fields, key)
         parts = [part.strip() for part in text.split(next((mark for mark in separators if mark in text), ";"))]
     return tuple(part for part in parts if not is_absent(part))
 
 
 def bibliography(fields: Mapping[str, object]) -> Bibliography:
-    """Return the fields ``author``, ``keyword``, and those that are named as in :class:`Bibliography`."""
+    """Return the bibliography of ``fields``: ``author``, ``keyword``, and the others under the names of the result."""
     return Bibliography(
         authors=list_field(fields, "author"),
         journal=text_field(fields, "journal"),
@@ -124,16 +127,17 @@ def bibliography(fields: Mapping[str, object]) -> Bibliography:
 
 
 def doi_field(fields: Mapping[str, object], key: str) -> str:
-    """Return a digital object identifier without an address or ``doi:`` in front; empty for text that is none."""
+    """Return the DOI in the field without an address or ``doi:`` in front; empty if the text has no DOI."""
     match = _DOI.search(text_field(fields, key))
     return match.group() if match else ""
 
 
 def other_fields(fields: Mapping[str, object], read: Container[str]) -> tuple[tuple[str, str], ...]:
-    """Return the fields whose names are not in ``read``: name and value, without empty names and values.
+    """Return name and value of the fields whose names are not in ``read``, without empty names and values.
 
-    A list of values is joined by semicolons, other nested values are JSON. At most :data:`MOST_OTHER` are kept; a
-    longer name than :data:`LONGEST_OTHER_NAME`, or value than :data:`LONGEST_OTHER_VALUE`, ends with an ellipsis.
+    A list of values is joined by semicolons; other nested values become JSON. At most :data:`MOST_OTHER` fields are
+    kept. Names longer than :data:`LONGEST_OTHER_NAME` and values longer than :data:`LONGEST_OTHER_VALUE` are cut and
+    end with an ellipsis.
     """
     other: list[tuple[str, str]] = []
     for name, value in fields.items():

@@ -1,4 +1,7 @@
-"""Extract the text of HWPX, the Hangul word processor's format: a ZIP archive of XML, read by Python's own modules."""
+"""Extract the text of HWPX, the format of the word processor Hangul: a ZIP archive of XML files.
+
+Only Python's own modules read it.
+"""
 
 from __future__ import annotations
 
@@ -19,15 +22,15 @@ _DEEPEST = 200
 
 
 def is_hwpx(names: list[str]) -> bool:
-    """Return whether the files of an archive are those of HWPX."""
+    """Return whether an archive with these files is HWPX."""
     return any(_SECTION.fullmatch(name) for name in names)
 
 
 def read_hwpx(data: bytes) -> tuple[str, str]:
-    """Return a document's title, empty if it has none, and its text with a line for each paragraph.
+    """Return a document's title, empty if it has none, and its text with one line for each paragraph.
 
     Raises:
-        RejectedLine: It is no HWPX, damaged, encrypted, or has no text.
+        RejectedLine: The data is not HWPX, is damaged or encrypted, or has no text.
     """
     with open_zip(data) as archive:
         names = archive.namelist()
@@ -47,7 +50,7 @@ def read_hwpx(data: bytes) -> tuple[str, str]:
 
 
 class _Reader(ABC):
-    """Reads one XML file of the archive; document type declarations are refused, so no entity is expanded."""
+    """Reads one XML file of the archive; refuses document type declarations, so no entity is expanded."""
 
     def __init__(self) -> None:
         self._parser = expat.ParserCreate(namespace_separator=" ")
@@ -75,19 +78,19 @@ class _Reader(ABC):
 
     @abstractmethod
     def start(self, name: str) -> None:
-        """Take the beginning of an element."""
+        """Handle the beginning of an element."""
 
     @abstractmethod
     def end(self, name: str) -> None:
-        """Take the end of an element."""
+        """Handle the end of an element."""
 
     @abstractmethod
     def characters(self, text: str) -> None:
-        """Take text."""
+        """Handle text."""
 
 
 class _Paragraphs(_Reader):
-    """Collects the text of paragraphs ``p`` (``t`` elements); those of a table's cells come before the one around."""
+    """Collects the text (``t`` elements) of paragraphs ``p``; paragraphs in a table come before the one around it."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -119,7 +122,7 @@ class _Paragraphs(_Reader):
 
 
 class _Title(_Reader):
-    """Reads the first ``title`` of the package's description."""
+    """Reads the first ``title`` in the description of the package."""
 
     def __init__(self) -> None:
         super().__init__()

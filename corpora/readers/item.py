@@ -1,4 +1,4 @@
-"""Items of a source file, such as lines, array elements, rows and documents: as read, and as parsed to records."""
+"""Items of a source file, such as lines, array elements, rows and documents, as read and as parsed to records."""
 
 from __future__ import annotations
 
@@ -20,9 +20,9 @@ class SourceItem(NamedTuple):
     """An item as read.
 
     Attributes:
-        number: The line on which it begins, from 1.
-        offset: Its first byte in the decompressed file.
-        fields: Its fields by name, the reason why they cannot be read, or None for a blank item.
+        number: The number of the line on which it begins, from 1.
+        offset: The offset of its first byte in the decompressed file.
+        fields: Its fields by name, or the reason why they cannot be read, or None for a blank item.
         element: Its number in a JSON array, from 1; 0 elsewhere.
     """
 
@@ -33,7 +33,10 @@ class SourceItem(NamedTuple):
 
 
 class ParsedItem(NamedTuple):
-    """An item's line, offset and element with its record, the reason for its reject, or None for a blank item."""
+    """An item's line, offset and element, as in :class:`SourceItem`, and its outcome.
+
+    The outcome is the record, or the reason for a reject, or None for a blank item.
+    """
 
     number: int
     offset: int
@@ -56,7 +59,7 @@ def parse_items(items: Iterable[SourceItem], parse: Callable[[Mapping[str, objec
 
 
 def decode_object(data: bytes | None, prefix: str = "") -> dict[str, Any] | str:
-    """Return the JSON object in ``data``, or the reason why it cannot be read, which begins with ``prefix``."""
+    """Return the JSON object in ``data``, or the reason why it cannot be read; a reason begins with ``prefix``."""
     error: object = ""
     try:
         if data is not None:
@@ -76,7 +79,7 @@ def decode_object(data: bytes | None, prefix: str = "") -> dict[str, Any] | str:
 
 
 def decode_text(data: bytes | None) -> str:
-    """Decode UTF-8; raises :class:`RejectedLine` for other bytes, and for None, an item that is too long."""
+    """Decode UTF-8; raises :class:`RejectedLine` for other bytes, and for None, which stands for too long an item."""
     if data is None:
         raise RejectedLine(Text("longer than {longest_line} bytes", longest_line=LONGEST_LINE))
     try:

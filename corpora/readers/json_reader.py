@@ -1,9 +1,9 @@
-"""Read the JSON objects of a file, one per line or the elements of one array, with one in memory at a time.
+"""Read the JSON objects of a file, one per line or the elements of one array; only one is in memory at a time.
 
-The array may be a member of one object, as interfaces answer: ``{"total": 3, "records": [{…}, …]}``.
+The array may be a member of an object, as in the replies of web interfaces: ``{"total": 3, "records": [{…}, …]}``.
 
-In an array only brackets and strings are scanned, to find where an element ends; msgspec decodes each element. So
-each element has its exact position, and a malformed one rejects no other.
+In an array, the scanner looks only at brackets and strings, to find where an element ends; msgspec decodes each
+element. So each element has its exact position, and a malformed element does not affect the others.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from shrag.corpora.readers.item import SourceItem, decode_object
 from shrag.corpora.readers.source import LONGEST_LINE, UTF8_MARK, SourceLine, open_source, read_lines
 from shrag.messages.text import Text
 
-# An object that holds the array has nothing but numbers and strings before it, and is itself no record with a title.
+# An object around the array has only numbers and strings before it, and no id or title, so it is not a record itself.
 _ARRAY_START = re.compile(
     rb"""(?:\xef\xbb\xbf)?\s*
     (?P<object>\{\s*
@@ -35,11 +35,11 @@ _SPACE = b" \t\r\n"
 
 
 def read_objects(path: Path) -> Iterator[SourceItem]:
-    """Yield the objects of ``path`` in order: the elements of its array if it begins like one, else its lines.
+    """Yield the objects of ``path`` in order: the elements of its array if it begins with an array, else its lines.
 
     Raises:
-        CorpusError: As :func:`~shrag.corpora.readers.source.open_source`; or an array is incomplete, or followed by
-            more, so that the items could not be counted.
+        CorpusError: As :func:`~shrag.corpora.readers.source.open_source`, or an array is incomplete or something
+            follows it, so that the items could not be counted.
     """
     with open_source(path) as stream:
         start = _ARRAY_START.match(stream.read(_HEAD))
@@ -54,7 +54,7 @@ def read_objects(path: Path) -> Iterator[SourceItem]:
 def read_json_array(path: Path, start: int = 0, *, in_object: bool = False) -> Iterator[SourceItem]:
     """Yield the elements of the array that begins at the byte ``start`` of ``path``; raises as :func:`read_objects`.
 
-    With ``in_object`` it is a member of an object, whose other members are read over.
+    With ``in_object``, the array is a member of an object, whose other members are skipped.
     """
     decoder = LineDecoder()
     count = 0
@@ -70,7 +70,7 @@ def read_json_array(path: Path, start: int = 0, *, in_object: bool = False) -> I
 
 
 class _Scanner:
-    """Splits a stream of chunks at the commas of the array that begins behind the bytes ``before``."""
+    """Splits a stream of chunks at the commas of the array that begins after the bytes ``before``."""
 
     def __init__(self, path: Path, before: bytes, in_object: bool) -> None:
         self._path = path
@@ -113,7 +113,7 @@ class _Scanner:
             self._check_rest()
 
     def check_end(self, count: int) -> None:
-        """Raise where the array has not ended."""
+        """Raise :class:`CorpusError` if the array has not ended, or the object around it is not well-formed."""
         if not self._ended:
             raise CorpusError(
                 Text(
@@ -181,7 +181,7 @@ class _Scanner:
             raise self._more_after(self._offset + self._at)
 
     def _check_object(self) -> None:
-        """Raise where what follows the array is not the rest of the object that it is in."""
+        """Raise :class:`CorpusError` if the bytes after the array are not the rest of the object around it."""
         rest = convert_lines(self._rest.strip(_SPACE))
         if rest != b"}" and isinstance(decode_object(b"{" + rest.removeprefix(b",")), str):
             raise self._more_after(self._offset)

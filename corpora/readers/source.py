@@ -1,4 +1,4 @@
-"""Read source files, plain or gzip, as bytes or numbered lines, with limits on size and a check for changes."""
+"""Read source files, plain or gzip, as bytes or numbered lines; limit their sizes and check that they do not change."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ if TYPE_CHECKING:
     from typing_extensions import Buffer
 
 LARGEST_RATIO = 200
-"""Most decompressed bytes per byte of gzip, on average, once :data:`RATIO_FROM` bytes were decompressed."""
+"""The most decompressed bytes per byte of gzip, on average; applied after :data:`RATIO_FROM` decompressed bytes."""
 
 RATIO_FROM = 64 * 2**20
 
 LONGEST_LINE = 16 * 2**20
-"""Most bytes of a line or another item of a file, to bound memory."""
+"""The length of the longest line, or other item of a file, in bytes; the limit bounds memory."""
 
 UTF8_MARK = b"\xef\xbb\xbf"
 
@@ -32,14 +32,17 @@ _BUFFER = 2**18
 _PIECE = 2**20
 _GZIP_MAGIC = b"\x1f\x8b"
 _ENCODING_MARKS = (
-    (b"\xff\xfe\0\0", "UTF-32"),  # begins with the mark of UTF-16
+    (b"\xff\xfe\0\0", "UTF-32"),  # tested first, since it begins with the mark of UTF-16
     (b"\0\0\xfe\xff", "UTF-32"),
 )
-"""Byte order marks of encodings that are not read."""
+"""The byte order marks of encodings that SHRAG does not read."""
 
 
 class SourceLine(NamedTuple):
-    """A line without its line break: number from 1, byte offset, and data, None if longer than :data:`LONGEST_LINE`."""
+    """A line without its line break: its number from 1, its byte offset, and its data.
+
+    The data is None if the line is longer than :data:`LONGEST_LINE`.
+    """
 
     number: int
     offset: int
@@ -48,11 +51,11 @@ class SourceLine(NamedTuple):
 
 @contextmanager
 def open_source(path: Path) -> Iterator[BinaryIO]:
-    """Open ``path`` for reading; decompress it if its first bytes are those of gzip, read UTF-16 as UTF-8.
+    """Open ``path`` for reading; decompress it if it begins like gzip, and read UTF-16 as UTF-8.
 
     Raises:
-        CorpusError: The file is missing, no regular file, UTF-32, damaged or oversized gzip, or changes while
-            it is read. This may come after some of it was read, which the caller must then not publish.
+        CorpusError: The file is missing, is not a regular file, is UTF-32, is damaged or oversized gzip, or changes
+            while it is read. The error may come after a part was read; the caller must then not publish that part.
     """
     if not path.exists():
         raise CorpusError(Text("{path} does not exist: give the path of a file or folder to read.", path=path))
@@ -100,9 +103,9 @@ def read_head(path: Path, size: int) -> bytes:
 
 
 def read_lines(path: Path) -> Iterator[SourceLine]:
-    """Yield the lines of ``path`` in UTF-8, with one in memory; raises as :func:`open_source`.
+    """Yield the lines of ``path`` in UTF-8, with one in memory at a time; raises as :func:`open_source`.
 
-    Offsets are those in the file, or of UTF-16 as if it were UTF-8.
+    Offsets count the bytes of the decompressed file; in a UTF-16 file they count its bytes after conversion to UTF-8.
     """
     decoder = LineDecoder()
     with open_source(path) as stream:
@@ -119,7 +122,7 @@ def read_lines(path: Path) -> Iterator[SourceLine]:
 
 
 def is_utf16(path: Path) -> bool:
-    """Return whether a file, decompressed, begins with UTF-16's byte order mark; raises ``OSError``."""
+    """Return whether a file, after decompression, begins with UTF-16's byte order mark; raises ``OSError``."""
     with path.open("rb") as file:
         head = file.read(2)
     if head == _GZIP_MAGIC:
@@ -129,7 +132,7 @@ def is_utf16(path: Path) -> bool:
 
 
 def source_encoding(path: Path, size: int = 2**20) -> str:
-    """Return ``UTF-8``, ``UTF-16`` or ``CP949``, by the first bytes of a text file; raises as :func:`open_source`."""
+    """Return ``UTF-8``, ``UTF-16`` or ``CP949`` by the first bytes of a text file; raises as :func:`open_source`."""
     with open_source(path) as stream:
         if is_utf16(path):
             return "UTF-16"
@@ -142,11 +145,11 @@ def source_encoding(path: Path, size: int = 2**20) -> str:
 
 
 def read_bytes(path: Path, largest: int) -> bytes:
-    """Return all bytes of ``path``; raises :class:`RejectedLine` for more than ``largest``."""
+    """Return all bytes of ``path``; raises :class:`RejectedLine` if there are more than ``largest``."""
     parts: list[bytes] = []
     size = 0
     with open_source(path) as stream:
-        # In pieces, since a buffer is as large as what is asked for; to the end, where gzip verifies its checksum.
+        # Reading in pieces keeps the buffer small. Reading to the end makes gzip verify its checksum.
         while part := stream.read(_PIECE):
             size += len(part)
             if size <= largest:
@@ -157,7 +160,7 @@ def read_bytes(path: Path, largest: int) -> bytes:
 
 
 def _skip_line(stream: BinaryIO) -> int:
-    """Read to the end of the line; return the number of bytes."""
+    """Read to the end of the line and return the number of bytes read."""
     skipped = 0
     while part := stream.readline(LONGEST_LINE):
         skipped += len(part)

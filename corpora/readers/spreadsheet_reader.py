@@ -15,7 +15,7 @@ from shrag.messages.text import Text
 
 OLE_MAGIC = b"\xd0\xcf\x11\xe0"
 LARGEST_SPREADSHEET = 256 * 2**20
-"""Largest size in bytes; it is read into memory."""
+"""The largest accepted file in bytes; a file is read into memory as a whole."""
 
 _HEADER_WITHIN = 10
 
@@ -23,15 +23,15 @@ _Cell = int | float | str | bool | datetime.time | datetime.date | datetime.date
 
 
 def read_spreadsheet(path: Path, score: Callable[[list[str]], int]) -> Iterator[SourceItem]:
-    """Yield the rows of the first sheet that has any, as fields by the header's names; their offset is 0.
+    """Yield the rows of the first sheet that is not empty, as fields with the header's names; their offset is 0.
 
     Args:
         path: The file.
-        score: How many names of a row are those of fields. Of the first ten rows the best one is the header, so that
-            a caption may stand above it; of equals the first.
+        score: Returns how many cells of a row are names of fields. The row with the highest score among the first ten
+            is the header, so a caption may stand above it; of equal rows the first is taken.
 
     Raises:
-        CorpusError: The file cannot be read; it has no row, or its header names a column twice.
+        CorpusError: The file cannot be read, it has no row, or its header names a column twice.
     """
     rows = _rows(path)
     found = [[_text(cell) for cell in row] for row in rows[:_HEADER_WITHIN]]

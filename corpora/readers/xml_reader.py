@@ -1,6 +1,6 @@
 """Read the ``<record>`` elements of an XML file, one at a time.
 
-The parser is Python's expat; document type declarations are refused, so no entity is expanded and nothing is fetched.
+The parser is Python's expat. Document type declarations are refused, so no entity is expanded and nothing is fetched.
 """
 
 from __future__ import annotations
@@ -22,20 +22,20 @@ from shrag.messages.text import Text
 _CHUNK = 2**16
 _DEEPEST = 100
 _DECLARATION = 200
-# Expat knows no encoding of several bytes but UTF-8 and UTF-16.
+# UTF-8 and UTF-16 are the only multibyte encodings that expat knows, so SHRAG converts CP949 itself.
 _CP949 = re.compile(
     rb"""<\?xml[^>]{0,100}\bencoding\s*=\s*["'](?:euc-kr|cp949|ms949|uhc|ks_c_5601-1987)["']""", re.IGNORECASE
 )
 
 
 def read_xml(path: Path) -> Iterator[SourceItem]:
-    """Yield the records of ``path`` as fields by name, with one in memory.
+    """Yield the records of ``path`` as fields by name; only one is in memory at a time.
 
-    A field is ``<item metaCode="Title">…</item>`` (or ``metaName``), or an element named after the field; the values of
+    A field is ``<item metaCode="Title">…</item>`` (or ``metaName``), or an element named after the field. The values of
     a repeated field are joined by ``;``.
 
     Raises:
-        CorpusError: As :func:`shrag.corpora.readers.source.open_source`; or the file is not well-formed, has a document
+        CorpusError: As :func:`shrag.corpora.readers.source.open_source`, or the file is not well-formed, has a document
             type declaration, or is an error message of the search interface.
     """
     reader = _RecordParser(path)
@@ -44,7 +44,7 @@ def read_xml(path: Path) -> Iterator[SourceItem]:
         is_cp949 = _CP949.match(read_head(path, _DECLARATION)) is not None
         with open_source(path) as source:
             stream = io.BufferedReader(Utf8Reader(path, source, "cp949")) if is_cp949 else source
-            # What is converted to UTF-8 is read as that, whatever the file declares.
+            # A file that is converted to UTF-8 is parsed as UTF-8, whatever encoding it declares.
             parser = expat.ParserCreate("utf-8" if is_cp949 or is_utf16(path) else None, namespace_separator=" ")
             reader.attach(parser)
             while chunk := stream.read(_CHUNK):
@@ -75,7 +75,7 @@ def read_xml(path: Path) -> Iterator[SourceItem]:
                 problem=what,
             )
         ) from None
-    except (ValueError, LookupError) as error:  # an encoding that expat does not know
+    except (ValueError, LookupError) as error:  # the file declares an encoding that expat does not know
         raise CorpusError(
             Text("{path} is not UTF-8 ({error}): convert it and its declaration to UTF-8.", path=path, error=error)
         ) from None

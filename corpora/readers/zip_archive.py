@@ -1,4 +1,4 @@
-"""Open ZIP archives, such as XLSX and HWPX, with a limit on what they decompress to."""
+"""Open ZIP archives, such as XLSX and HWPX, with a limit on their decompressed size."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ ZIP_MAGIC = b"PK\x03\x04"
 
 
 def open_zip(data: bytes) -> zipfile.ZipFile:
-    """Open an archive; raises :class:`RejectedLine` for a damaged or encrypted one, and a decompression bomb.
+    """Open an archive; raises :class:`RejectedLine` if it is damaged, encrypted or a decompression bomb.
 
-    What is checked are the sizes that the archive states; Python reads no more than them.
+    The check uses the sizes that the archive states, since Python reads no more than these.
     """
     try:
         archive = zipfile.ZipFile(io.BytesIO(data))

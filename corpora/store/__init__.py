@@ -1,1 +1,1 @@
-"""The stored corpus: records in Parquet, the manifest, opening."""
+"""The stored corpus: its records in Parquet, its manifest, and how to open it."""

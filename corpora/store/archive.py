@@ -1,10 +1,11 @@
-"""One file that carries a corpus, an index or an installation: a tar whose first member names all others.
+"""An archive is one file that carries a corpus, an index or an installation: a tar whose first member lists all others.
 
-The first member, ``shrag-archive.json``, has the size and the SHA-256 of every file; the files follow in its order,
-uncompressed. The same files give the same bytes. What is read is compared with them, so that a damaged, cut, extended
-or malicious archive leaves nothing behind.
+The first member, ``shrag-archive.json``, has the size and the SHA-256 of every file. The files follow in its order,
+uncompressed. The same files always give the same bytes. Every file that is read is compared with its size and checksum,
+so a damaged, cut, extended or malicious archive leaves nothing behind.
 
-Only Python's standard library is imported: the installer of a bundle reads archives before anything is installed.
+This module imports only Python's standard library, because the installer of a bundle reads archives before anything is
+installed.
 """
 
 from __future__ import annotations
@@ -28,7 +29,7 @@ from shrag.corpora.store.volumes import VolumeReader, VolumeWriter, find_volumes
 from shrag.messages.text import Text
 
 HEADER = "shrag-archive.json"
-"""Name of the first member."""
+"""The name of the first member."""
 
 ArchiveKind = Literal["bundle", "corpus", "index"]
 
@@ -40,7 +41,7 @@ _DIGEST_LENGTH = 64
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ArchiveHeader:
-    """What an archive holds: a bundle, a corpus or an index by its name, and its files by their paths."""
+    """The contents of an archive: the kind and name of what it carries, and its files by their paths."""
 
     format: int = _FORMAT
     kind: ArchiveKind
@@ -57,14 +58,14 @@ class ArchiveHeader:
 class OpenedArchive:
     """An archive that is being read: its header, and its files in order with their data.
 
-    The data of each file is compared with the header while it is read.
+    Reading the data of a file compares it with the header.
     """
 
     header: ArchiveHeader
     members: Iterator[tuple[str, Iterator[bytes]]]
 
     def compare_rest(self) -> None:
-        """Read the files that are left, which compares them."""
+        """Read the files that are left, to compare them with the header."""
         for _, chunks in self.members:
             for _ in chunks:
                 pass
@@ -81,12 +82,12 @@ def write_archive(
     """Write files, each a path or its content, as the archive ``path``, which must not exist yet.
 
     Args:
-        path: The archive; with ``volume_bytes`` the name that its volumes begin with.
-        kind: What it carries.
-        name: The name of what it carries.
+        path: The archive; with ``volume_bytes``, the beginning of the names of its volumes.
+        kind: The kind of the thing that the archive carries.
+        name: The name of that thing.
         files: The files by their paths in the archive, in the order in which they are written.
-        volume_bytes: The largest size of a volume, 0 for an archive in one file.
-        checksums: Those of files that are known already; what is written is compared with them too.
+        volume_bytes: The largest size of a volume, or 0 for an archive in one file.
+        checksums: The checksums of files, if known already; the written files are compared with these too.
 
     Raises:
         CorpusError: The file exists, or a file changes while it is read.
@@ -115,10 +116,10 @@ def write_archive(
 
 
 def verify_archive(path: Path, kind: ArchiveKind) -> ArchiveHeader:
-    """Read all of an archive, and return its header.
+    """Read a whole archive, compare its files with the header, and return the header.
 
     Raises:
-        CorpusError: The archive cannot be read, is no archive of that kind, or a file is not as the header says.
+        CorpusError: The archive cannot be read, is not an archive of that kind, or a file is not as the header says.
     """
     with open_archive(path, kind) as archive:
         archive.compare_rest()
@@ -126,19 +127,20 @@ def verify_archive(path: Path, kind: ArchiveKind) -> ArchiveHeader:
 
 
 def read_header(path: Path, kind: ArchiveKind) -> ArchiveHeader:
-    """Return what an archive says that it holds.
+    """Return the header of an archive without reading its files.
 
     Raises:
-        CorpusError: It cannot be read, or is no archive of that kind.
+        CorpusError: The archive cannot be read, or is not an archive of that kind.
     """
     with open_archive(path, kind) as archive:
         return archive.header
 
 
 def read_files(path: Path, kind: ArchiveKind, names: Iterable[str]) -> tuple[ArchiveHeader, dict[str, bytes]]:
-    """Compare every file of an archive with its checksum, extract none, and return its header and the files ``names``.
+    """Return the header of an archive and the contents of its files ``names``; compare all files with their checksums.
 
-    What is named and not in the archive is left out. Raises as :func:`extract_archive` does.
+    Nothing is extracted. Names that the archive does not have are left out. Raises ``CorpusError`` as
+    :func:`extract_archive` does.
     """
     wanted = set(names)
     found = {}
@@ -147,15 +149,15 @@ def read_files(path: Path, kind: ArchiveKind, names: Iterable[str]) -> tuple[Arc
             if name in wanted:
                 found[name] = b"".join(chunks)
             for _ in chunks:
-                pass  # compares them
+                pass  # reading a file compares it
     return archive.header, found
 
 
 def extract_archive(path: Path, kind: ArchiveKind, folder: Path) -> ArchiveHeader:
-    """Extract an archive into ``folder``, which must not exist yet; on any error it does not exist afterwards either.
+    """Extract an archive into ``folder``, which must not exist yet; on any error the folder is removed again.
 
     Raises:
-        CorpusError: The archive cannot be read, is no archive of that kind, or a file is not as the header says.
+        CorpusError: The archive cannot be read, is not an archive of that kind, or a file is not as the header says.
         DiskFull: There is no room for its files.
     """
     with open_archive(path, kind) as archive:
@@ -175,14 +177,14 @@ def extract_archive(path: Path, kind: ArchiveKind, folder: Path) -> ArchiveHeade
 
 
 def check_new(path: Path) -> None:
-    """Raise :class:`CorpusError` if there is an archive ``path`` already, or its first volume."""
+    """Raise :class:`CorpusError` if the archive ``path``, or its first volume, exists already."""
     for existing in (path, volume_path(path, 1)):
         if existing.exists():
             raise CorpusError(Text("{path} exists already: name another file, or delete it first.", path=existing))
 
 
 def is_inside(name: str) -> bool:
-    """Return whether a path of an archive, in its one spelling, stays in the folder that it is extracted to.
+    """Return whether a path in an archive is normalized and stays in the folder that the archive is extracted to.
 
     >>> is_inside("a/b.txt"), is_inside("../b.txt"), is_inside("/b.txt"), is_inside("a//b.txt")
     (True, False, False, False)
@@ -192,7 +194,7 @@ def is_inside(name: str) -> bool:
 
 
 def check_room(path: Path, needed: int, folder: Path) -> None:
-    """Raise :class:`DiskFull` unless ``needed`` bytes, which ``path`` has, are free in ``folder``."""
+    """Raise :class:`DiskFull` unless ``folder`` has ``needed`` free bytes for the contents of ``path``."""
     free = shutil.disk_usage(folder).free
     if needed > free:
         raise DiskFull(
@@ -208,10 +210,10 @@ def check_room(path: Path, needed: int, folder: Path) -> None:
 
 @contextmanager
 def open_archive(path: Path, kind: ArchiveKind) -> Iterator[OpenedArchive]:
-    """Open an archive, in one file or in volumes, whose header is read and checked.
+    """Open an archive in one file or in volumes, and read and check its header.
 
     Raises:
-        CorpusError: As :func:`read_header`; within the context for files that are not as the header says.
+        CorpusError: As :func:`read_header`; within the context, if a file is not as the header says.
     """
     volumes = [path]
     try:
@@ -296,7 +298,7 @@ def _read_header(path: Path, archive: tarfile.TarFile, kind: ArchiveKind) -> Arc
 
 
 def _decode_header(data: bytes) -> ArchiveHeader:
-    """Decode a header; raises ``ValueError``, ``TypeError`` or ``KeyError`` for anything else."""
+    """Decode a header; raises ``ValueError``, ``TypeError`` or ``KeyError`` if ``data`` is not a header."""
     values: dict[str, Any] = json.loads(data)
     files = {name: FileChecksum(**file) for name, file in values.pop("files").items()}
     header = ArchiveHeader(**values, files=files)
@@ -384,7 +386,7 @@ def _member(name: str, size: int) -> tarfile.TarInfo:
 
 @contextmanager
 def _written(part: Path, volume_bytes: int) -> Iterator[tuple[BinaryIO, Sequence[Path]]]:
-    """Open the file to write, or its volumes; give the stream, and the paths of what was written so far."""
+    """Open the file or its volumes for writing; yield the stream and the paths of the files written so far."""
     if not volume_bytes:
         with part.open("wb") as stream:
             yield stream, [part]

@@ -1,4 +1,4 @@
-"""Size and SHA-256 of a file; of Python's standard library only, since the installer of a bundle has nothing else."""
+"""The size and SHA-256 of a file; uses only Python's standard library, since a bundle's installer has nothing else."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from pathlib import Path
 
 @dataclass(frozen=True, slots=True)
 class FileChecksum:
-    """Size and SHA-256 of a file when it was published or archived."""
+    """The size and SHA-256 of a file when it was published or archived."""
 
     bytes: int
     sha256: str

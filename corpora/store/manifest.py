@@ -1,4 +1,4 @@
-"""Manifest of a stored corpus: sources, counts, and the balance of all lines read."""
+"""The manifest of a stored corpus: its sources, its counts, and the check that all lines read are accounted for."""
 
 from __future__ import annotations
 
@@ -12,17 +12,17 @@ from shrag.corpora.near_names import did_you_mean
 from shrag.messages.text import Text
 
 FORMAT_VERSION = 3
-"""Increased when the stored files of a corpus change."""
+"""The version of the stored files of a corpus; it increases when their format changes."""
 
 MANIFEST_FILE = "manifest.json"
 
 
 class SourceAccount(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """A source file, and its lines (or other items) by outcome: all of them add up to ``lines``.
+    """A source file and the numbers of its lines (or other items) by outcome, which add up to ``lines``.
 
-    Duplicates are identical to a record that is kept; superseded ones have an identifier that is kept with other
-    content. ``repairs`` counts, by kind, what :mod:`shrag.corpora.text.repairs` changed in the records when read, and
-    years that are none.
+    A duplicate is identical to a record that is kept. A superseded line has the identifier of a kept record with other
+    content. ``repairs`` counts by kind the repairs of :mod:`shrag.corpora.text.repairs` in the records that were read,
+    and the years that could not be read.
     """
 
     path: str
@@ -42,13 +42,13 @@ class CorpusManifest(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """The description of a stored corpus.
 
     Attributes:
-        format_version: :data:`FORMAT_VERSION` of the SHRAG that wrote it.
-        fingerprint: SHA-256 over the records' digests in order.
-        complete: How many may support an answer.
-        linked: How many are of the same paper as an earlier record.
+        format_version: The :data:`FORMAT_VERSION` of the SHRAG that wrote the corpus.
+        fingerprint: The SHA-256 over the records' digests in order.
+        complete: The number of records that may support an answer.
+        linked: The number of records that are of the same paper as an earlier record.
         languages: Language → number of records.
-        rejects_file: Name of the file of rejected and superseded lines.
-        created: Time in UTC.
+        rejects_file: The name of the file of rejected and superseded lines.
+        created: The time of the addition in UTC.
     """
 
     format_version: int
@@ -94,7 +94,7 @@ def check_accounts(manifest: CorpusManifest) -> None:
 
 
 class _ManifestFile(CorpusManifest, frozen=True, forbid_unknown_fields=True):
-    """The manifest of the current version, and of the one before: both change by one rename."""
+    """The manifests of the current and the previous version, in one file so that one rename changes both."""
 
     previous: CorpusManifest | None = None
 
@@ -102,15 +102,15 @@ class _ManifestFile(CorpusManifest, frozen=True, forbid_unknown_fields=True):
 def write_manifest(folder: Path, manifest: CorpusManifest, previous: CorpusManifest | None = None) -> None:
     """Publish a corpus by writing its manifest; raises :class:`UnaccountedLines` if the counts do not add up.
 
-    ``previous`` is the manifest of the version before, to which :func:`~shrag.corpora.store.versions.undo_change`
-    returns.
+    ``previous`` is the manifest of the previous version, which :func:`~shrag.corpora.store.versions.undo_change`
+    restores.
     """
     check_accounts(manifest)
     write_atomically(folder / MANIFEST_FILE, encode_manifest(manifest, previous))
 
 
 def encode_manifest(manifest: CorpusManifest, previous: CorpusManifest | None = None) -> bytes:
-    """Return the content of the manifest's file."""
+    """Return the content of the manifest file."""
     stored = _ManifestFile(**msgspec.structs.asdict(manifest), previous=previous)
     return msgspec.json.format(msgspec.json.encode(stored), indent=2) + b"\n"
 
@@ -123,7 +123,7 @@ def read_manifest(folder: Path) -> CorpusManifest:
 
 
 def read_previous(folder: Path) -> CorpusManifest | None:
-    """Read the manifest of the version before, None if there is none; raises as :func:`read_manifest`."""
+    """Return the manifest of the previous version, or None if there is none; raises as :func:`read_manifest`."""
     return _read_file(folder).previous
 
 

@@ -17,13 +17,14 @@ from shrag.corpora.store.parquet import read_parquet, read_rows, record_digest
 from shrag.messages.text import Text
 
 FAILED_REJECTS = "failed-rejects.jsonl"
-"""Name of the file with the rejects of a failed addition."""
+"""The name of the file with the rejects of a failed addition."""
 
 
 def open_corpus(corpora: Path, name: str) -> tuple[CorpusManifest, Iterator[Record]]:
     """Return the manifest of a stored corpus and an iterator over its records in the stored order.
 
-    Raises :class:`CorpusError` for a wrong name, a corpus that does not exist and, also while iterating, a damaged one.
+    Raises :class:`CorpusError` if the name is not valid, the corpus does not exist, or it is damaged; damage may also
+    show while iterating.
     """
     folder = corpora / check_name(name)
     manifest = read_manifest(folder)
@@ -32,9 +33,9 @@ def open_corpus(corpora: Path, name: str) -> tuple[CorpusManifest, Iterator[Reco
 
 @contextmanager
 def hold_corpus(corpora: Path, name: str) -> Iterator[CorpusManifest]:
-    """Give the manifest of a stored corpus, whose files stay until the end, whatever is added to the corpus meanwhile.
+    """Yield the manifest of a stored corpus, and keep its files while the context lasts, even if the corpus changes.
 
-    Raises :class:`CorpusError` for a wrong name, and a corpus that does not exist.
+    Raises :class:`CorpusError` if the name is not valid or the corpus does not exist.
     """
     folder = corpora / check_name(name)
     with ExitStack() as held:
@@ -44,7 +45,7 @@ def hold_corpus(corpora: Path, name: str) -> Iterator[CorpusManifest]:
 
 
 def check_corpus(corpora: Path, name: str) -> int:
-    """Read every record and reject of a stored corpus; return the number of records.
+    """Check every record and reject of a stored corpus by reading it; return the number of records.
 
     Raises:
         CorpusError: The name is not valid, or the corpus is damaged.
@@ -59,16 +60,16 @@ def list_corpora(corpora: Path) -> list[str]:
 
 
 def stored_rejects(corpora: Path, name: str) -> Iterator[Reject]:
-    """Return an iterator over the lines of a stored corpus that were rejected, or replaced by a later line.
+    """Return an iterator over the lines of a stored corpus that were rejected or superseded, in the order of reading.
 
-    They come in the order of reading. Raises as :func:`open_corpus` does.
+    Raises :class:`CorpusError` as :func:`open_corpus` does.
     """
     folder = corpora / check_name(name)
     return _read_rejects(folder / read_manifest(folder).rejects_file)
 
 
 def failed_rejects(corpora: Path, name: str) -> Iterator[Reject] | None:
-    """Return an iterator over the rejects that made the latest addition fail, None if it did not fail so.
+    """Return an iterator over the rejects that made the latest addition fail, or None if rejects did not make it fail.
 
     The corpus need not exist.
 
@@ -80,7 +81,7 @@ def failed_rejects(corpora: Path, name: str) -> Iterator[Reject] | None:
 
 
 def check_files(folder: Path, manifest: CorpusManifest) -> int:
-    """Read every record and reject of a version; return the number of records; raises as :func:`check_corpus`."""
+    """Check every record and reject of one version; return the number of records; raises as :func:`check_corpus`."""
     path = folder / manifest.records_file
     fingerprint, records = hashlib.sha256(), 0
     for row in read_rows(path):

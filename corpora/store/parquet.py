@@ -1,4 +1,4 @@
-"""Read and write Parquet files, of records and of other tables, in batches; the only module that imports pyarrow."""
+"""Read and write Parquet files of records and of other tables in batches; the only module that imports pyarrow."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ _SCHEMA = pyarrow.schema(
         pyarrow.field("type", pyarrow.string(), nullable=False),
         pyarrow.field("other", pyarrow.map_(pyarrow.string(), pyarrow.string()), nullable=False),
         pyarrow.field("duplicate_of", pyarrow.string(), nullable=False),
-        # Columns of the corpus, which are no fields of the record.
+        # The columns below belong to the corpus and are not fields of the record.
         pyarrow.field("digest", pyarrow.binary(_DIGEST_BYTES), nullable=False),
         pyarrow.field("source", pyarrow.int32(), nullable=False),
         pyarrow.field("line", pyarrow.int64(), nullable=False),
@@ -67,11 +67,11 @@ _LISTS = [field.name for field in _SCHEMA if pyarrow.types.is_list(field.type) o
 
 
 ColumnKind = Literal["integer", "integers", "text", "texts", "vector"]
-"""What a column of a :class:`TableWriter` has in each row: one value, a list of any length, or 32-bit numbers."""
+"""What a column of a :class:`TableWriter` holds in a row: a value, a list of any length, or a list of 32-bit floats."""
 
 
 class StoredRow(NamedTuple):
-    """A stored record with its digest (:func:`record_digest`) and origin."""
+    """A stored record with its digest (:func:`record_digest`) and its origin."""
 
     record: Record
     digest: bytes
@@ -79,7 +79,7 @@ class StoredRow(NamedTuple):
 
 
 class Summary(NamedTuple):
-    """Counts of a file of records, ``sources`` by source, and the SHA-256 over the digests in order."""
+    """The counts of a file of records, ``sources`` by source, and the SHA-256 over the digests in order."""
 
     records: int
     complete: int
@@ -90,13 +90,13 @@ class Summary(NamedTuple):
 
 
 class RecordWriter:
-    """Writes rows in order, with at most :data:`_BATCH` in memory."""
+    """Writes rows in order, with at most :data:`_BATCH` of them in memory."""
 
     def __init__(self, path: Path) -> None:
         self._path = path
         self._waiting: list[StoredRow] = []
         self.rows = 0
-        """The number of rows so far."""
+        """The number of rows added so far."""
         with _writing(path):
             self._file = pyarrow.parquet.ParquetWriter(path, _SCHEMA, compression="zstd", write_page_checksum=True)
 
@@ -121,7 +121,7 @@ class RecordWriter:
             return
         records, digests, origins = zip(*self._waiting, strict=True)
         columns: dict[str, Any] = {name: [getattr(record, name) for record in records] for name in _RECORD_COLUMNS}
-        # The schema leaves out the element.
+        # Origin's element has no column in the schema, so it is not stored.
         columns |= {"digest": digests, **dict(zip(Origin._fields, zip(*origins, strict=True), strict=True))}
         with _writing(self._path):
             self._file.write_table(pyarrow.Table.from_pydict(columns, _SCHEMA))
@@ -129,7 +129,7 @@ class RecordWriter:
 
 
 class RecordFile:
-    """A file of records, open for reading ranges of it; the last row group read stays in memory."""
+    """A file of records from which ranges are read; the row group that was read last stays in memory."""
 
     def __init__(self, path: Path) -> None:
         self._path = path
@@ -154,7 +154,7 @@ class RecordFile:
         return sum(int(about.row_group(group).total_byte_size) for group in range(about.num_row_groups))
 
     def read(self, start: int, count: int) -> Iterator[Record]:
-        """Yield ``count`` records from number ``start`` (from 0), or fewer at the end of the file.
+        """Yield ``count`` records from number ``start`` (counted from 0), or fewer at the end of the file.
 
         Raises:
             CorpusError: The file is damaged.
@@ -177,11 +177,13 @@ class RecordFile:
 
 
 class TableWriter:
-    """Writes a table of any columns into a file, in the form that other programs expect: optional, Snappy.
+    """Writes a table of any columns into a file in a form that other programs expect.
+
+    The columns may have nulls, and Snappy compresses them.
 
     Args:
         path: The file.
-        columns: What each column has, by its name.
+        columns: The kind of each column by its name.
     """
 
     def __init__(self, path: Path, columns: Mapping[str, ColumnKind]) -> None:
@@ -207,13 +209,13 @@ class TableWriter:
 
 
 def read_parquet(path: Path) -> Iterator[Record]:
-    """Yield the records of a file in order; raises :class:`CorpusError` for a damaged one."""
+    """Yield the records of a file in order; raises :class:`CorpusError` if the file is damaged."""
     with RecordFile(path) as file:
         yield from file.read(0, len(file))
 
 
 def read_table_rows(path: Path) -> Iterator[dict[str, object]]:
-    """Yield the rows of any Parquet file as values of JSON by column; raises :class:`CorpusError` for a damaged one."""
+    """Yield the rows of any Parquet file as JSON values by column; raises :class:`CorpusError` if it is damaged."""
     try:
         with pyarrow.parquet.ParquetFile(path) as file:
             for batch in _group_batches(file, _FOREIGN_BATCH):
@@ -288,7 +290,7 @@ def _batches(path: Path, columns: list[str]) -> Iterator[Any]:
 def _group_batches(file: Any, size: int, columns: list[str] | None = None) -> Iterator[Any]:  # noqa: ANN401
     """Yield batches of a file, one row group after the other.
 
-    Over all groups at once pyarrow keeps about a megabyte of each until the last is read.
+    If one call reads all groups, pyarrow keeps about a megabyte of each until the last group is read.
     """
     for group in range(file.num_row_groups):
         yield from file.iter_batches(size, row_groups=[group], columns=columns, use_threads=False)
@@ -308,7 +310,7 @@ def _open(path: Path) -> Any:  # noqa: ANN401  (pyarrow has no types)
 
 @contextmanager
 def _writing(path: Path) -> Iterator[None]:
-    """Give errors of the system the file that they are of; some of pyarrow's have not even a number."""
+    """Add the path to errors of the system; some errors of pyarrow lack even the error number."""
     try:
         yield
     except OSError as error:

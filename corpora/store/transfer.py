@@ -1,4 +1,4 @@
-"""Carry a corpus to another machine as one file: export and import."""
+"""Export a corpus as one file and import it on another machine."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from shrag.messages.text import Text, message_of
 
 
 def export_corpus(corpora: Path, name: str, path: Path) -> ArchiveHeader:
-    """Write the current version of a corpus as the archive ``path``, after a check of every record.
+    """Check every record of the current version of a corpus, then write it as the archive ``path``.
 
     Raises:
         CorpusError: There is no such corpus, it is damaged, or the file exists.
@@ -31,13 +31,13 @@ def export_corpus(corpora: Path, name: str, path: Path) -> ArchiveHeader:
 
 
 def import_corpus(corpora: Path, path: Path, name: str = "", *, replace: bool = False) -> tuple[CorpusManifest, bool]:
-    """Store the corpus of an archive; return its manifest, and whether that changed anything.
+    """Store the corpus of an archive; return its manifest, and whether anything changed.
 
     Args:
         corpora: The folder of all corpora.
         path: The archive.
-        name: The corpus's name here, empty for that of the archive.
-        replace: Whether a corpus of that name with other records is replaced; it becomes the version before.
+        name: The name under which to store the corpus; empty for the name in the archive.
+        replace: Whether to replace a corpus of that name with other records; it becomes the previous version.
 
     Raises:
         CorpusError: The archive is damaged or of another format, or a corpus of that name has other records.
@@ -75,7 +75,7 @@ def import_corpus(corpora: Path, path: Path, name: str = "", *, replace: bool = 
 
 
 def _checked(draft: Path, header: ArchiveHeader, path: Path) -> CorpusManifest:
-    """Return the manifest among the extracted files, which are compared with it."""
+    """Return the manifest among the extracted files after comparing the files with it."""
     if MANIFEST_FILE not in header.files:
         raise CorpusError(
             Text("{path} has no {manifest_file}: export the corpus again.", path=path, manifest_file=MANIFEST_FILE)

@@ -1,4 +1,4 @@
-"""Return to the version of a corpus before its last change, and remove a corpus."""
+"""Undo the last change of a corpus, or remove a corpus."""
 
 from __future__ import annotations
 
@@ -23,13 +23,13 @@ from shrag.corpora.store.parquet import read_digests, read_parquet
 from shrag.messages.text import Text, message_of
 
 SHOWN_TITLES = 3
-"""Number of titles that a deletion names."""
+"""How many titles a deletion names."""
 
 
 class Deletion(NamedTuple):
     """What a change of a corpus deletes: the number of records and the titles of the first ones.
 
-    The number is None where the stored corpus cannot be read.
+    The number is None if the stored corpus cannot be read.
     """
 
     records: int | None
@@ -37,12 +37,13 @@ class Deletion(NamedTuple):
 
 
 def undo_change(corpora: Path, name: str) -> tuple[CorpusManifest, RecordChanges]:
-    """Make the version before the last addition or replacement the current one; return its manifest and the changes.
+    """Make the previous version of a corpus the current one; return its manifest and the changes.
 
-    The version that was current becomes the one before, so that a second call takes the first one back.
+    The version that was current becomes the previous one, so a second call undoes the first.
 
     Raises:
-        CorpusError: There is no such corpus, no version before, or its files are damaged; or another process writes it.
+        CorpusError: There is no such corpus or no previous version, its files are damaged, or another process writes
+            the corpus.
     """
     folder = corpora / check_name(name)
     read_manifest(folder)
@@ -65,10 +66,10 @@ def undo_change(corpora: Path, name: str) -> tuple[CorpusManifest, RecordChanges
 
 
 def stored_size(corpora: Path, name: str, titles: int = SHOWN_TITLES) -> Deletion:
-    """Return what removing a corpus deletes; raises :class:`CorpusError` if there is no corpus of the name."""
+    """Return what removing a corpus would delete; raises :class:`CorpusError` if there is no corpus of that name."""
     folder = corpora / check_name(name)
     if not (folder / MANIFEST_FILE).exists():
-        read_manifest(folder)  # raises and says what there is to do
+        read_manifest(folder)  # raises an error that says what to do
     try:
         manifest = read_manifest(folder)
         shown = islice(read_parquet(folder / manifest.records_file), titles)
@@ -78,14 +79,14 @@ def stored_size(corpora: Path, name: str, titles: int = SHOWN_TITLES) -> Deletio
 
 
 def remove_corpus(corpora: Path, name: str) -> None:
-    """Delete a corpus with its earlier version; indexes built from it stay.
+    """Delete a corpus with its previous version; indexes built from it stay.
 
     Raises:
-        CorpusError: There is no corpus of the name, another process writes it, or a build reads it.
+        CorpusError: There is no corpus of that name, another process writes it, or a build reads it.
     """
     folder = corpora / check_name(name)
     if not (folder / MANIFEST_FILE).exists():
-        read_manifest(folder)  # raises and says what there is to do
+        read_manifest(folder)  # raises an error that says what to do
     with _locked(folder), sole_user(folder) as alone:
         if not alone:
             raise CorpusError(

@@ -1,4 +1,4 @@
-"""One stream of bytes in several files, ``NAME.001``, ``NAME.002`` …: for media that a large file does not fit on."""
+"""One stream of bytes in several files, ``NAME.001``, ``NAME.002`` …, for media that cannot hold a large file."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ FIRST = 1
 
 
 def volume_path(path: Path, number: int) -> Path:
-    """Return the path of a volume of ``path``, counted from 1.
+    """Return the path of the volume ``number`` of ``path``, counted from 1.
 
     >>> volume_path(Path("a.tar"), 12).name
     'a.tar.012'
@@ -19,7 +19,7 @@ def volume_path(path: Path, number: int) -> Path:
 
 
 def find_volumes(path: Path) -> list[Path]:
-    """Return ``path`` itself unless only its volumes exist, which are returned up to the first that is missing."""
+    """Return ``path`` itself, or, if only its volumes exist, the volumes up to the first missing number."""
     if path.exists() or not volume_path(path, FIRST).exists():
         return [path]
     volumes: list[Path] = []
@@ -40,7 +40,7 @@ class VolumeReader(io.RawIOBase):
         return True
 
     def readinto(self, buffer: memoryview) -> int:  # type: ignore[override]
-        """Fill ``buffer`` with the next bytes; return how many, 0 at the end of the last file."""
+        """Fill ``buffer`` with the next bytes; return their number, which is 0 at the end of the last file."""
         while self._stream is not None or self._left:
             if self._stream is None:
                 self._stream = self._left.pop(0).open("rb")
@@ -58,7 +58,7 @@ class VolumeReader(io.RawIOBase):
 
 
 class VolumeWriter(io.RawIOBase):
-    """Writes a stream to files of at most ``size`` bytes each; ``paths`` are those written."""
+    """Writes a stream to files of at most ``size`` bytes each; ``paths`` are the files written so far."""
 
     def __init__(self, path: Path, size: int) -> None:
         self.paths: list[Path] = []
@@ -70,10 +70,10 @@ class VolumeWriter(io.RawIOBase):
         return True
 
     def write(self, data: bytes) -> int:  # type: ignore[override]
-        """Write what fits into the current file, which a new one follows; return how many bytes that was."""
+        """Write as many bytes as fit into the current volume, or a new one if it is full; return their number."""
         if not self._free:
             self._next()
-        assert self._stream is not None  # noqa: S101  (of the line above)
+        assert self._stream is not None  # noqa: S101  (_next opened it)
         count = self._stream.write(memoryview(data)[: self._free])
         self._free -= count
         return count

@@ -1,1 +1,1 @@
-"""Text of records: cleaning, sentence boundaries, chunking."""
+"""The text of records: cleaning, repairs, sentence boundaries and chunking."""

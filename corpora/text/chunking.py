@@ -1,4 +1,4 @@
-"""Split long text into chunks that overlap by words, or into chunks of whole sentences."""
+"""Split long text into chunks that overlap by whole words, or into chunks of whole sentences."""
 
 from __future__ import annotations
 
@@ -9,19 +9,19 @@ from collections.abc import Iterator
 from shrag.corpora.text.sentences import TextSpan, split_sentences
 
 LONGEST_CHUNK = 500
-"""Most characters of a chunk."""
+"""The length of the longest chunk in characters."""
 
 LARGEST_OVERLAP = 120
-"""Most characters that a chunk repeats from the end of the one before."""
+"""The largest number of characters that a chunk repeats from the end of the previous chunk."""
 
 
 def split_chunks(text: str, longest: int = LONGEST_CHUNK, overlap: int = LARGEST_OVERLAP) -> list[str]:
-    """Return the chunks of a clean text in order; neighbours share up to ``overlap`` characters, in whole words.
+    """Return the chunks of a clean text in order; neighbors share up to ``overlap`` characters, in whole words.
 
-    A chunk ends at the end of a sentence where one ends in it behind what it shares with the chunk before, else at a
-    space. It begins with as many of the last words of the chunk before as ``overlap`` has room for, which is how
-    LangChain's splitters count the overlap. A word longer than ``longest`` is cut. Punctuation at the beginning of a
-    chunk is dropped.
+    A chunk ends at the last end of a sentence that fits in it and lies after the shared beginning. If there is none, it
+    ends at a space. It begins with as many of the last words of the previous chunk as fit in ``overlap`` characters;
+    LangChain's splitters count the overlap in the same way. A word longer than ``longest`` is cut. Punctuation at the
+    beginning of a chunk is dropped.
 
     >>> split_chunks("하나를 쟀다. 둘을 쟀다. 셋을 쟀다.", longest=18, overlap=4)
     ['하나를 쟀다. 둘을 쟀다.', '쟀다. 셋을 쟀다.']
@@ -52,7 +52,11 @@ def _chunk_end(text: str, start: int, shared_until: int, sentence_ends: list[int
 
 
 def _overlap_start(text: str, start: int, end: int, longest: int, overlap: int) -> int:
-    """Return where the chunk behind ``text[start:end]`` begins: with its last words, so that the next word has room."""
+    """Return where the chunk after ``text[start:end]`` begins.
+
+    It repeats as many of the last words of ``text[start:end]`` as ``overlap`` allows and as leave room for the next
+    word.
+    """
     next_word = end + text[end].isspace()
     space = text.find(" ", next_word)
     first = max(start + 1, end - overlap, (space if space >= 0 else len(text)) - longest)
@@ -63,9 +67,9 @@ def _overlap_start(text: str, start: int, end: int, longest: int, overlap: int) 
 
 
 def split_sentence_chunks(text: str, longest: int = LONGEST_CHUNK, overlap: int = LARGEST_OVERLAP) -> list[str]:
-    """Return chunks of whole sentences; neighbours share whole sentences of up to ``overlap`` characters, often none.
+    """Return chunks of whole sentences; neighbors share whole sentences of up to ``overlap`` characters, often none.
 
-    Only a sentence longer than ``longest`` is cut, at a space if it has one. Punctuation at the beginning of a chunk is
+    Only sentences longer than ``longest`` are cut, if possible at a space. Punctuation at the beginning of a chunk is
     dropped.
 
     >>> split_sentence_chunks("하나를 쟀다. 둘을 쟀다. 셋을 쟀다.", longest=18, overlap=8)
@@ -86,7 +90,7 @@ def split_sentence_chunks(text: str, longest: int = LONGEST_CHUNK, overlap: int 
 
 
 def _next_first(pieces: list[TextSpan], first: int, last: int, longest: int, overlap: int) -> int:
-    """Return the index of the piece that the next chunk begins with; that chunk must reach beyond ``last``."""
+    """Return the index of the first piece of the next chunk, which must reach beyond ``last``."""
     begin = last + 1
     if begin == len(pieces):
         return begin

@@ -1,7 +1,7 @@
-"""Clean raw field text: markup, entities, whitespace, Unicode NFC.
+"""Clean raw text of fields: remove markup, resolve entities, and normalize whitespace and Unicode (NFC).
 
-ScienceON's search results have entities escaped once or twice, tags of several publishers' markup, formulas in
-``<TEX>``, and line breaks as ``&amp;#xD;``. Records store clean text, which is indexed, shown and quoted.
+ScienceON's search results have entities that are escaped once or twice, tags of several publishers' markup, formulas in
+``<TEX>``, and line breaks as ``&amp;#xD;``. Records store the clean text, which is indexed, shown and quoted.
 """
 
 from __future__ import annotations
@@ -15,13 +15,13 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from pylatexenc.latex2text import LatexNodes2Text
 
-# Markup is removed until nothing changes. Real data have two layers; a pass removes three layers of entities and one of
-# tags. Deeper nesting is malicious.
+# Markup is removed until nothing changes. One pass removes three layers of entities and one layer of tags. Real data
+# have two layers; deeper nesting is malicious.
 _ENTITY_LAYERS = 3
 _PASSES = 6
 _MARKS = str.maketrans("", "", "&<>")
 
-# Only known tags: a title such as "SikuGPT2: <SikuGPT2> for …" keeps what merely looks like a tag.
+# Only known tags are removed, since a title such as "SikuGPT2: <SikuGPT2> for …" has text that only looks like a tag.
 _BLOCK_TAGS = (
     "p|br|div|li|ul|ol|dl|dt|dd|h[1-6]|sec|section|title|abstract|table|tr|td|th|"
     "jats:(?:p|title|sec|list|list-item|label)|ce:(?:para|list|list-item|label|section-title|abstract-sec|simple-para)"
@@ -30,17 +30,17 @@ _INLINE_TAGS = (
     "b|i|u|s|em|strong|italic|bold|it|small|big|tt|sc|sub|sup|inf|span|font|a|img|display|formula|"
     "jats:[a-z-]+|mml:[a-z]+|ce:[a-z-]+|math|mrow|mi|mo|mn|msub|msup|mtext"
 )
-# After the name only name=value pairs, so that "if b <a then c> d" stays an inequality. Possessive quantifiers, for
-# linear time: with plain ones 3,000 spaces after "<p a=" took more than a minute.
+# Only name=value pairs may follow the name of a tag, so "if b <a then c> d" stays an inequality. The quantifiers are
+# possessive for linear time: with plain ones, 3,000 spaces after "<p a=" took more than a minute.
 _ATTRIBUTES = r"(?:\s++[\w:-]++\s*+=[^<>]*+|\s*+/?)"
 # "▼1" and "▼2" are ScienceON's tags around the languages of an abstract.
 _BLOCK = re.compile(rf"</?(?:(?:{_BLOCK_TAGS}){_ATTRIBUTES}|▼\d)>", re.IGNORECASE)
 _INLINE = re.compile(rf"</?(?:{_INLINE_TAGS}){_ATTRIBUTES}>", re.IGNORECASE)
-# A formula is short; the search for the end of one that is not closed stops at the next opening tag.
+# A formula is short. If it is not closed, the search for its end stops at the next opening tag.
 _FORMULA = re.compile(r"<tex>((?:(?!<tex>).){0,4000}?)</tex>", re.IGNORECASE | re.DOTALL)
 _SCRIPT_MARK = re.compile(r"_|\^(?!\d)|(?<!\d)\^")
 
-# Invisible characters, which split or join words or reorder the text around them (Trojan Source).
+# Invisible characters split or join words, or reorder the text around them (Trojan Source).
 _INVISIBLE = re.compile("[\u00ad\u200b-\u200f\u202a-\u202e\u2060-\u2069\ufeff\ufff9-\ufffb]")
 _CONTROL = re.compile("[\x00-\x1f\x7f-\x9f]")
 _SURROGATE = re.compile("[\ud800-\udfff]")
@@ -56,7 +56,7 @@ _EDGE_PUNCTUATION = " .,:;-–—_/()[]<>*\"'"
 def clean_text(raw: str) -> str:
     r"""Return ``raw`` as one line of NFC text without entities, tags, control or invisible characters.
 
-    Clean text does not change. Markup that is nested too deeply loses its ``&``, ``<`` and ``>`` instead.
+    Text that is clean already does not change. Markup that is nested too deeply only loses its ``&``, ``<`` and ``>``.
 
     >>> clean_text("<P>p &amp;lt; 0.05&amp;#xD; 이다.</P>")
     'p < 0.05 이다.'
@@ -85,7 +85,7 @@ def plain_line(text: str) -> str:
 
 
 def is_absent(text: str) -> bool:
-    """Return whether a clean text only states that there is none: ``없음``, ``N/A``, a lone full stop.
+    """Return whether a clean text only says that a value is absent: ``없음``, ``N/A``, a lone full stop.
 
     >>> is_absent("(없음)"), is_absent("No abstract available."), is_absent("없음이란 무엇인가")
     (True, True, False)

@@ -1,8 +1,8 @@
 """Repair English words that lost a blank at a line break (``studyis``) or kept a hyphen there (``algo- rithm``).
 
-A fused word is split only between a function word and a known word, which is in ``common-words.txt`` or elsewhere in
-the same record, or between two long words of ``common-words.txt``. No count over the corpus is needed: a record is
-repaired alike in every corpus.
+A fused word is split only between a function word and a known word, or between two long words of ``common-words.txt``.
+A known word is in ``common-words.txt`` or elsewhere in the same record. No counts over the corpus are needed, so a
+record is repaired in the same way in every corpus.
 """
 
 from __future__ import annotations
@@ -20,9 +20,11 @@ _BEFORE = {
     "are": 5, "were": 5, "was": 5, "have": 4, "has": 5, "been": 5, "using": 4, "various": 4, "between": 4, "through": 5,
     "many": 5, "also": 5, "our": 5, "can": 6,
 }  # fmt: skip
-# Those before which only a common word counts: with any other word they form too many words ("islands", "towards").
+# Function words that are split only from a common word; with other words they form too many real words ("islands",
+# "towards").
 _BEFORE_COMMON = {"of": 5, "for": 5, "is": 5, "to": 5, "we": 6}
-# Those that form words with most ("inform", "another", "online"), and the only words they are split from.
+# Function words that form real words with most words ("inform", "another", "online"), and the only words that they are
+# split from.
 _BEFORE_FEW = {
     "in": "this these which order recent addition particular general korea korean terms future research various many "
     "both our contrast practice education",
@@ -33,12 +35,12 @@ _BEFORE_FEW = {
     "more": "effective efficient important accurate flexible",
     "a": "comparative comprehensive framework large method model novel significant single study system",
 }  # fmt: skip
-# Function words that may be glued behind any known word.
+# Function words that may be glued behind any known word, and the fewest letters of that word.
 _BEHIND = {
     "is": 5, "are": 5, "was": 5, "were": 4, "of": 4, "and": 4, "the": 4, "that": 4, "which": 4, "with": 4, "from": 4,
     "for": 5, "has": 5, "have": 5, "using": 4, "between": 4,
 }  # fmt: skip
-# Those that end many words ("protein", "photo"), and the endings of the words they are split from.
+# Function words that end many real words ("protein", "photo"), and the endings of the words that they are split from.
 _BEHIND_ENDINGS = {"in": ("ed", "ions", "ments", "ing", "ities", "ant"), "to": ("ed", "ion", "ing", "ment", "ity")}
 _BEHIND_FEW = {
     "on": "based depend depending depends focused focuses focusing effect effects impact impacts influence "
@@ -66,13 +68,14 @@ _LETTERS = re.compile(r"(?<![A-Za-z])[A-Za-z]{4,28}(?![A-Za-z])")
 _GLUED_NAME = re.compile(
     r"(?<![\w\\/@.:#$&_%~=+-])(and|with|the|using|various)([A-Z][a-z]{3,20})(?![\w@/\\_=(]|\.\w|-\w*[A-Z_])"
 )
-# An acronym behind a function word, and a common word behind it: "ourE2Emodel", "theDNA". Without the function word it
-# may be a name or the letters of an acronym that is explained: "ONdigital", "OBserved".
+# An acronym behind a function word, and perhaps a common word behind the acronym: "ourE2Emodel", "theDNA". Without the
+# function word it may be a name ("ONdigital") or the explanation of an acronym ("OBserved").
 _GLUED_ACRONYM = re.compile(
     r"(?<![\w\\/@.:#$&_%~=+-])(and|with|the|using|our|this|of|for)([A-Z][A-Z0-9]{1,6})([a-z]{5,20})?(?![\w@/\\_=(]|\.\w)"
 )
 _HYPHENATED = re.compile(r"(?<![\w\\/@.:#$&_-])([A-Za-z]{2,15})[-\u2010] ([a-z]{2,15})(?![\w@/\\_-]|\.\w)")
-# Ends of words that are no words and follow no prefix: what stands before one with a hyphen was cut at a line end.
+# Endings that are not words themselves and never follow a prefix, so a hyphen before them was made at a line end. After
+# an ending of the last group, the joined word must be known too.
 _CUT = re.compile(
     r"(?<![\w\\/@.:#$&_])((?:[A-Za-z]+-)?[A-Za-z]{2,15})-"
     r"(?:(tions?|sions?|ments?|ness|tive|tional|ity|ities|ture|tures|ence)|"
@@ -83,11 +86,12 @@ _ACRONYM = re.compile("[a-z][A-Z](?:[A-Z]|$)")  # "ourE" of "ourE2Emodel"
 _PLURALS = frozenset(("data", "people", "women", "children", "media", "criteria", "phenomena"))
 _SHORTEST_RECORD_WORD = 5
 _NEVER = 99
-# Two common words without a function word; shorter ones form compounds ("groundwater", "schoolteacher").
+# The fewest letters of each of two common words without a function word; shorter words form compounds ("groundwater",
+# "schoolteacher").
 _SHORTEST_OF_TWO = 7
 _SUFFIXES = ("ability", "ontology")
 _CACHED_WORDS = 262_144
-# "generalis", "vulgaris": Latin names of species and muscles.
+# Endings before "is" in the Latin names of species and muscles: "generalis", "vulgaris".
 _LATIN = ("al", "ar", "il", "or", "at", "ens")
 
 
@@ -99,18 +103,22 @@ class Repaired(NamedTuple):
 
 
 class _Split(NamedTuple):
-    """Where a fused word may be split, and the half that must be a word of the record; empty if it is a common word."""
+    """A place where a fused word may be split.
+
+    ``unknown`` is the half that must occur as a word in the record; it is empty if the half is a common word.
+    """
 
     at: int
     unknown: str
 
 
 def split_fused_words(text: str, context: str) -> Repaired:
-    """Insert the missing blank of fused words.
+    """Insert the missing blank into fused words.
 
     Args:
         text: The text to repair.
-        context: All text of the record. A word of it counts as known; a fused word that it has twice may be a name.
+        context: All text of the record. Its words count as known. A fused word that occurs in it twice may be a name,
+            so it is split only between common words.
 
     >>> split_fused_words("The aim of thisstudy is to studyis", "").text
     'The aim of this study is to study is'
@@ -136,7 +144,7 @@ def split_fused_words(text: str, context: str) -> Repaired:
 
 
 def _split_acronyms(text: str) -> Repaired:
-    """Insert the blanks of acronyms that are glued to a function word, and those behind them."""
+    """Insert blanks between a function word and an acronym, and between the acronym and a word behind it."""
     repairs = 0
 
     def split(match: re.Match[str]) -> str:
@@ -152,13 +160,13 @@ def _split_acronyms(text: str) -> Repaired:
 
 
 def join_hyphenated_words(text: str, context: str) -> Repaired:
-    """Join words that were hyphenated at a line end, where the result is a known word.
+    """Join words that were hyphenated at a line end if the result is a known word.
 
-    A hyphen without a blank is left out too where what follows is only the end of a word.
+    A hyphen without a blank is also removed if only the ending of a word follows it.
 
     Args:
         text: The text to repair.
-        context: All text of the record; a word of it counts as known.
+        context: All text of the record; its words count as known.
 
     >>> join_hyphenated_words("An algo- rithm for multi- and single-user systems of inten-tions", "").text
     'An algorithm for multi- and single-user systems of intentions'
@@ -197,13 +205,13 @@ def join_hyphenated_words(text: str, context: str) -> Repaired:
 
 @lru_cache(maxsize=_CACHED_WORDS)
 def _is_whole(word: str) -> bool:
-    """Return whether neither pattern of fused words can split the word; most texts have only such words."""
+    """Return whether no pattern of fused words can split the word; most texts have only such words."""
     return not _splits(word.lower()) and not _GLUED_NAME.fullmatch(word) and not _ACRONYM.search(word)
 
 
 @lru_cache(maxsize=_CACHED_WORDS)
 def _splits(word: str) -> tuple[_Split, ...]:
-    """Return where a word in lower case may be split, the certain place first and alone."""
+    """Return where a word in lower case may be split; if one place is certain, only that place."""
     common = _common_words()
     if word in common:
         return ()
@@ -251,7 +259,7 @@ def _splits_behind(common: str, behind: str) -> bool:
 
 
 def _fits(word: str, behind: str) -> bool:
-    """Return whether this verb form may follow the word; most others are Latin: "generalis", "designare"."""
+    """Return whether ``behind`` may be a verb after the word, and not the end of a Latin word ("generalis")."""
     if behind == "is":
         return word in _common_words() and not word.endswith(_LATIN)
     return behind != "are" or word.endswith("s") or word in _PLURALS

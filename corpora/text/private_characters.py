@@ -1,4 +1,4 @@
-"""Repair private-use characters, which only the font of the source could show: letters of Symbol, dashes of HWP."""
+"""Repair private-use characters, which only the source's font can show: letters of Symbol and dashes of HWP."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import re
 
 from shrag.corpora.text.fused_words import Repaired
 
-# The Symbol font at U+F020 to U+F0FF, where a letter or sign is certain.
+# The characters of the Symbol font at U+F020 to U+F0FF whose letter or sign is certain.
 _SYMBOL = dict(
     zip(
         "\uf061\uf062\uf063\uf064\uf065\uf066\uf067\uf068\uf06b\uf06c\uf06d\uf06e\uf070\uf071\uf072\uf073\uf074\uf077"
@@ -17,7 +17,7 @@ _SYMBOL = dict(
     )
 )
 _SIGN = re.compile(f"[{''.join(_SYMBOL)}]")
-# The dash of Hangul word processors, between two letters or digits: "4󰠏6학년".
+# The dash of the word processor Hangul, between two letters or digits: "4󰠏6학년".
 _DASH = re.compile("(?<=[0-9A-Za-z\uac00-\ud7a3])\U000f080f(?=[0-9A-Za-z\uac00-\ud7a3])")
 _PRIVATE = re.compile("[\uf020-\uf0ff\U000f080f]")
 

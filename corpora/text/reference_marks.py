@@ -1,7 +1,7 @@
-"""Drop the numbers of references (``has been shown [19].``, ``제시한 이후[1] 2족``): a record has no list of them.
+"""Drop the numbers of references (``has been shown [19].``, ``제시한 이후[1] 2족``); a record has no list of them.
 
-A number that stands for the work itself stays (``in [3] it is shown``), and so do intervals, statistics, directions of
-crystals, numbered parts of a text and brackets in names of compounds.
+A number that stands for the work itself stays (``in [3] it is shown``). Intervals, statistics, directions of crystals,
+numbered parts of a text and brackets in names of compounds stay too.
 """
 
 from __future__ import annotations
@@ -11,21 +11,21 @@ import re
 from shrag.corpora.text.fused_words import Repaired
 
 _NUMBERS = r"\[[1-9]\d{0,2}(?:\s?[,;–-]\s?[1-9]\d{0,2}){0,20}\]"
-# Behind a word or its bracket, with or without a blank; behind a punctuation mark only without one, since a number
-# behind "다. " may begin a part of the text.
+# Behind a word or its closing bracket, a blank may come before the number. Behind a punctuation mark it may not, since
+# a number behind "다. " may begin a part of the text.
 _MARKS = re.compile(
     rf"(?:(?<=[a-z\uac00-\ud7a3)])\s?|(?<=[.,?!”\"’]))({_NUMBERS}(?:\s?,?\s?{_NUMBERS}){{0,20}})"
     r"(?=[\s.,;:)’”\"'\uac00-\ud7a3]|$)(?!\s(?:directions?|orientations?|planes?|axis|axes|surfaces?|방향|면)(?![a-z\uac00-\ud7a3]))"
 )
 _LAST_WORD = re.compile(r"[A-Za-z\uac00-\ud7a3]{1,20}$")
-# Words before a number that stands for the work, or that is none of a reference.
+# Words after which a number in brackets stands for the work itself or is not a reference.
 _BEFORE_NUMBER = frozenset(
     "in by from of with see to and or the a an on at as than like per along between within over cf is are was were "
     "about approximately around nearly roughly interval intervals range ranges domain set scale eq equation fig figure "
     "table section step case type level class "
     "문헌 참고문헌 논문 및 와 과 구간 범위 척도 식 그림 표 제 단계 방향 유형 수준".split()
 )
-_BEFORE = 24  # characters in which the word before is looked for
+_BEFORE = 24  # how many characters before the number are searched for its word
 
 
 def drop_reference_marks(text: str) -> Repaired:

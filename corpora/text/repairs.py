@@ -1,7 +1,7 @@
 """Repair the faults of scraped abstracts: fused and hyphenated words, wrong blanks, section labels, odd characters.
 
-A wrong repair is worse than none: what is not certain stays. Formulas, addresses, names of programs and scripts other
-than Latin and Hangul are not touched.
+A wrong repair is worse than none, so text that is not certainly wrong stays. Formulas, addresses, names of programs and
+scripts other than Latin and Hangul are not changed.
 """
 
 from __future__ import annotations
@@ -27,24 +27,24 @@ REPAIR_KINDS: Final = (
     "reference marks",
     "private characters",
 )
-"""What is repaired, in the order in which they are shown."""
+"""The kinds of repairs, in the order in which they are shown."""
 
 UNREAD_YEARS: Final = "unread years"
-"""Counted beside the repairs: years that are none, each kept as a further field of its record."""
+"""The name, among the counts of repairs, for years that could not be read; each is kept as a further field."""
 
-# One repair may make another possible (".Results: We" → ". Results: We"); more than two rounds were never needed.
+# One repair may make another possible (".Results: We" → ". Results: We"). More than two rounds were never needed.
 _ROUNDS = 4
 
 
 class RepairedRecord(NamedTuple):
-    """A record and the number of repairs made in it, by kind; kinds without repairs are missing."""
+    """A record and the number of repairs made in it by kind; kinds without repairs are missing."""
 
     record: Record
     repairs: Counter[str]
 
 
 def repair_record(record: Record) -> RepairedRecord:
-    """Repair the title and the text of a record; labels and numbers of references are dropped from the text only.
+    """Repair the title and the text of a record; section labels and reference numbers are dropped from the text only.
 
     >>> repaired = repair_record(Record("1", "Title", "Abstract This studyis new.We test.", "en", True))
     >>> repaired.record.text, dict(repaired.repairs)

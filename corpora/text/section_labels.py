@@ -1,7 +1,7 @@
-"""Drop the labels of structured abstracts (``Abstract``, ``Purpose:``, ``[연구목적]``), which would stick in sentences.
+"""Drop the labels of structured abstracts (``Abstract``, ``Purpose:``, ``[연구목적]``), which disturb sentences.
 
-A label is dropped at the start of an abstract and between two of its sentences, and only where a sentence begins
-behind it. Words that are also ordinary text ("Abstract Meaning Representation", "목적 지향 대화") stay.
+A label is dropped at the start of an abstract and between two of its sentences, and only if a sentence begins behind
+it. The same words in ordinary text ("Abstract Meaning Representation", "목적 지향 대화") stay.
 """
 
 from __future__ import annotations
@@ -36,13 +36,13 @@ _KOREAN = (
     rf"(?:연구(?:의|\s)?\s?|논문\s?|국문\s?|한글\s?|영문\s?)?(?:{_KOREAN_NOUN})"
     rf"(?:\s?(?:및|과|와|/|·|・|,)\s?(?:연구\s?)?(?:{_KOREAN_NOUN}))*"
 )
-# Capitals tell the label from the word: "Results:" and "RESULTS:", not "with these results: …".
+# A capital distinguishes the label from the word: "Results:" and "RESULTS:", not "with these results: …".
 _LABEL = rf"(?:(?=[A-Z])(?i:{_ENGLISH})|{_KOREAN})"
 _MARKED = (
     rf"(?:{_LABEL}\s?[:：]\s?|{_LABEL}\s?[-–—]\s(?=[A-Z])|[\[【<〔(]\s?{_LABEL}\s?[\])】>〕]\s?[:：]?\s?"
     rf"|(?:Abstract|Aims?|Context|Methods?|Results?|Conclusions?|Purpose|Objectives?|Background|Summary)\.\s)"
 )
-# What may follow a label: the beginning of a sentence, and no lower-case word, before which the label is part of it.
+# Only the beginning of a sentence may follow a label; before a lower-case word, the label is a part of the sentence.
 _SENTENCE = r"(?=[A-Z0-9\uac00-\ud7a3“‘「『\"'(\[<$①-⑳])"
 _MARKED_START = re.compile(rf"{_MARKED}{_SENTENCE}")
 _BARE_START = re.compile(
@@ -52,19 +52,20 @@ _BARE_START = re.compile(
     r"\s?[-–—]?\s(?=[\uac00-\ud7a3A-Z“‘「『0-9])"
     r"|(?:Ⅰ|I|1)\s?\.\s?(?:서\s?론|머리말|들어가며)\s)"
 )
-# Of a structured abstract only: another label must follow.
+# These count only in a structured abstract, that is, if another label follows.
 _FIRST_OF_SEVERAL = re.compile(r"(?:Purpose|Objectives?|Aims?|Background|Introduction)\s(?=[A-Z])")
-# Between sentences; a bare label only before a word that starts sentences: "… was significant. Results The …".
+# Labels between sentences; a bare label counts only before a word that starts sentences: "… was significant. Results
+# The …".
 _INSIDE = re.compile(
     rf"(?<=[.!?。\])”\"] )(?:(?:{_MARKED}){{1,4}}{_SENTENCE}"
     r"|(?:Purpose|Objectives?|Aims?|Background|Methods?|Results|Findings|Conclusions?|Discussion|Implications)\s"
     rf"(?=(?:{STARTERS})\s)"
     rf"|(?:{LABELS_AFTER_STOP})(?=[A-Z][a-z]+\s)|Highlights\s(?=[A-Z]))"
 )
-# Where the text ends with the name of a picture that is not there.
+# The name of a picture at the end of a text, which does not have the picture.
 _PICTURE = re.compile(r"(?<=[.!?]) Graphical [Aa]bstract(?: \[DISPLAY OMISSION\])?$")
 _STOP_BEFORE = re.compile(r"[.!?。][\])”\"']*\s$")
-# "Abstract Meaning Representation", "Abstract Syntax Trees": kinds of abstract things, and their authors.
+# Names that begin with the adjective: "Abstract Meaning Representation", "Abstract Syntax Trees".
 _ABSTRACT_NAMES = re.compile(
     r"Abstract (?:"
     r"Meaning|Syntax|Data [Tt]yp|State|Interpretation|Argument|Algebra|Wikipedia|Machines?\b|Unscoped|"
@@ -99,7 +100,7 @@ def drop_labels(text: str, title: str) -> Repaired:
 
 
 def _skip_label(text: str, start: int, title: str) -> int:
-    """Return where the label that begins at ``start`` ends, ``start`` if none begins there."""
+    """Return where the label that begins at ``start`` ends, or ``start`` if no label begins there."""
     match = _MARKED_START.match(text, start)
     if match:
         return match.end()

@@ -15,7 +15,8 @@ STARTERS = (
 )
 """Words that start sentences, as alternatives of a regular expression."""
 
-# "있다.", "하였다.", "같다.", "합니다.", "것이다."; not "캐나다.미국", where the full stop stands for a middle dot.
+# The end of a Korean sentence is "있다.", "하였다.", "같다.", "합니다." or "것이다.", but not "캐나다.미국", where the
+# full stop stands for a middle dot.
 _SYLLABLE = "[\uac00-\ud7a3]"
 _FINAL_CONSONANTS = frozenset((4, 6, 17, 18, 20, 25, 26, 27))  # of the syllable before 다: ㄴ ㄶ ㅂ ㅄ ㅆ ㅌ ㅍ ㅎ
 _OPEN_SYLLABLES = frozenset("이하니")
@@ -32,34 +33,36 @@ _ABBREVIATIONS = frozenset(
     "sen rep pres jan feb mar apr jun jul aug sep sept oct nov dec mon tue wed thu fri sat sun ave blvd mt ft chap "
     "ch art def thm lem prop cor ex viz ibid ie eg phd www com org net edu cn kr io js py".split()
 )
-# The word before must stand free of the signs of addresses, file names and abbreviations ("a.b.Name"). Bounded, for
-# linear time.
+# No sign of an address, file name or abbreviation ("a.b.Name") may touch the word before the full stop. The repetitions
+# are bounded for linear time.
 _BEFORE_STOP = r"(?<![\w./@\\:#&=?+_-])([A-Za-z][A-Za-z'’]{0,40}(?:[-‐–][A-Za-z]{1,40}){0,4}(?<=[a-z]))\."
 _ENGLISH_STOP = re.compile(_BEFORE_STOP + r"(?=([A-Z][a-z]*)[ ,])")
-# Not "A", which may be part of a number: "Task 4.A".
+# "A" is excluded, since it may be part of a number: "Task 4.A".
 _AFTER_SIGN = re.compile(rf"(?<=[\w%][)\]\"”’])\.(?=(?!A )(?:{STARTERS})[ ,])")
 _AFTER_NUMBER = re.compile(rf"(?<![\w./@\\:#-])(\d{{1,20}}(?:\.\d{{1,20}})?%?)\.(?=(?!A )(?:{STARTERS})[ ,])")
-# After an acronym: "by ICA.Suggestions were". Before other capitals it may be a part of a name: "ASP.NET".
+# A full stop after an acronym: "by ICA.Suggestions were". Before several capitals it may be part of a name: "ASP.NET".
 _AFTER_ACRONYM = re.compile(r"(?<![\w./@\\:#&=?+_-])([A-Z]{2,6}s?)\.(?=[A-Z][a-z]{3,20} [a-z])")
 _MIXED_STOP = re.compile(
     r"(?<=[a-z] )([a-z]{4,40})\.(?=[\uac00-\ud7a3])"
     r"(?!(?:은|는|이|가|을|를|의|에|와|과|로|도|만|등|및|에서|에게|으로|이나|이라는)[ ,.)])"
 )
-# A label of a structured abstract is dropped once a blank stands before it.
 LABELS_AFTER_STOP = (
     "Backgrounds?|Introduction|Purposes?|Objectives?|Aims?|Methods?|Results?|Findings|Discussion|Conclusions?"
 )
-"""Labels that follow a full stop without a blank, as alternatives of a regular expression."""
+"""Labels that follow a full stop without a blank, as alternatives of a regular expression.
+
+Once the blank is there, :mod:`shrag.corpora.text.section_labels` drops the label.
+"""
 
 _BEFORE_LABEL = re.compile(rf"(?<=[a-z)\]%\d][.])(?=(?:{LABELS_AFTER_STOP})(?:\s?[:：]|[A-Z][a-z]+ ))")
 _COMMA = re.compile(r"(?<= )([a-z]{4,30}),(?=[a-z]{3,30}(?: [a-z]|[,.]\s))")
-# A Korean title and its English one: "연구Study on".
+# A Korean title and its English translation: "연구Study on".
 _ENGLISH_TITLE = re.compile("(?<=[\uac00-\ud7a3])(?=(?:An? |The )?[A-Z][a-z]{2,20} (?:on|of|for|in|and|to|the|with) )")
 # A number behind a particle or an ending: "이를 위해36명을".
 _COUNT = re.compile(
     r"(위해|위하여|통해|통하여|으로|에서|된)(?=\d[\d,.]*(?:명|개|년|가지|편|건|곳|종|회|차례|문항|세|대|%))"
 )
-# What every pattern above but these two needs; most texts do not have it.
+# Every pattern except the two above needs a match of this one, which most texts do not have.
 _STOP_WITHOUT_BLANK = re.compile(r"[.,?][^\W\d_]|다\.[\d“‘「『①-⑳\[]")
 _STARTER = re.compile(rf"(?:{STARTERS})")
 _SHORTEST_WORD = 3
@@ -106,7 +109,7 @@ def insert_blanks(text: str) -> Repaired:
         word, following = match.group(1), match.group(2)
         if len(word) < _SHORTEST_WORD or word.lower() in _ABBREVIATIONS:
             return match.group()
-        # After a name ("Ms.Marvel") only a word that starts sentences shows that there is a new one.
+        # After a name ("Ms.Marvel"), only a word that starts sentences shows that a new sentence begins.
         return insert(match) if word.islower() or _STARTER.fullmatch(following) else match.group()
 
     text = _KOREAN_STOP.sub(after_korean, text)

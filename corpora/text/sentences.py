@@ -1,7 +1,7 @@
 """Sentence boundaries in Korean and English prose, and language detection.
 
-By rules, not by Kiwi, which analyzes every morpheme (80,000 characters a second): a question needs the sentences of all
-its candidates before it is answered.
+Rules find the boundaries. Kiwi would be too slow (80,000 characters a second), since it analyzes every morpheme, and a
+question needs the sentences of all its candidates before it is answered.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ _LONGEST_ITEM_NUMBER = 20
 # A full stop after an ordinal stands for a comma: "그리고 셋째. 변화를 보았다."
 _ORDINAL = re.compile("(?:첫|둘|셋|넷|다섯|여섯|일곱)째$")
 _LONGEST_ORDINAL = 3
-# Scraped abstracts often lack the space between sentences: "하였다.또한", "as follows.First". After a Korean noun the
+# Scraped abstracts often lack the space between sentences: "하였다.또한", "as follows.First". After a Korean noun, the
 # full stop stands for a middle dot: "분석.평가", "국내.외".
 _RUN_ON = re.compile("[다요까음임됨함]\\.[\uac00-\ud7a3A-Z(]|[a-z]{2}\\.[A-Z][a-z ]")
 _STARTS_SENTENCE = re.compile("[A-Z\uac00-\ud7a3(\\[\"'“‘<「『①-⑳]")
@@ -61,7 +61,7 @@ def split_sentences(text: str) -> list[TextSpan]:
 
 
 def _ends_sentence(text: str, start: int, match: re.Match[str]) -> bool:
-    # Looks only at characters near the match, so that the time is linear even for a million full stops.
+    # Only characters near the match are read, so the time is linear even for a million full stops.
     stop = match.start()
     after = text[match.end() : match.end() + 2]
     is_number = stop - start <= _LONGEST_ITEM_NUMBER and _ITEM_NUMBER.fullmatch(text, start, stop)
@@ -82,16 +82,16 @@ def _ends_sentence(text: str, start: int, match: re.Match[str]) -> bool:
 _HANGUL = re.compile("[\uac00-\ud7a3\u1100-\u11ff\u3131-\u318e]+")
 _LATIN = re.compile("[A-Za-z]+")
 
-# A Korean syllable counts as much as two to three Latin letters, and Korean papers use Latin terms: one fifth of Hangul
-# among the letters is enough for a Korean text.
+# A Korean syllable counts as much as two to three Latin letters, and Korean papers use Latin terms. So a fifth of the
+# letters in Hangul is enough for a Korean text.
 _KOREAN_SHARE = 0.2
 
 
 def detect_language(text: str) -> Language:
     """Return ``ko`` if at least a fifth of the letters are Hangul, else ``en`` for Latin letters, else ``und``.
 
-    Only scripts are distinguished: a German abstract counts as ``en``. On 4,219 ScienceON abstracts it differs from the
-    label once, where an English abstract is labelled Korean.
+    Only scripts are distinguished, so a German abstract counts as ``en``. On 4,219 abstracts of ScienceON the result
+    differs from the label once, where an English abstract is labeled Korean.
 
     >>> detect_language("GPT-4 기반 검색"), detect_language("Dense retrieval"), detect_language("3.14")
     ('ko', 'en', 'und')

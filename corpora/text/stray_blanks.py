@@ -1,7 +1,7 @@
-"""Remove blanks that stand before a comma or full stop (``자료 , 기하``), or before a Korean particle (``시스템 을``).
+"""Remove blanks before a comma or full stop (``자료 , 기하``) and before a Korean particle (``시스템 을``).
 
-Only particles that are no words themselves, and only where the syllable before allows them. Other broken Korean words
-("창 언연구") stay: only a morphological analysis could tell a wrong blank between two syllables from a right one.
+A particle counts only if it is not a word itself and the syllable before it allows it. Other broken Korean words
+("창 언연구") stay, because only a morphological analysis can tell a wrong blank between syllables from a right one.
 """
 
 from __future__ import annotations
@@ -10,12 +10,12 @@ import re
 
 from shrag.corpora.text.fused_words import Repaired
 
-# Behind a whole word, not behind an address or a formula, whose blank may be meant.
+# Only behind a whole word; behind an address or a formula the blank may be intended.
 _BEFORE_MARK = re.compile(r"(?<![^\s(\[\"'“‘])([A-Za-z\uac00-\ud7a3]{2,40}[)\]]?) ([,.])(?= |$)")
 _PARTICLE = re.compile("(?<=[\uac00-\ud7a3]) (?=(?:를|는|을|으로|에서)[ ,])")
 _PARTICLES = frozenset("을를은는")
 _AFTER_VOWEL, _AFTER_CONSONANT = "를는", "을으"
-_RIEUL = 8  # the final consonant behind which 으로 is 로
+_RIEUL = 8  # the final consonant ㄹ, after which the particle is 로 and not 으로
 
 
 def remove_stray_blanks(text: str) -> Repaired:

@@ -1,4 +1,4 @@
-"""Circuit breaker: stop sending requests to a language model that fails repeatedly."""
+"""A circuit breaker stops sending requests to a language model that fails repeatedly."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ from shrag.models.errors import ModelUnavailable
 from shrag.models.language_model import Completion, CompletionStream, LanguageModel, Message
 
 CircuitState = Literal["closed", "open"]
-"""Closed: requests go to the model. Open: only those of :meth:`CircuitBreaker.check` do."""
+"""Closed: requests go to the model. Open: only the requests of :meth:`CircuitBreaker.check` go to the model."""
 
 FAILURE_THRESHOLD = 3
-"""Consecutive failures that open the circuit."""
+"""How many consecutive failures open the circuit."""
 
 _Kind = Literal["complete", "streamed"]
 _KINDS: tuple[_Kind, ...] = get_args(_Kind)
@@ -25,12 +25,12 @@ _PROBE_MESSAGES = (Message("user", "1"),)
 
 
 class CircuitBreaker:
-    """Implements :class:`~shrag.models.language_model.LanguageModel` around another.
+    """Implements :class:`~shrag.models.language_model.LanguageModel` around another language model.
 
-    :class:`~shrag.models.errors.ModelUnavailable` counts as a failure, also in the middle of a stream;
-    :class:`~shrag.models.errors.ModelRefused` does not. Complete and streamed responses are counted separately, since
-    working keyword requests would otherwise hide that every answer fails. A success resets the count of its kind, a
-    successful :meth:`check` closes the circuit. A stream that the caller closes counts as neither.
+    :class:`~shrag.models.errors.ModelUnavailable` counts as a failure, even in the middle of a stream;
+    :class:`~shrag.models.errors.ModelRefused` does not. Complete and streamed responses are counted separately.
+    Otherwise, working keyword requests would hide that every answer fails. A success resets the count of its kind, and
+    a successful :meth:`check` closes the circuit. A stream that the caller closes is neither a success nor a failure.
     """
 
     def __init__(
@@ -48,14 +48,14 @@ class CircuitBreaker:
 
     @property
     def name(self) -> str:
-        """The model's name, cached after the first success and while the circuit is open: it takes a request."""
+        """The model's name; it takes a request, so it is cached after a success and while the circuit is open."""
         if not (self._name_is_current or (self._name and self.state == "open")):
             self._name = self._model.name
         return self._name
 
     @property
     def known_name(self) -> str:
-        """The cached name; empty before the first request. Never sends a request."""
+        """The cached name, empty before the first request; reading it never sends a request."""
         return self._name
 
     @property
@@ -65,12 +65,12 @@ class CircuitBreaker:
 
     @property
     def last_failure(self) -> str:
-        """The message of the last failure; empty after a success of each kind that failed."""
+        """The message of the last failure; empty once each kind of request that failed has succeeded again."""
         return self._last_failure
 
     @property
     def seconds_since_answer(self) -> float:
-        """Seconds since the model's last success, or since this object was made."""
+        """The seconds since the model's last success, or since this object was created."""
         return self._clock() - self._last_answer
 
     def complete(
@@ -96,9 +96,9 @@ class CircuitBreaker:
             raise
 
     def check(self, seconds: float) -> bool:
-        """Request one token, also while the circuit is open; return whether the model answered in time.
+        """Request one token, even while the circuit is open; return whether the model answered in time.
 
-        A refusal counts as an answer. Without a token in time the request is closed and the circuit opens.
+        A refusal counts as an answer. If no token comes in time, the request is closed and the circuit opens.
         """
         outcomes: list[bool] = []
         streams: list[CompletionStream] = []
@@ -113,7 +113,7 @@ class CircuitBreaker:
                 for _ in streams[0]:
                     break
                 outcomes.append(True)
-            except Exception as error:  # of any kind: no token came
+            except Exception as error:  # whatever the error is, no token came
                 outcomes.append(not isinstance(error, ModelUnavailable))
             finally:
                 for stream in streams:
@@ -135,7 +135,7 @@ class CircuitBreaker:
         return False
 
     def record_success(self, *kinds: _Kind) -> None:
-        """Reset the failure counts of these kinds."""
+        """Reset the failure counts of ``kinds``."""
         with self._lock:
             recovered = any(self._failures[kind] for kind in kinds)
             for kind in kinds:
@@ -148,7 +148,7 @@ class CircuitBreaker:
             self._name_is_current = True
 
     def record_failure(self, error: ModelUnavailable, kind: _Kind, *, final: bool = False) -> None:
-        """Count a failure of this kind; a ``final`` one opens the circuit at once."""
+        """Count a failure of ``kind``; a ``final`` failure opens the circuit at once."""
         with self._lock:
             self._failures[kind] = self._failure_threshold if final else self._failures[kind] + 1
             self._last_failure = str(error)

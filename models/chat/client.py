@@ -1,6 +1,6 @@
-"""Client of an OpenAI-compatible chat endpoint.
+"""The client of an OpenAI-compatible chat endpoint.
 
-The only module that imports ``openai``; import it only where a model is configured.
+This is the only module that imports ``openai``. Import it only if a model is configured.
 """
 
 from __future__ import annotations
@@ -44,11 +44,11 @@ _Wire = TypeVar("_Wire")
 
 
 class OpenAIModel:
-    """Implements :class:`~shrag.models.language_model.LanguageModel` at ``settings.url``, one address.
+    """Implements :class:`~shrag.models.language_model.LanguageModel` at ``settings.url``, which must be one address.
 
-    Decoding is greedy with a fixed seed. A request is retried, with exponential backoff, where the connection failed
-    or the endpoint answered 429, 502 or 503, and only before its first text. ``close`` ends the connections. The
-    constructor raises ``ValueError`` for an invalid address, and for several.
+    Decoding is greedy with a fixed seed. A request is retried with exponential backoff if the connection failed or the
+    endpoint answered 429, 502 or 503, but only before its first text. ``close`` ends the connections. The constructor
+    raises ``ValueError`` for an invalid address and for more than one address.
     """
 
     def __init__(self, settings: LlmSettings) -> None:
@@ -57,7 +57,7 @@ class OpenAIModel:
         self._address = parse_address(url)
         timeouts = Timeouts(settings.connect_timeout, settings.read_timeout, settings.timeout)
         self._client = EndpointClient(self._address, timeouts, settings.api_key)
-        # Arguments that the library would read from the environment are all given; EndpointClient sets the headers.
+        # Every argument is given that the library would read from the environment; EndpointClient sets the headers.
         self._openai_client = openai.OpenAI(
             api_key="unused",
             admin_api_key="",
@@ -66,11 +66,12 @@ class OpenAIModel:
             webhook_secret="",
             base_url=self._address.base_url,
             max_retries=0,
-            # Given here too: a client's timeout that equals the library's default would be replaced.
+            # Given here too, because the library replaces a client's timeout that equals its own default.
             timeout=self._client.timeout,
             http_client=self._client,
         )
-        # For complete responses (keywords), which searches wait for: bounded in all, not only between bytes.
+        # Searches wait for complete responses (keywords), so their total time is limited and not only the time between
+        # bytes.
         seconds = min(settings.keyword_timeout, settings.timeout)
         short = EndpointClient(self._address, Timeouts(settings.connect_timeout, seconds, seconds), settings.api_key)
         self._short_client = self._openai_client.copy(http_client=short, timeout=short.timeout)
@@ -79,7 +80,7 @@ class OpenAIModel:
 
     @property
     def name(self) -> str:
-        """See :class:`~shrag.models.language_model.LanguageModel`; holds the address while the endpoint is down."""
+        """See :class:`~shrag.models.language_model.LanguageModel`; names the address while the endpoint is down."""
         if not self._model:
             try:
                 self._model = probe(self._client).model
@@ -127,7 +128,7 @@ class OpenAIModel:
         extra = {
             "stream": True,
             "stream_options": {"include_usage": True},
-            # Closing the stream shuts the socket down from another thread: no other request may share it.
+            # Closing the stream shuts its socket down, from any thread, so no other request may share the socket.
             "extra_headers": {"Connection": "close"},
         }
         return ChatStream(
@@ -142,7 +143,7 @@ class OpenAIModel:
         self._short_client.close()
 
     def decode(self, answer: Any, kind: type[_Wire]) -> _Wire:  # noqa: ANN401
-        """Convert a response object of ``openai`` (a string where the body is no JSON) to ``kind``."""
+        """Convert a response object of ``openai`` (a string if the body is not JSON) to ``kind``."""
         try:
             return convert(answer.to_dict(warnings=False), kind)
         except (msgspec.ValidationError, AttributeError) as error:
@@ -151,7 +152,7 @@ class OpenAIModel:
             ) from None
 
     def to_model_error(self, error: Exception) -> ModelError:
-        """Return the :class:`ModelError` for an error of the client."""
+        """Return the :class:`ModelError` that stands for an error of the client."""
         where = self._address.given
         if isinstance(error, ModelError):
             return error
@@ -176,7 +177,7 @@ class OpenAIModel:
     def _create(
         self, client: openai.OpenAI, messages: Sequence[Message], max_tokens: int, extra: Mapping[str, Any]
     ) -> Any:  # noqa: ANN401  (by ``stream``)
-        """Send a request, with retries; return openai's response or stream."""
+        """Send a request with retries; return openai's response or stream."""
         for attempt in range(self._settings.retries + 1):
             try:
                 return client.chat.completions.create(
@@ -200,12 +201,12 @@ class OpenAIModel:
         }
 
     def _forget(self) -> None:
-        """Ask again what is served at the address: another program, or another model, may answer there next."""
+        """Forget what is served at the address, since another program or model may answer there next."""
         self._is_vllm = None
         self._model = self._settings.model
 
     def _extra_body(self) -> dict[str, Any] | None:
-        """Return vLLM's extra fields where the endpoint is vLLM: other servers reject them."""
+        """Return vLLM's extra fields if the endpoint is vLLM; other servers reject them."""
         if self._is_vllm is None:
             self._is_vllm = bool(vllm_version(self._client))
         return {"chat_template_kwargs": {"enable_thinking": False}} if self._is_vllm else None
@@ -235,7 +236,7 @@ class _OpenAIChunks:
 def _is_retryable(error: Exception) -> bool:
     if isinstance(error, openai.APIStatusError):
         return error.status_code in RETRY_STATUSES
-    # A request that timed out would time out again.
+    # A request that timed out would only time out again.
     failed = isinstance(error, openai.APIConnectionError) and not isinstance(error, openai.APITimeoutError)
     return failed or isinstance(error, ModelUnavailable)
 
@@ -247,7 +248,7 @@ def _error_message(error: openai.APIStatusError) -> str:
 
 
 def _backoff(attempt: int, error: Exception) -> float:
-    """Return seconds to wait: exponential with jitter, at least what ``Retry-After`` asks for, at most 5."""
+    """Return the seconds to wait: exponential with jitter, at least the ``Retry-After`` header, at most 5."""
     pause: float = _FIRST_BACKOFF * 2**attempt * (1 + random.random() / 4)  # noqa: S311  (nothing secret)
     if isinstance(error, openai.APIStatusError):
         retry_after: str = error.response.headers.get("retry-after", "")

@@ -1,4 +1,4 @@
-"""Endpoint of a language model: address, timeouts, and the models it reports."""
+"""The endpoint of a language model: its address, its timeouts, and the models that it reports."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ from urllib.parse import urlsplit
 class Address(NamedTuple):
     """A parsed address.
 
-    ``given`` is the user's spelling, ``root`` the URL without ``prefix`` (``/v1``), ``socket`` a Unix socket's path or
-    empty.
+    ``given`` is the user's spelling. ``root`` is the URL without ``prefix`` (``/v1``). ``socket`` is the path of a Unix
+    socket, or empty.
     """
 
     given: str
@@ -20,17 +20,17 @@ class Address(NamedTuple):
 
     @property
     def base_url(self) -> str:
-        """The URL below which ``/chat/completions`` is."""
+        """The URL to which ``/chat/completions`` is appended."""
         return self.root + self.prefix
 
     @property
     def host(self) -> str:
-        """Host and port, or ``unix:`` and the socket's path."""
+        """The host and port, or ``unix:`` and the socket's path."""
         return f"unix:{self.socket}" if self.socket else urlsplit(self.root).netloc
 
 
 class Timeouts(NamedTuple):
-    """Seconds to connect, for the next bytes, and for a response in total."""
+    """The seconds allowed to connect, to wait for the next bytes, and for a response in total."""
 
     connect: float
     read: float
@@ -40,8 +40,8 @@ class Timeouts(NamedTuple):
 class EndpointHealth(NamedTuple):
     """The result of a probe.
 
-    ``models`` are the names served, ``model`` the one requests go to; ``max_model_len`` is its context length in
-    tokens, None if not reported; ``engine`` is ``vLLM 0.32.0`` or the like, empty for other servers.
+    ``models`` are the names of the served models, and ``model`` is the one that requests go to. ``max_model_len`` is
+    its context length in tokens, None if not reported. ``engine`` is like ``vLLM 0.32.0``, empty for other servers.
     """
 
     models: tuple[str, ...]
@@ -53,7 +53,7 @@ class EndpointHealth(NamedTuple):
 def parse_address(given: str) -> Address:
     """Parse ``http://HOST:PORT/v1``, ``https://…`` or ``unix:/PATH``; ``/v1`` is the default path.
 
-    Raises ``ValueError`` with the reason for an invalid one.
+    Raises ``ValueError`` with the reason if the address is invalid.
     """
     if given.startswith("unix:"):
         path = given.removeprefix("unix:")

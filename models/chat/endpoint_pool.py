@@ -1,4 +1,7 @@
-"""Several endpoints that serve the same model: health checks, least-loaded choice, and a second try at another one."""
+"""A pool of endpoints that serve the same model.
+
+The pool checks the endpoints, sends each request to the least loaded one, and tries a failed request at another one.
+"""
 
 from __future__ import annotations
 
@@ -13,11 +16,15 @@ from shrag.models.errors import ModelRefused, ModelUnavailable
 from shrag.models.language_model import Completion, CompletionStream, LanguageModel, Message
 
 _MOST_TRIES = 2
-"""Endpoints that a request is sent to, one after the other, before its first text."""
+"""How many endpoints a request is sent to, one after the other, before its first text."""
 
 
 class PoolTimes(NamedTuple):
-    """Seconds between two checks; after an endpoint's last answer without a check; for an answer to a check."""
+    """The times of the checks in seconds.
+
+    ``check`` is the time between two checks, and ``answer`` the time allowed for the answer to one. An endpoint without
+    a problem is not checked within ``trust`` seconds of its last answer.
+    """
 
     check: float = 2.0
     trust: float = 30.0
@@ -29,20 +36,21 @@ class PoolMember(LanguageModel, Protocol):
 
     @property
     def address(self) -> Address:
-        """Where it is."""
+        """The address of the endpoint."""
 
     def health(self, seconds: float = 5.0) -> EndpointHealth:
-        """Probe it; raises as :func:`~shrag.models.chat.endpoint_probe.probe` does."""
+        """Probe the endpoint; raises as :func:`~shrag.models.chat.endpoint_probe.probe` does."""
 
     def close(self) -> None:
-        """Close its connections."""
+        """Close the connections to the endpoint."""
 
 
 class EndpointStatus(NamedTuple):
-    """What is known of an endpoint.
+    """The status of an endpoint.
 
-    ``host`` is its host and port, or its socket; ``problem`` says why it gets no requests, empty where it does.
-    ``in_flight`` are this process's requests that it works on, ``failures`` those that failed there since the start.
+    ``host`` is its host and port, or its socket. ``problem`` says why it gets no requests; it is empty if it gets them.
+    ``in_flight`` counts this process's requests that it works on. ``failures`` counts those that failed there since the
+    start.
     """
 
     host: str
@@ -54,11 +62,12 @@ class EndpointStatus(NamedTuple):
 class EndpointPool:
     """Implements :class:`~shrag.models.language_model.LanguageModel` over several endpoints of one model.
 
-    A request goes to the endpoint with the fewest requests of this process, in turn where several have as few. Where it
-    fails before its first text, it is sent once more, to another endpoint. An endpoint with a
-    :class:`~shrag.models.chat.circuit_breaker.CircuitBreaker` that is open, or that serves another model than the first
-    one that works, gets no requests until a check finds it well. Checks begin with the first request, which waits for
-    the first of each endpoint, and end with :meth:`close`.
+    A request goes to the endpoint with the fewest requests of this process; equally loaded endpoints take turns. If the
+    request fails before its first text, it is sent once more, to another endpoint.
+
+    An endpoint gets no requests while its :class:`~shrag.models.chat.circuit_breaker.CircuitBreaker` is open, or while
+    it serves another model than the first endpoint that works. It gets requests again after a successful check. The
+    first request starts the checks and waits for the first check of each endpoint; :meth:`close` ends the checks.
     """
 
     def __init__(self, members: Sequence[PoolMember], times: PoolTimes | None = None) -> None:
@@ -72,29 +81,29 @@ class EndpointPool:
 
     @property
     def name(self) -> str:
-        """See :class:`~shrag.models.language_model.LanguageModel`; holds the addresses while no endpoint works."""
+        """See :class:`~shrag.models.language_model.LanguageModel`; names the addresses while no endpoint works."""
         self._start()
         addresses = ", ".join(each.member.address.given for each in self._endpoints)
         return self.known_name or f"the model at {addresses}"
 
     @property
     def known_name(self) -> str:
-        """The name by the last checks; empty before the first. Never sends a request."""
+        """The model's name by the last checks, empty before the first check; reading it never sends a request."""
         return next((each.served for each in self._endpoints if each.served and each.circuit.state == "closed"), "")
 
     @property
     def state(self) -> CircuitState:
-        """Open where every endpoint has a problem."""
+        """Open if every endpoint has a problem."""
         return "open" if all(map(self._problem, self._endpoints)) else "closed"
 
     @property
     def last_failure(self) -> str:
-        """The problem of the first endpoint that has one; empty where none has."""
+        """The problem of the first endpoint that has a problem; empty if none has."""
         return next(filter(None, map(self._problem, self._endpoints)), "")
 
     @property
     def statuses(self) -> tuple[EndpointStatus, ...]:
-        """What is known of each endpoint, in the order of the settings."""
+        """The status of each endpoint, in the order of the settings."""
         return tuple(
             EndpointStatus(each.member.address.host, each.in_flight, each.failures, self._problem(each))
             for each in self._endpoints
@@ -113,7 +122,7 @@ class EndpointPool:
                 if not self.may_retry(tried):
                     raise
             except ModelRefused:
-                endpoint.needs_check = True  # perhaps it serves another model now
+                endpoint.needs_check = True  # it may serve another model now
                 raise
             finally:
                 self.release(endpoint)
@@ -129,9 +138,10 @@ class EndpointPool:
             each.member.close()
 
     def acquire(self, tried: list[_Endpoint]) -> _Endpoint:
-        """Return the least loaded endpoint that is not in ``tried``, and add it there; :meth:`release` it afterwards.
+        """Return the least loaded endpoint that is not in ``tried``, and add it to ``tried``.
 
-        Raises :class:`ModelUnavailable`, or :class:`ModelRefused` where all are refused, if there is none.
+        The caller must :meth:`release` it. If no endpoint is left, raises :class:`ModelUnavailable`, or
+        :class:`ModelRefused` if all endpoints are up but would refuse the request.
         """
         self._start()
         with self._lock:
@@ -147,12 +157,12 @@ class EndpointPool:
         return endpoint
 
     def release(self, endpoint: _Endpoint) -> None:
-        """Count a request of ``endpoint`` less."""
+        """Count one request less in flight at ``endpoint``."""
         with self._lock:
             endpoint.in_flight -= 1
 
     def may_retry(self, tried: list[_Endpoint]) -> bool:
-        """Count a failure of the endpoint tried last; return whether to try another one, which there is."""
+        """Count a failure of the endpoint that was tried last; return whether another endpoint may be tried."""
         with self._lock:
             tried[-1].failures += 1
             return len(tried) < _MOST_TRIES and bool(self._others(tried))
@@ -169,7 +179,7 @@ class EndpointPool:
         return ModelRefused(self.last_failure)
 
     def _problem(self, endpoint: _Endpoint) -> str:
-        """Return why the endpoint gets no requests; empty where it does."""
+        """Return why the endpoint gets no requests; empty if it gets them."""
         if endpoint.circuit.state == "open":
             return endpoint.circuit.last_failure
         expected = self.known_name
@@ -184,7 +194,7 @@ class EndpointPool:
         )
 
     def _start(self) -> None:
-        """Start the checks, a thread for each endpoint, and wait for the first of each."""
+        """Start the checks, with a thread for each endpoint, and wait for the first check of each."""
         with self._starting:
             if self._is_started:
                 return
@@ -206,9 +216,9 @@ class EndpointPool:
 
 
 class _Endpoint:
-    """One address, its circuit breaker, and what the last check said.
+    """One address, its circuit breaker, and the result of its last check.
 
-    ``served`` is the model's name, empty where it is not known; ``refusal`` why a request would be refused.
+    ``served`` is the model's name, empty if not known. ``refusal`` says why a request would be refused.
     """
 
     def __init__(self, member: PoolMember) -> None:
@@ -222,13 +232,13 @@ class _Endpoint:
         self.is_checked = threading.Event()
 
     def ask_model(self, seconds: float) -> bool:
-        """Ask the endpoint which model it serves; return whether it serves one."""
+        """Ask the endpoint which model it serves; return whether it serves a model."""
         self.needs_check = False
         try:
             self.served, self.refusal = self.member.health(seconds).model, ""
         except ModelRefused as refusal:
             self.served, self.refusal = "", str(refusal)
-        except Exception as error:  # of any kind: it is checked again
+        except Exception as error:  # whatever the error is, the endpoint is checked again
             away = (
                 error if isinstance(error, ModelUnavailable) else ModelUnavailable(f"{type(error).__name__}: {error}")
             )
@@ -298,7 +308,7 @@ class _PoolStream:
             self._release()
 
     def _send_again(self) -> None:
-        """Send the request to another endpoint; close it at once where this stream was closed meanwhile."""
+        """Send the request to another endpoint; close the new stream at once if this one was closed meanwhile."""
         self._stream.close()
         self._release()
         stream = self._open()

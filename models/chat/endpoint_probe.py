@@ -1,4 +1,4 @@
-"""Probe an endpoint for its models, context length and version; classify its error responses."""
+"""Probe an endpoint for its models, context length and version, and classify its error responses."""
 
 from __future__ import annotations
 
@@ -32,10 +32,11 @@ _decode_version = msgspec.json.Decoder(_Version).decode
 
 
 def probe(client: EndpointClient, model: str = "", seconds: float = _SECONDS) -> EndpointHealth:
-    """Request the endpoint's models and version, each within ``seconds``; ``model`` empty is the only one it serves.
+    """Request the endpoint's models and version, each within ``seconds``.
 
-    Raises :class:`ModelUnavailable` where nothing answers or the server is starting, and :class:`ModelRefused` where it
-    has no such model, rejects the key, or is no OpenAI-compatible endpoint.
+    An empty ``model`` stands for the only model that the endpoint serves. Raises :class:`ModelUnavailable` if nothing
+    answers or the server is starting. Raises :class:`ModelRefused` if the endpoint has no such model, rejects the key,
+    or is not OpenAI-compatible.
     """
     where = client.address.given
     status, body = client.fetch(f"{client.address.prefix}/models", seconds)
@@ -72,7 +73,7 @@ def probe(client: EndpointClient, model: str = "", seconds: float = _SECONDS) ->
 
 
 def vllm_version(client: EndpointClient, seconds: float = _SECONDS) -> str:
-    """Return ``vLLM 0.32.0`` or the like for vLLM, an empty string for others; raises :class:`ModelUnavailable`."""
+    """Return a text such as ``vLLM 0.32.0`` for vLLM, or an empty text; raises :class:`ModelUnavailable`."""
     status, body = client.fetch("/version", seconds)
     try:
         return f"vLLM {_decode_version(body).version}" if status == 200 else ""
@@ -88,7 +89,7 @@ def _unknown_model_message(where: str, model: str, names: tuple[str, ...]) -> st
 
 
 RETRY_STATUSES = frozenset({429, 502, 503})
-"""Statuses of a server that is busy or not ready, after which a request is retried."""
+"""The statuses of a server that is busy or not ready; after these a request is retried."""
 
 _TOO_LONG = re.compile(
     r"context.{0,3}length|max_model_len|maximum model length|exceed.{0,20}context"

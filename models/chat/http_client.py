@@ -1,6 +1,6 @@
-"""HTTP client that connects to the configured endpoint only.
+"""An HTTP client that connects to the configured endpoint only.
 
-The only module that imports ``httpx2`` (which ``openai`` uses); import it only where an endpoint is configured.
+This is the only module that imports ``httpx2`` (which ``openai`` uses). Import it only if an endpoint is configured.
 """
 
 from __future__ import annotations
@@ -21,18 +21,19 @@ except ImportError as error:
     ) from error
 
 HTTP_ERRORS = (httpx2.HTTPError, httpx2.StreamError)
-"""Errors of the client that ``openai`` does not catch."""
+"""The errors of the client that ``openai`` does not catch."""
 
-# The client libraries add further headers, some from the environment (organisation, project, platform): not sent.
+# The client libraries add further headers, some from the environment (organization, project, platform), which are not
+# sent.
 _ALLOWED_HEADERS = frozenset({"accept", "connection", "content-length", "content-type", "host"})
 _MAX_RESPONSE_BYTES = 4 * 2**20
 
 
 class EndpointClient(httpx2.Client):
-    """HTTP client of one address. Thread-safe.
+    """A thread-safe HTTP client of one address.
 
-    Nothing is read from the environment (proxies, certificates, netrc), no redirect is followed, and only the headers
-    that HTTP needs and ``api_key`` are sent. A response that takes longer than ``timeouts.total``, or is larger than
+    The client reads nothing from the environment (proxies, certificates, netrc) and follows no redirects. It sends only
+    ``api_key`` and the headers that HTTP needs. A response that takes longer than ``timeouts.total``, or is larger than
     4 MiB, is an error.
     """
 
@@ -46,7 +47,10 @@ class EndpointClient(httpx2.Client):
         self.address = address
 
     def fetch(self, path: str, seconds: float = 5.0) -> tuple[int, bytes]:
-        """GET ``path`` below the address's root; return status and body. Raises :class:`ModelUnavailable`."""
+        """Send GET for ``path`` below the root of the address; return status and body.
+
+        Raises :class:`ModelUnavailable` if the endpoint does not answer.
+        """
         try:
             answer = self.get(self.address.root + path, timeout=seconds)
         except HTTP_ERRORS as error:
@@ -61,22 +65,22 @@ class EndpointClient(httpx2.Client):
 
 
 def shut_down(response: httpx2.Response) -> None:
-    """Shut down the socket of ``response``, from any thread; a thread that is reading gets end-of-file at once.
+    """Shut down the socket of ``response``; any thread may call this.
 
-    Closing the socket would not wake that thread.
+    A thread that is reading gets end-of-file at once; closing the socket would not wake it.
     """
     stream = response.extensions.get("network_stream")
     connection = stream.get_extra_info("socket") if stream is not None else None
     if connection is not None:
         try:
-            # Not SSLSocket's own method, which also drops the TLS state that the reader still uses.
+            # SSLSocket's own method would also drop the TLS state, which the reader still uses.
             socket.socket.shutdown(connection, socket.SHUT_RDWR)
         except OSError:
             return  # already closed by the other side
 
 
 def failure_reason(error: BaseException) -> str:
-    """Return a few words on why a connection failed."""
+    """Return in a few words why a connection failed."""
     texts = {
         httpx2.ConnectTimeout: "no connection in time",
         httpx2.ReadTimeout: "nothing more in time",
@@ -149,7 +153,7 @@ class _BoundedStream(httpx2.SyncByteStream):
 
 
 def _check_socket(path: str, seconds: float | None) -> None:
-    """Raise ``ConnectError`` where nothing listens: httpcore would leak a socket that did not connect."""
+    """Raise ``ConnectError`` if nothing listens at ``path``; httpcore would leak a socket that does not connect."""
     with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as probe:
         probe.settimeout(seconds)
         try:

@@ -7,9 +7,9 @@ _CLOSE = "</think>"
 
 
 class ReasoningFilter:
-    """Removes a leading ``<think>…</think>`` block, and the white space around it, from a stream of text.
+    """Removes a leading ``<think>…</think>`` block, and the whitespace around it, from a stream of text.
 
-    A block later in the text is part of the answer and stays. One that is never closed is removed to the end.
+    A block later in the text is part of the answer and stays. A block that is never closed is removed to the end.
     """
 
     def __init__(self) -> None:
@@ -40,7 +40,7 @@ class ReasoningFilter:
         return ""
 
     def end(self) -> str:
-        """Return the text that was held back as the possible start of a block."""
+        """Return the text that was held back because it might begin a block."""
         return self._release("answer") if self._state == "start" else ""
 
     def _release(self, state: str) -> str:

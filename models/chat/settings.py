@@ -1,4 +1,4 @@
-"""Settings of the language model: an endpoint's address, or a command that starts one."""
+"""The settings of the language model: the address of an endpoint, or a command that starts one."""
 
 from __future__ import annotations
 
@@ -10,31 +10,31 @@ import msgspec
 from shrag.models.chat.endpoint import parse_address
 from shrag.models.memory_plan.byte_sizes import parse_size
 
-# Set by SHRAG itself, which could not reach the server under other values.
+# SHRAG sets these itself, since it could not reach the server under other values.
 _RESERVED_FLAGS = {"--uds", "--host", "--port", "--model", "--served-model-name"}
 
 
 class LlmSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
     """The ``[llm]`` table. Without ``url`` and ``command`` there is no language model, and answers are extractive.
 
-    Raises ``ValueError`` where settings contradict each other or a value is out of range; decoding raises its subclass
+    Raises ``ValueError`` if settings contradict each other or a value is out of range; decoding raises its subclass
     ``msgspec.ValidationError``.
 
     Attributes:
-        url: Address of a running endpoint: ``http://HOST:PORT/v1``, ``https://…`` or ``unix:/PATH``; several that serve
-            the same model as a list, or in one line with commas between them.
-        model: Name of the model; empty for the only one the endpoint serves.
-        command: Command that starts a model server: a list, or one line that is split as a shell does.
-        weights: Folder of the weights that the started server loads.
-        flags: Further options of that server, after those SHRAG sets.
-        budget: GPU memory for all of SHRAG (``50GB``), from which vLLM's memory options follow.
-        card: GPU card to plan for; empty for the one of this machine.
+        url: The address of a running endpoint: ``http://HOST:PORT/v1``, ``https://…`` or ``unix:/PATH``. Several
+            addresses that serve the same model are a list, or one line with commas between them.
+        model: The name of the model; empty for the only one that the endpoint serves.
+        command: The command that starts a model server: a list, or one line that is split as in a shell.
+        weights: The folder of the weights that the started server loads.
+        flags: Further options of that server, put after the options that SHRAG sets.
+        budget: The GPU memory for all of SHRAG (``50GB``), from which vLLM's memory options follow.
+        card: The GPU card to plan for; empty for the card of this machine.
         read_timeout: Seconds to wait for the next piece of a response.
         keyword_timeout: Seconds for a complete keyword response, which searches wait for.
         timeout: Seconds for any complete response.
         start_timeout: Seconds until a started server must be ready.
-        retries: Repetitions of a failed request, 0 to 10; with several addresses it is tried at another one instead.
-        max_tokens: Upper limit of the tokens of one response.
+        retries: Repetitions of a failed request, 0 to 10. With several addresses, another address is tried instead.
+        max_tokens: The most tokens of one response.
     """
 
     url: list[str] | str = ""
@@ -83,7 +83,7 @@ class LlmSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_on
             parse_size(self.budget)
 
     def __repr__(self) -> str:
-        """Show every setting but the key's value: settings are logged."""
+        """Show every setting except the value of the key, since settings are logged."""
         shown = (
             f"{name}={'…' if name == 'api_key' and value else value!r}"
             for name in self.__struct_fields__
@@ -93,7 +93,7 @@ class LlmSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_on
 
     @property
     def fingerprint(self) -> str:
-        """SHA-256 of the settings that determine an answer's text: all but key, log and times."""
+        """The SHA-256 of the settings that determine an answer's text: no key, log, budget, card, retries or times."""
         determines = (self.urls, self.model, self.arguments, self.weights, self.extra_flags, self.max_tokens, self.seed)
         return hashlib.sha256(msgspec.json.encode(determines)).hexdigest()
 

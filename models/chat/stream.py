@@ -1,4 +1,4 @@
-"""Streamed completion that any thread can close, and the response shapes of the chat API."""
+"""A streamed completion that any thread can close, and the shapes of the chat API's responses."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ class MessageContent(msgspec.Struct):
 
 
 class TokenUsage(msgspec.Struct):
-    """Token counts of the endpoint."""
+    """The token counts that the endpoint reports."""
 
     prompt_tokens: int = 0
     completion_tokens: int = 0
@@ -36,7 +36,7 @@ class CompletionChoice(msgspec.Struct):
 
 
 class CompletionResponse(msgspec.Struct):
-    """Body of a response that is not streamed."""
+    """The body of a response that is not streamed."""
 
     choices: list[CompletionChoice]
     usage: TokenUsage | None = None
@@ -50,14 +50,14 @@ class StreamChoice(msgspec.Struct):
 
 
 class StreamChunk(msgspec.Struct):
-    """One event of a stream; the last one has the usage and no choice."""
+    """One event of a stream; the last event has the usage and no choice."""
 
     choices: list[StreamChoice]
     usage: TokenUsage | None = None
 
 
 def check_finish_reason(where: str, reason: str | None) -> Literal["stop", "length"]:
-    """Return the finish reason of a response; raises :class:`ModelUnavailable` for an aborted or missing one."""
+    """Return the finish reason of a response; raises :class:`ModelUnavailable` if it is missing or was aborted."""
     if reason == "length":
         return "length"
     if reason is None:
@@ -76,19 +76,19 @@ class ChunkSource(Protocol):
     """The chunks of one request, over a connection of its own."""
 
     def next(self) -> StreamChunk | None:
-        """Return the next chunk, None at the end; raises :class:`ModelError`."""
+        """Return the next chunk, or None at the end; raises :class:`ModelError`."""
 
     def shut_down(self) -> None:
-        """Shut the connection down, from any thread; a thread waiting in :meth:`next` returns at once."""
+        """Shut the connection down; any thread may call this, and a thread waiting in :meth:`next` returns at once."""
 
     def close(self) -> None:
-        """Release the connection; not while another thread is in :meth:`next`."""
+        """Release the connection; must not be called while another thread is in :meth:`next`."""
 
 
 class ChatStream:
     """Implements :class:`~shrag.models.language_model.CompletionStream`; one thread reads, any thread may close.
 
-    ``where`` names the endpoint in errors; ``started`` is the request's time by ``time.perf_counter``.
+    ``where`` names the endpoint in errors; ``started`` is the start of the request by ``time.perf_counter``.
     """
 
     def __init__(self, chunks: ChunkSource, where: str, started: float) -> None:
@@ -102,7 +102,7 @@ class ChatStream:
         self._pieces = self._read()
 
     def __iter__(self) -> Iterator[str]:
-        """See :class:`~shrag.models.language_model.CompletionStream`; ends without an error when closed."""
+        """See :class:`~shrag.models.language_model.CompletionStream`; a closed stream ends without an error."""
         return self._pieces
 
     @property
@@ -121,7 +121,7 @@ class ChatStream:
             if self._completion is None:
                 self._chunks.shut_down()
             if self._reading:
-                return  # the reading thread sees the end and closes; two threads must not do so at once
+                return  # the reading thread sees the end and closes the chunks; two threads must not do so at once
         self._chunks.close()
 
     def _read(self) -> Iterator[str]:
@@ -155,7 +155,7 @@ class ChatStream:
         )
 
     def _next(self) -> StreamChunk | None:
-        """Return the next chunk, None at the end or where closed."""
+        """Return the next chunk, or None at the end or after :meth:`close`."""
         with self._lock:
             if self._closed:
                 return None

@@ -1,4 +1,4 @@
-"""Structured output: request JSON that fits a schema, validate it, and ask once more where it does not fit."""
+"""Structured output: request JSON that fits a schema, validate it, and ask once more if it does not fit."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from shrag.models.language_model import Completion, LanguageModel, Message
 
 T = TypeVar("T")
 
-# Characters of an invalid response that the repair request quotes: a response that repeats itself may be very long.
+# How many characters of an invalid response the repair request quotes; a response that repeats itself may be very long.
 _MAX_QUOTED = 2_000
 
 
@@ -25,7 +25,7 @@ class Structured(Generic[T]):
     """The result of :func:`complete_structured`.
 
     Attributes:
-        value: The value.
+        value: The decoded value.
         repaired: Whether the first response was invalid.
         completions: All responses, one or two.
     """
@@ -38,16 +38,16 @@ class Structured(Generic[T]):
 def complete_structured(
     model: LanguageModel, messages: Sequence[Message], kind: type[T], *, max_tokens: int = 1024
 ) -> Structured[T]:
-    """Request a value of a msgspec struct. An invalid response is sent back to the model once, with the error.
+    """Request a value of a msgspec struct; an invalid response is sent back to the model once, with the error.
 
     Args:
         model: The language model.
         messages: The prompt.
         kind: The struct; its fields and their ``Meta`` become the JSON schema.
-        max_tokens: Limit of each response.
+        max_tokens: The token limit of each response.
 
     Raises:
-        InvalidOutput: The second response is invalid too; the error has both.
+        InvalidOutput: The second response is invalid too; the error holds both responses.
         ModelError: As :meth:`~shrag.models.language_model.LanguageModel.complete`, for either request.
     """
     schema = output_schema(kind)
@@ -82,13 +82,13 @@ def complete_structured(
 
 
 def output_schema(kind: type[Any]) -> dict[str, Any]:
-    """Return the strict JSON schema of a struct, as servers with constrained decoding need it.
+    """Return the strict JSON schema of a struct, which servers with constrained decoding need.
 
-    References are inlined, defaults are removed, every property is required and no other is allowed (OpenAI's
+    References are inlined and defaults are removed. Every property is required and no other is allowed (OpenAI's
     "strict").
 
     Raises:
-        TypeError: The struct contains itself, so that the length of a response would have no limit.
+        TypeError: The struct contains itself, so the length of a response would have no limit.
     """
     schema = msgspec.json.schema(kind)
     definitions = schema.pop("$defs", {})
@@ -100,8 +100,8 @@ def output_schema(kind: type[Any]) -> dict[str, Any]:
 def decode_output(completion: Completion, kind: type[T]) -> T:
     """Decode the JSON object that begins at the first ``{`` of a response; text after the object is ignored.
 
-    Raw control characters in strings are accepted, since xgrammar's grammar permits them, and so is text or a code
-    fence around the object, which endpoints that ignore the schema often write.
+    Raw control characters in strings are accepted, since xgrammar's grammar permits them. Text or a code fence around
+    the object is accepted too, since endpoints that ignore the schema often write it.
 
     Raises:
         ValueError: There is no valid object; the message is a clause about it, such as "it holds no JSON object".

@@ -1,1 +1,1 @@
-"""Encoders and re-rankers: weights, tokenization, networks."""
+"""Encoders and re-rankers: weights, tokenization and networks."""

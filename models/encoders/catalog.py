@@ -1,4 +1,4 @@
-"""Catalog of the encoders and re-rankers known by name, read from ``catalog.toml``."""
+"""The catalog of the encoders and re-rankers that are known by name, read from ``catalog.toml``."""
 
 from __future__ import annotations
 
@@ -9,20 +9,20 @@ from typing import Literal, TypeVar
 import msgspec
 
 Pooling = Literal["cls", "mean"]
-"""How a text's vector is made of its tokens' vectors: the first one, or the mean."""
+"""How the vector of a text is made of the vectors of its tokens: the first vector, or the mean."""
 
 _CATALOG = Path(__file__).with_name("catalog.toml")
 
 
 class CardFile(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """Size and SHA-256 of a file at the card's revision; None where not known."""
+    """The size and SHA-256 of a file at the card's revision; None if not known."""
 
     bytes: int | None = None
     sha256: str | None = None
 
 
 class Golden(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """Cosines of a question and passages, computed with the published weights at full dimension."""
+    """Cosines between a question and passages, computed with the published weights at full dimension."""
 
     question: str
     passages: tuple[str, ...]
@@ -30,10 +30,10 @@ class Golden(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class ModelCard(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
-    """Fields of encoder and re-ranker cards; None or empty where not known.
+    """The fields of encoder and re-ranker cards; None or empty if not known.
 
-    ``parameters`` are computed from the architecture; ``activation_bytes`` is the peak memory of one token of a batch
-    in half precision; ``files`` maps names in the model's folder.
+    ``parameters`` is the number of parameters, computed from the architecture. ``activation_bytes`` is the peak memory
+    of one token of a batch in half precision. ``files`` describes files by their names in the model's folder.
     """
 
     name: str
@@ -48,15 +48,15 @@ class ModelCard(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only
 
     @property
     def weight_bytes(self) -> int | None:
-        """Bytes of the weights in half precision, None where not known."""
+        """The bytes of the weights in half precision, None if not known."""
         return None if self.parameters is None else 2 * self.parameters
 
 
 class EncoderCard(ModelCard, frozen=True, forbid_unknown_fields=True, kw_only=True):
-    """Card of an encoder.
+    """The card of an encoder.
 
-    ``dimension`` is the length of its vectors, ``min_dimension`` the shortest length they may be cut to (None where the
-    model was not trained for that). The prefixes are put before each text exactly as written.
+    ``dimension`` is the length of its vectors. ``min_dimension`` is the shortest length that they may be cut to, None
+    if the model was not trained for that. The prefixes are put before each text exactly as written.
     """
 
     dimension: int
@@ -68,7 +68,7 @@ class EncoderCard(ModelCard, frozen=True, forbid_unknown_fields=True, kw_only=Tr
 
 
 class RerankerCard(ModelCard, frozen=True, forbid_unknown_fields=True, kw_only=True):
-    """Card of a cross-encoder: question and passage together → one score."""
+    """The card of a cross-encoder, which gives one score to a question and a passage together."""
 
 
 _Card = TypeVar("_Card", EncoderCard, RerankerCard)
@@ -83,17 +83,17 @@ class Catalog(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 @cache
 def read_catalog() -> Catalog:
-    """Return the catalogue, read once."""
+    """Return the catalog, which is read once."""
     return msgspec.toml.decode(_CATALOG.read_bytes(), type=Catalog)
 
 
 def find_encoder_card(name: str) -> EncoderCard | None:
-    """Return the encoder's card by name or short name, None where there is none."""
+    """Return the card of an encoder by its name or short name, or None."""
     return _find(read_catalog().encoders, name)
 
 
 def find_reranker_card(name: str) -> RerankerCard | None:
-    """Return the re-ranker's card by name or short name, None where there is none."""
+    """Return the card of a re-ranker by its name or short name, or None."""
     return _find(read_catalog().rerankers, name)
 
 

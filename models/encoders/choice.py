@@ -1,7 +1,7 @@
-"""Encoder choice: resolve a user's spelling to checked weights, without heavy imports.
+"""The choice of an encoder: find and check the weights that a user's text names, without heavy imports.
 
-A choice is a name of the catalogue (``gte``) or a folder's path; a suffix sets the dimension that vectors are cut to:
-``gte:256``.
+A choice is a name in the catalog (``gte``) or the path of a folder. A suffix sets the dimension that vectors are cut
+to: ``gte:256``.
 """
 
 from __future__ import annotations
@@ -19,12 +19,12 @@ from shrag.models.encoders.weights import CONFIG, Weights, check_weights, find_w
 from shrag.models.errors import WeightsMissing, WeightsRejected
 
 SETTINGS_FORMAT = "transformer 1"
-"""Prefix of every transformer encoder's ``settings``."""
+"""The beginning of every transformer encoder's ``settings``."""
 
 _LENGTH = re.compile(r":(\d{1,5})$")
 _POOLING = Path("1_Pooling") / CONFIG
 _PROMPTS = "config_sentence_transformers.json"
-# XLM-RoBERTa and its relatives number positions from the padding id on: so many of the table are unused.
+# XLM-RoBERTa and its relatives number positions after the padding id, so this many positions of the table are unused.
 _RESERVED_POSITIONS = {"roberta": 2, "xlm-roberta": 2, "camembert": 2, "mpnet": 2}
 
 
@@ -38,7 +38,7 @@ class EncoderChoice:
 
     @property
     def settings(self) -> str:
-        """All options that determine the vectors, as readable text; weights by their digest."""
+        """All options that determine the vectors, as readable text; the weights are given by their digest."""
         card = self.card
         return (
             f"{SETTINGS_FORMAT}: {card.name}, {self.dimension} of {card.dimension} dimensions, {card.pooling} pooling, "
@@ -48,12 +48,12 @@ class EncoderChoice:
 
     @property
     def digest(self) -> str:
-        """SHA-256 of the weights and their configuration."""
+        """The SHA-256 of the weights and their configuration."""
         return self.weights.digest
 
 
 def canonical_choice(choice: str) -> str | None:
-    """Return the canonical spelling of ``choice``, None where it is neither a known name nor a path."""
+    """Return the canonical spelling of ``choice``, or None if it is neither a known name nor a path."""
     name, length = _split(choice)
     suffix = f":{length}" if length else ""
     if is_path(name):
@@ -63,10 +63,10 @@ def canonical_choice(choice: str) -> str | None:
 
 
 def choose_encoder(choice: str, home: Path) -> EncoderChoice:
-    """Find and check the weights of a choice; names are folders below ``home``.
+    """Find and check the weights of a choice; the weights of a name are in a folder below ``home``.
 
-    Raises :class:`WeightsMissing` where the name, folder or a file does not exist, and :class:`WeightsRejected` where a
-    file is damaged or not the card's, or the dimension is impossible.
+    Raises :class:`WeightsMissing` if the name, the folder or a file does not exist. Raises :class:`WeightsRejected` if
+    a file is damaged or not the card's, or the dimension is impossible.
     """
     name, length = _split(choice)
     card, folder = find_encoder(name, home)
@@ -77,9 +77,9 @@ def choose_encoder(choice: str, home: Path) -> EncoderChoice:
 
 
 def find_encoder(choice: str, home: Path) -> tuple[EncoderCard | None, Path]:
-    """Return the catalogue's card of a choice, None for a path, and its folder, whose files are not checked.
+    """Return the catalog's card of a choice, or None for a path, and its folder, whose files are not checked.
 
-    Raises :class:`WeightsMissing` where the name or the folder does not exist.
+    Raises :class:`WeightsMissing` if the name or the folder does not exist.
     """
     name, _ = _split(choice)
     card = None if is_path(name) else find_encoder_card(name)
@@ -112,9 +112,9 @@ def _dimension(card: EncoderCard, length: int) -> int:
 
 
 def _card_of_folder(folder: Path, config: dict[str, Any]) -> EncoderCard:
-    """Return a card from the model's own files, for a model that is not in the catalogue.
+    """Return a card made from the model's own files, for a model that is not in the catalog.
 
-    The files do not tell whether vectors may be cut, so any length is allowed.
+    The files do not say whether vectors may be cut, so any length is allowed.
     """
     if not (folder / _POOLING).is_file():
         raise WeightsRejected(
@@ -163,8 +163,9 @@ def _pooling(folder: Path, config: dict[str, Any]) -> Pooling:
 class LsaOptions(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """Options of the LSA encoder; ``docs/en/explanation/vectors.md`` has the measurements behind the defaults.
 
-    ``dimension`` is the largest length of a vector, ``documents`` the number of documents to fit on, ``vocabulary`` the
-    number of terms (by document frequency), ``iterations`` the power iterations of the randomised decomposition.
+    ``dimension`` is the largest length of a vector, and ``documents`` the number of documents to fit on. ``vocabulary``
+    is the number of terms, those with the highest document frequencies. ``iterations`` is the number of power
+    iterations of the randomized decomposition.
     """
 
     dimension: int = 256

@@ -1,4 +1,4 @@
-"""Cross-encoder re-ranker: score question and passage together."""
+"""A cross-encoder re-ranker scores a question and a passage together."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ class CrossEncoderReranker:
     """Implements :class:`~shrag.models.reranker.Reranker`; made by :func:`load_cross_encoder`.
 
     A score is the logistic function of the model's output, from 0 to 1. Scores below ``threshold`` become minus
-    infinity: those passages must not be shown.
+    infinity, which means that the passage must not be shown.
     """
 
     is_model = True
@@ -48,11 +48,11 @@ class CrossEncoderReranker:
 def load_cross_encoder(
     choice: str, home: Path, threshold: float | None = None, device: str | None = None
 ) -> CrossEncoderReranker:
-    """Load a re-ranker and check its scores; ``device`` None is a GPU where there is one.
+    """Load a re-ranker and check its scores; with ``device`` None, it runs on a GPU if there is one.
 
-    ``choice`` is a name of the catalogue, with weights below ``home``, or a folder's path. Raises
-    :class:`WeightsMissing` for missing files, :class:`WeightsRejected` for damaged ones, files not the card's, and
-    wrong scores, and ``PackageMissing`` without torch or sentence-transformers.
+    ``choice`` is a name in the catalog, with weights below ``home``, or the path of a folder. Raises
+    :class:`WeightsMissing` for missing files, and :class:`WeightsRejected` for damaged files, files that are not the
+    card's and wrong scores. Raises ``PackageMissing`` without torch or sentence-transformers.
     """
     card = None if is_path(choice) else find_reranker_card(choice)
     if card is None and not is_path(choice):
@@ -77,7 +77,7 @@ def _card_of_folder(name: str, positions: object, folder: Path) -> RerankerCard:
 
 
 def _check(reranker: CrossEncoderReranker) -> None:
-    """Raise :class:`WeightsRejected` where a score is not finite or depends on the other pairs of the batch."""
+    """Raise :class:`WeightsRejected` if a score is not finite or depends on the other pairs of the batch."""
     question, passages = "전자파 차폐", [Passage("", text, (), ()) for text in ("그래핀 필름", "apples " * 60, "1987")]
     together = reranker.score(question, passages)
     alone = [reranker.score(question, [passage])[0] for passage in passages]

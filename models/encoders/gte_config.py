@@ -6,8 +6,8 @@ authors' ``NTKScalingRotaryEmbedding`` has
 
     inv_freq[i] = 1 / (theta · f) ** (2i / d) / f ** (2 / d)          d: length of a head, f: the scaling's factor
 
-which is the native type ``linear`` with base ``theta · f`` and factor ``f ** (2 / d)``. Without the factor the model
-also loads, but gives other vectors.
+This is the native type ``linear`` with base ``theta · f`` and factor ``f ** (2 / d)``. Without the factor the model
+loads too, but gives other vectors.
 """
 
 from __future__ import annotations
@@ -23,12 +23,12 @@ ORIGINAL = "new"
 
 NATIVE = "gte"
 
-# Keys that the native class has under other names or does not need: dropped with any value...
+# Keys that the native class has under other names or does not need. These are dropped with any value...
 _DROPPED = (
     "auto_map", "rope_scaling", "rope_theta", "pack_qkv", "unpad_inputs", "use_memory_efficient_attention",
     "torch_dtype", "logn_attention_clip1",
 )  # fmt: skip
-# ...or only with the value that the native class implements.
+# ...and these only with the value that the native class implements.
 _MUST_BE: Mapping[str, object] = {
     "layer_norm_type": "layer_norm",
     "position_embedding_type": "rope",
@@ -37,7 +37,7 @@ _MUST_BE: Mapping[str, object] = {
 
 
 def native_config(config: Mapping[str, Any], architecture: str) -> dict[str, Any]:
-    """Convert a published configuration to that of the native class ``architecture``.
+    """Convert a published configuration to the configuration of the native class ``architecture``.
 
     Raises :class:`WeightsRejected` for an option that the native class does not implement.
     """

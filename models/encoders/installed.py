@@ -1,4 +1,4 @@
-"""Find the encoders whose weights are installed, and whether the packages that run them are."""
+"""Find the encoders whose weights are installed, and the missing packages that would run them."""
 
 from __future__ import annotations
 
@@ -19,7 +19,8 @@ _POOLING = "1_Pooling/config.json"
 def installed_encoders(home: Path) -> list[str]:
     """Return the choices of the encoders that have a folder in ``home``; the folders are not checked.
 
-    One of the catalogue is given by its name, another one, known by its file for pooling, by its path.
+    An encoder in the catalog is given by its name. Another encoder is recognized by its pooling file and given by its
+    path.
     """
     folders: dict[Path, str] = {}
     for card in read_catalog().encoders:
@@ -32,5 +33,5 @@ def installed_encoders(home: Path) -> list[str]:
 
 
 def missing_packages() -> Sequence[str]:
-    """Return those of :data:`PACKAGES` that are not installed, without importing any."""
+    """Return the packages of :data:`PACKAGES` that are not installed, without importing any."""
     return [package for package in PACKAGES if find_spec(package) is None]

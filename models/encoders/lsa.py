@@ -1,9 +1,9 @@
-"""Latent semantic analysis (LSA) encoder, fit on the index's own terms; needs no weights.
+"""An encoder by latent semantic analysis (LSA), which is fit on the index's own terms and needs no weights.
 
-Documents are unit rows of sublinear tf-idf; their truncated singular value decomposition ``X ≈ U S Vᵀ`` gives each term
-a row of ``V``. A text's vector is the sum of its terms' rows, normalised to unit length. Sources: Deerwester et al.,
-*Indexing by latent semantic analysis*, JASIS 41 (1990); randomised decomposition by Halko, Martinsson and Tropp (2011)
-in scikit-learn. The only module that imports scikit-learn, and only to fit.
+Documents are unit rows of sublinear tf-idf. Their truncated singular value decomposition ``X ≈ U S Vᵀ`` gives each term
+a row of ``V``. The vector of a text is the sum of its terms' rows, normalized to unit length. Sources: Deerwester et
+al., *Indexing by latent semantic analysis*, JASIS 41 (1990); the randomized decomposition of Halko, Martinsson and
+Tropp (2011) in scikit-learn. This is the only module that imports scikit-learn, and it does so only to fit.
 """
 
 from __future__ import annotations
@@ -31,15 +31,15 @@ from shrag.models.errors import PackageMissing
 from shrag.models.reranker import Passage
 
 VOCABULARY_FILE = "vocabulary.json"
-"""The sorted terms as a JSON list, since a term may hold any character."""
+"""The file of the sorted terms, a JSON list, since a term may hold any character."""
 
 TERMS_FILE = "terms.npy"
-"""``float16[vocabulary, dimension]``: each term's row of ``V`` times its idf."""
+"""The file of ``float16[vocabulary, dimension]``: each term's row of ``V`` times the term's idf."""
 
 TermsFunction = Callable[[Sequence[str]], list[list[str]]]
-"""Texts → the terms of each, by the index's analyzer."""
+"""Returns the terms of each text by the index's analyzer."""
 
-# As a share of the largest singular value. Below it, vectors are rounding noise that differs from run to run.
+# A share of the largest singular value, below which vectors are rounding noise that differs from run to run.
 _MIN_SINGULAR_VALUE = 1e-5
 _MAX_DOCUMENT_TERMS = 2_000
 
@@ -72,18 +72,18 @@ class LsaEncoder:
         return self._encode(self._terms(texts), self._rows)
 
     def encode_passages(self, passages: Sequence[Passage]) -> Vectors:
-        """See :class:`~shrag.models.encoder.Encoder`; reads the passages' terms."""
+        """See :class:`~shrag.models.encoder.Encoder`; only the terms of the passages are read."""
         return self._encode([[*p.title_terms, *chain.from_iterable(p.sentence_terms)] for p in passages], self._wide)
 
     @cached_property
     def _wide(self) -> Vectors:
-        """The rows in single precision: faster for many passages, not worth the memory for queries."""
+        """The rows in single precision, which are faster for many passages but not worth the memory for queries."""
         return self._rows.astype(np.float32)
 
     def save(self, folder: Path) -> None:
         """Write the arrays into ``folder``; :func:`load_lsa` reads them."""
         (folder / VOCABULARY_FILE).write_bytes(_encode_vocabulary(self._rows_by_term))
-        # Into a file np.save would write by itself, and its errors do not say which one the disk gave.
+        # np.save writes to memory first, because its own errors do not say which error the disk gave.
         written = io.BytesIO()
         np.save(written, self._rows, allow_pickle=False)
         (folder / TERMS_FILE).write_bytes(written.getbuffer())
@@ -93,7 +93,7 @@ class LsaEncoder:
         for row, terms in enumerate(documents):
             counts = Counter(known for term in terms if (known := self._rows_by_term.get(term)) is not None)
             if counts:
-                # Sorted, so that the same terms in another order give the same sum.
+                # The terms are sorted, so the same terms in another order give the same sum.
                 term_rows = sorted(counts)
                 weights = np.array([_sublinear(counts[each]) for each in term_rows], dtype=np.float32)
                 total = weights @ rows[term_rows].astype(np.float32, copy=False)
@@ -115,7 +115,7 @@ def check_lsa_packages() -> None:
 
 
 def load_lsa(folder: Path, terms: TermsFunction, settings: str) -> LsaEncoder:
-    """Open the files of :meth:`LsaEncoder.save`, the array memory-mapped; raise ``ValueError`` for a mismatch."""
+    """Open the files of :meth:`LsaEncoder.save` and memory-map the array; raise ``ValueError`` if they do not match."""
     vocabulary = msgspec.json.decode((folder / VOCABULARY_FILE).read_bytes(), type=list[str])
     rows = np.load(folder / TERMS_FILE, mmap_mode="r", allow_pickle=False)
     if rows.dtype != np.float16 or rows.ndim != 2 or len(rows) != len(vocabulary):
@@ -124,10 +124,10 @@ def load_lsa(folder: Path, terms: TermsFunction, settings: str) -> LsaEncoder:
 
 
 def fit_lsa(documents: Iterable[Sequence[str]], terms: TermsFunction, options: LsaOptions) -> LsaEncoder:
-    """Fit an encoder. Equal documents in equal order give equal bits on one kind of processor.
+    """Fit an encoder; equal documents in equal order give equal bits on one kind of processor.
 
-    Of ``documents`` (their terms) the first ``options.documents`` are read, the first 2,000 terms of each; ``terms``
-    analyzes the texts of queries. The dimension is smaller where the documents' matrix has a lower rank.
+    ``documents`` are the terms of each document; the first 2,000 terms of the first ``options.documents`` are read.
+    ``terms`` analyzes the texts of queries. The dimension is smaller if the matrix of documents has a lower rank.
     """
     sample = _TermCounts()
     for terms_of_one, _ in zip(documents, range(options.documents), strict=False):
@@ -139,7 +139,7 @@ def fit_lsa(documents: Iterable[Sequence[str]], terms: TermsFunction, options: L
 
 
 class _TermCounts:
-    """Term counts of documents, in twelve bytes for each distinct term of each document."""
+    """The term counts of documents, stored in twelve bytes for each distinct term of each document."""
 
     def __init__(self) -> None:
         self._numbers: dict[str, int] = {}
@@ -154,7 +154,7 @@ class _TermCounts:
         self._ends.append(len(self._columns))
 
     def vocabulary(self, most: int) -> tuple[list[str], NDArray[np.int64]]:
-        """Return the ``most`` frequent terms, sorted, and for each term seen its index among them, else -1."""
+        """Return the ``most`` frequent terms, sorted, and the index of each added term among them, or -1."""
         frequencies = np.bincount(np.asarray(self._columns, dtype=np.int64), minlength=len(self._numbers))
         vocabulary = sorted(self._numbers, key=lambda term: (-frequencies[self._numbers[term]], term))[:most]
         vocabulary.sort()
@@ -192,7 +192,7 @@ def _right_singular_vectors(matrix: Any, options: LsaOptions) -> NDArray[np.floa
     from sklearn.utils.extmath import randomized_svd
     from threadpoolctl import threadpool_limits
 
-    # One thread: the rounding of a product depends on how it is divided among threads.
+    # Only one thread is used, since the rounding of a product depends on how threads divide it.
     with threadpool_limits(limits=1):
         _, strengths, directions = randomized_svd(
             matrix, n_components=dimension, n_iter=options.iterations, random_state=options.seed

@@ -1,4 +1,4 @@
-"""Run an encoder's or a cross-encoder's network in batches; the only module that imports torch."""
+"""Run the network of an encoder or a cross-encoder in batches; the only module that imports torch."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from shrag.models.errors import OutOfMemory, PackageMissing, WeightsRejected
 
 
 class TokenBudget:
-    """The most tokens of a batch, padding included. Thread-safe; it never grows."""
+    """The most tokens of a batch, including padding; it is thread-safe and never grows."""
 
     def __init__(self, tokens: int) -> None:
         if tokens < 1:
@@ -40,7 +40,7 @@ class TokenBudget:
 def next_batch(lengths: Sequence[int], start: int, budget: int) -> range:
     """Return the indices of the batch that begins at ``start``; it has at least one text.
 
-    Every text of a batch is padded to the longest one, so ``lengths`` should be sorted.
+    Every text of a batch is padded to the length of the longest one, so ``lengths`` should be sorted.
     """
     longest, stop = 0, start
     while stop < len(lengths):
@@ -56,8 +56,8 @@ def run_batches(
 ) -> None:
     """Call ``run`` with the indices of one batch after another; ``lengths`` are the texts' numbers of tokens.
 
-    Where ``run`` raises ``out_of_memory``, the budget is halved and the batch run again. Raises :class:`OutOfMemory`
-    where one text alone does not fit.
+    If ``run`` raises ``out_of_memory``, the budget is halved and the texts are run again in smaller batches. Raises
+    :class:`OutOfMemory` if one text alone does not fit.
     """
     start = 0
     while start < len(lengths):
@@ -82,11 +82,11 @@ def run_batches(
 
 Task = Literal["feature-extraction", "sequence-classification"]
 
-# About 1 GB of activations on a GPU, at 28 kB a token; on a CPU larger batches are not faster.
+# On a GPU, this is about 1 GB of activations at 28 kB a token. On a CPU, larger batches are not faster.
 _GPU_TOKENS = 32_768
 _CPU_TOKENS = 4_096
 
-# Read by the libraries when they are imported: models are loaded from their folders only.
+# The libraries read these variables when they are imported, so they load models only from their folders.
 _OFFLINE = {
     "HF_HUB_OFFLINE": "1",
     "TRANSFORMERS_OFFLINE": "1",
@@ -97,9 +97,9 @@ _OFFLINE = {
 
 
 class TorchNetwork:
-    """A loaded network: tokens → one row of numbers per text. Thread-safe.
+    """A loaded network, which turns the tokens of each text into one row of numbers; it is thread-safe.
 
-    It runs in half precision on a GPU and in single precision on a CPU, where half is many times slower.
+    It runs in half precision on a GPU, and in single precision on a CPU, where half precision is many times slower.
     """
 
     def __init__(self, libraries: _Libraries, module: Any, key: str, pad_id: int, device: str) -> None:  # noqa: ANN401
@@ -113,10 +113,10 @@ class TorchNetwork:
         self.budget = TokenBudget(_GPU_TOKENS if self.on_gpu else _CPU_TOKENS)
 
     def run(self, tokens: Sequence[Tokens], width: int, *, unit: bool) -> NDArray[np.float32]:
-        """Compute the outputs of texts, in batches with the longest texts first, cut to ``width`` numbers.
+        """Compute the outputs of texts in batches, the longest texts first, and cut them to ``width`` numbers.
 
-        ``unit`` normalises the rows to unit length. Returns ``float32[n, width]``, in the order of ``tokens``. Raises
-        :class:`OutOfMemory` where one text alone does not fit into memory.
+        ``unit`` normalizes the rows to unit length. Returns ``float32[n, width]`` in the order of ``tokens``. Raises
+        :class:`OutOfMemory` if one text alone does not fit into memory.
         """
         torch = self._torch
         if not tokens:
@@ -161,7 +161,7 @@ class TorchNetwork:
     def inner_products(self, rows: NDArray[np.floating[Any]], query: NDArray[np.float32]) -> NDArray[np.float64]:
         """Return the inner product of a query and each row, by one product on the network's device.
 
-        In double precision, so that the device does not show in six decimals.
+        The product is in double precision, so its first six decimals do not depend on the device.
         """
         torch = self._torch
         matrix = torch.from_numpy(np.ascontiguousarray(rows)).to(self.device)
@@ -171,10 +171,10 @@ class TorchNetwork:
 
 
 def load_encoder_model(weights: Weights, pooling: Pooling, dimension: int, device: str | None = None) -> TorchNetwork:
-    """Load an encoder's network; ``dimension`` is that of its card. ``device`` None is a GPU where there is one.
+    """Load an encoder's network, whose card has ``dimension``; with ``device`` None, it runs on a GPU if there is one.
 
-    Raises :class:`PackageMissing` without torch or sentence-transformers, :class:`WeightsRejected` where the weights do
-    not fit their configuration or the dimension, and :class:`OutOfMemory` where they do not fit on the device.
+    Raises :class:`PackageMissing` without torch or sentence-transformers. Raises :class:`WeightsRejected` if the
+    weights do not fit their configuration or the dimension, and :class:`OutOfMemory` if they do not fit on the device.
     """
     libraries = _import_libraries()
     device = device or _best_device(libraries.torch)
@@ -215,7 +215,7 @@ def load_reranker_model(weights: Weights, device: str | None = None) -> TorchNet
 
 
 class _Libraries(NamedTuple):
-    """The parts of torch, transformers and sentence-transformers in use, without types."""
+    """The parts of torch, transformers and sentence-transformers that SHRAG uses, without types."""
 
     torch: Any
     transformer: Any
@@ -247,12 +247,12 @@ def _best_device(torch: Any) -> str:  # noqa: ANN401
 
 
 def _load(libraries: _Libraries, weights: Weights, task: Task, gte_class: str, device: str) -> Any:  # noqa: ANN401
-    """Return sentence-transformers' module of a network; raise where a tensor is not in the weights."""
+    """Return sentence-transformers' module of a network; raise :class:`WeightsRejected` if a tensor is missing."""
     loaded: dict[str, Any] = {}
     base: Any = libraries.transformer
 
     class ReportingTransformer(base):  # type: ignore[misc]
-        """Records the tensors that are missing in the weights: the library initialises them at random and only logs."""
+        """Records the tensors that are missing in the weights; the library only logs them and fills them at random."""
 
         def _load_model(self, path: str, task: Task, config: Any, backend: str, is_peft: bool, **options: Any) -> Any:  # noqa: ANN401
             del backend, is_peft
@@ -267,7 +267,7 @@ def _load(libraries: _Libraries, weights: Weights, task: Task, gte_class: str, d
             transformer = ReportingTransformer(
                 str(folder),
                 transformer_task=task,
-                # Tensors of a wrong shape are then reported instead, and rejected below by name.
+                # With this option the library reports tensors of a wrong shape, which are rejected below by name.
                 model_kwargs={**offline, "dtype": dtype, "use_safetensors": True, "ignore_mismatched_sizes": True},
                 processor_kwargs=offline,
                 config_kwargs=offline,
@@ -285,7 +285,7 @@ def _load(libraries: _Libraries, weights: Weights, task: Task, gte_class: str, d
     report = loaded["report"]
     missing = {str(key) for key in report["missing_keys"]} | {str(key[0]) for key in report["mismatched_keys"]}
     if task == "feature-extraction":
-        # A layer after the first token's vector, which is not used; many encoders are published without it.
+        # The pooler, a layer after the first token's vector, is not used; many encoders are published without it.
         missing = {key for key in missing if not key.startswith("pooler.")}
     if missing:
         raise WeightsRejected(

@@ -1,4 +1,4 @@
-"""PoolReranker: the cosine of the question and each candidate, all of them encoded for the question."""
+"""PoolReranker scores each candidate by its cosine with the question, and encodes all candidates for each question."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _DECIMALS = 6
 
 
 class PoolReranker:
-    """Implements :class:`~shrag.models.reranker.Reranker` for an index without vectors, as the SHRAG paper does."""
+    """Implements :class:`~shrag.models.reranker.Reranker` for an index without vectors, as in the SHRAG paper."""
 
     is_model = True
 

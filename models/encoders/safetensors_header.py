@@ -1,8 +1,9 @@
-"""Read and check safetensors headers: tensor types, shapes and sizes, without reading weights and without torch.
+"""Read and check safetensors headers, which hold the types, shapes and sizes of tensors, without weights and torch.
 
-Format (https://github.com/huggingface/safetensors, "Format"): eight bytes N, little-endian; N bytes of JSON, each
-tensor's name → ``dtype``, ``shape`` and ``data_offsets`` ``[begin, end)``; then the data, which the tensors fill
-without gap or overlap. The header thus gives the file's length, and a truncated file is detected.
+The format (https://github.com/huggingface/safetensors, "Format") begins with eight bytes, a little-endian N. Then come
+N bytes of JSON with the ``dtype``, ``shape`` and ``data_offsets`` ``[begin, end)`` of each tensor by its name. The rest
+is data, which the tensors fill without gap or overlap. So the header gives the length of the file, and a truncated file
+is detected.
 """
 
 from __future__ import annotations
@@ -19,13 +20,13 @@ from shrag.messages.text import Text
 from shrag.models.errors import WeightsMissing, WeightsRejected
 
 MAX_HEADER_BYTES = 100_000_000
-"""Largest header in bytes: the safetensors library's own limit."""
+"""The largest header in bytes, which is the safetensors library's own limit."""
 
 INDEX_FILE = "model.safetensors.index.json"
-"""Index of weights in several files: each tensor's name → its file."""
+"""The index of weights in several files, which maps each tensor's name to its file."""
 
 SINGLE_FILE = "model.safetensors"
-"""Weights in one file."""
+"""The name of the file if all weights are in one file."""
 
 BITS = {
     "F64": 64, "I64": 64, "U64": 64, "C64": 64,
@@ -34,10 +35,10 @@ BITS = {
     "F8_E4M3": 8, "F8_E5M2": 8, "F8_E8M0": 8, "F8_E4M3FNUZ": 8, "F8_E5M2FNUZ": 8, "I8": 8, "U8": 8, "BOOL": 8,
     "F6_E2M3": 6, "F6_E3M2": 6, "F4": 4,
 }  # fmt: skip
-"""Bits of one element."""
+"""The bits of one element by ``dtype``."""
 
 FLOATS = ("F64", "F32", "F16", "BF16")
-"""Floating-point types that encoders convert to half precision when loaded."""
+"""The floating-point types that encoders convert to half precision when they are loaded."""
 
 # More than any real tensor has.
 _MAX_DIMENSIONS = 16
@@ -45,18 +46,18 @@ _MAX_DIMENSIONS = 16
 
 @dataclass(frozen=True, slots=True)
 class WeightSizes:
-    """Bytes and elements of weights as stored, by ``dtype``."""
+    """The bytes and elements of weights as stored, by ``dtype``."""
 
     bytes_by_dtype: Mapping[str, int]
     elements_by_dtype: Mapping[str, int]
 
     @property
     def total(self) -> int:
-        """Bytes of all tensors, without headers."""
+        """The bytes of all tensors, without headers."""
         return sum(self.bytes_by_dtype.values())
 
     def in_half_precision(self) -> int:
-        """Return the bytes with two per element of floating-point tensors, and the others as stored."""
+        """Return the bytes with floating-point tensors at two bytes per element and the other tensors as stored."""
         return sum(
             2 * self.elements_by_dtype[dtype] if dtype in FLOATS else stored
             for dtype, stored in self.bytes_by_dtype.items()
@@ -64,7 +65,7 @@ class WeightSizes:
 
 
 class _Tensor(msgspec.Struct, frozen=True):
-    """One entry of a header; further keys are ignored."""
+    """One entry of a header; its other keys are ignored."""
 
     dtype: str
     shape: list[int]
@@ -72,16 +73,16 @@ class _Tensor(msgspec.Struct, frozen=True):
 
 
 class _Index(msgspec.Struct, frozen=True):
-    """The part of an index file in use."""
+    """The part of an index file that SHRAG uses."""
 
     weight_map: dict[str, str]
 
 
 def read_folder(folder: Path) -> WeightSizes:
-    """Sum up a folder's weights: the files that its index names, or its single file.
+    """Sum up the weights in a folder: the files that its index names, or its single file.
 
-    Raises :class:`WeightsMissing` where folder, weights or a file of the index do not exist, :class:`WeightsRejected`
-    where a file is no complete safetensors file or contradicts the index.
+    Raises :class:`WeightsMissing` if the folder, the weights or a file of the index does not exist. Raises
+    :class:`WeightsRejected` if a file is not a complete safetensors file or contradicts the index.
     """
     if not folder.is_dir():
         raise WeightsMissing(
@@ -136,9 +137,9 @@ def read_folder(folder: Path) -> WeightSizes:
 
 
 def read_header(path: Path) -> dict[str, _Tensor]:
-    """Return a file's tensors by name, checked for gaps and overlaps and against the file's length.
+    """Return a file's tensors by name, after a check for gaps, overlaps and the length of the file.
 
-    Raises :class:`WeightsMissing` where there is no file, :class:`WeightsRejected` where it is truncated or damaged.
+    Raises :class:`WeightsMissing` if there is no file, and :class:`WeightsRejected` if it is truncated or damaged.
     """
     try:
         length = path.stat().st_size
@@ -185,7 +186,7 @@ def _parse(path: Path, header: bytes) -> dict[str, _Tensor]:
 
 
 def _check_layout(path: Path, tensors: Mapping[str, _Tensor], data: int) -> None:
-    """Raise where the tensors do not fill ``data`` bytes exactly, or one has not the bytes of its shape."""
+    """Raise :class:`WeightsRejected` unless the tensors fill ``data`` bytes exactly and each fits its shape."""
     end = 0
     for name, tensor in sorted(tensors.items(), key=lambda item: item[1].data_offsets):
         begin, stop = tensor.data_offsets

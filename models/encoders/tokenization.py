@@ -1,4 +1,4 @@
-"""Tokenize texts, in this process or in workers; the only module that imports tokenizers."""
+"""Tokenize texts with a model's own tokenizer; the only module that imports tokenizers."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ from shrag.messages.text import Text
 from shrag.models.errors import PackageMissing, WeightsRejected
 
 Tokens = NDArray[np.int32]
-"""The numbers of one text's tokens, special ones included: ``int32[length]``."""
+"""The ids of one text's tokens, including special tokens: ``int32[length]``."""
 
 
 class Tokeniser:
-    """A model's own tokeniser, from its ``tokenizer.json``. Texts longer than ``max_tokens`` are cut. Thread-safe."""
+    """A model's own tokenizer from its ``tokenizer.json``; it is thread-safe, and cuts texts at ``max_tokens``."""
 
     def __init__(self, path: Path, max_tokens: int) -> None:
         try:
@@ -30,7 +30,7 @@ class Tokeniser:
         self.max_tokens = max_tokens
         try:
             self._tokenizer: Any = Tokenizer.from_file(str(path))
-        except Exception as error:  # the library raises no narrower one
+        except Exception as error:  # the library raises no narrower class
             raise WeightsRejected(
                 Text("{path} is not a tokeniser ({error}): carry it over again.", path=path, error=error)
             ) from None
@@ -42,6 +42,6 @@ class Tokeniser:
         return [np.array(found.ids, dtype=np.int32) for found in self._tokenizer.encode_batch_fast(list(texts))]
 
     def pairs(self, first: str, seconds: Sequence[str]) -> list[Tokens]:
-        """Return the tokens of ``first`` with each of the others; the longer of a pair is cut first."""
+        """Return the tokens of ``first`` paired with each of ``seconds``; the longer text of a pair is cut first."""
         pairs = [(first, second) for second in seconds]
         return [np.array(found.ids, dtype=np.int32) for found in self._tokenizer.encode_batch_fast(pairs)]

@@ -1,6 +1,7 @@
-"""TokenizerPool: tokenize in several processes, since one core feeds a large GPU only a small part of what it encodes.
+"""TokenizerPool tokenizes in several processes, since a large GPU encodes much more than one core can tokenize.
 
-Run as a module, this is the fork server of those processes. A request is a list of texts, a reply :class:`TokenReply`.
+Run as a module, this is the fork server of those processes. A request is a list of texts, and the reply is a
+:class:`TokenReply`.
 """
 
 from __future__ import annotations
@@ -23,21 +24,21 @@ COMMAND = (sys.executable, "-P", "-m", "shrag.models.encoders.tokenizer_pool")
 
 
 class _Setup(msgspec.Struct, frozen=True):
-    """The tokenizer's file, and how many tokens a text may have."""
+    """The tokenizer's file and the most tokens of a text."""
 
     path: str
     max_tokens: int
 
 
 class TokenReply(msgspec.Struct, frozen=True, array_like=True):
-    """Tokens of several texts: the length of each, and all of them one after another, as ``int32``."""
+    """The tokens of several texts: the number of tokens of each text, and all tokens in order, as ``int32``."""
 
     lengths: bytes
     tokens: bytes
 
 
 class TokenizerPool:
-    """A number of tokenizer processes, started when they are first needed; they end with this object."""
+    """Several tokenizer processes, which start when they are first needed and end with this object."""
 
     def __init__(self, tokenizer: Tokeniser, workers: int) -> None:
         self._tokenizer = tokenizer
@@ -47,7 +48,7 @@ class TokenizerPool:
         self.close = weakref.finalize(self, _close, self._server, self._threads)
 
     def tokens(self, chunks: Sequence[Sequence[str]]) -> Iterator[list[Tokens]]:
-        """Yield the tokens of the texts of each chunk, in order; later chunks are tokenized while one is used."""
+        """Yield the tokens of each chunk of texts in order; later chunks are tokenized while the caller uses one."""
         futures: list[Future[list[Tokens]]] = [self._threads.submit(self._tokenize, chunk) for chunk in chunks]
         for future in futures:
             yield future.result()
@@ -61,7 +62,7 @@ class TokenizerPool:
             connection.send(list(texts))
             return _unpack(msgspec.msgpack.decode(connection.receive(), type=TokenReply))
         except EOFError:
-            # The worker died, for instance for lack of memory; this process gives the same tokens.
+            # The worker died, for instance because memory ran out; this process gives the same tokens.
             if connection is not None:
                 self._server.release(connection)
                 self._local.connection = None
@@ -85,7 +86,7 @@ def _unpack(reply: TokenReply) -> list[Tokens]:
 
 
 def _load(setup: bytes) -> Callable[[Connection], None]:
-    os.environ["TOKENIZERS_PARALLELISM"] = "false"  # one core each: there are several of these processes
+    os.environ["TOKENIZERS_PARALLELISM"] = "false"  # each of these processes uses one core
     chosen = msgspec.json.decode(setup, type=_Setup)
     tokenizer = Tokeniser(Path(chosen.path), chosen.max_tokens)
 

@@ -1,4 +1,4 @@
-"""Transformer encoder: first-token or mean pooling, vectors of unit length; the check of its vectors when loaded."""
+"""A transformer encoder with first-token or mean pooling and vectors of unit length; loading it checks its vectors."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ class TransformerEncoder:
 
     @property
     def on_gpu(self) -> bool:
-        """Whether it runs on a GPU."""
+        """Whether the encoder runs on a GPU."""
         return self._model.on_gpu
 
     def inner_products(self, rows: NDArray[np.floating[Any]], query: NDArray[np.float32]) -> NDArray[np.float64]:
@@ -63,7 +63,7 @@ class TransformerEncoder:
 
     def _encode(self, texts: Sequence[str], prefix: str) -> Vectors:
         vectors = np.zeros((len(texts), self.dimension), dtype=np.float32)
-        # Sorted by characters, so that the texts of a chunk have about as many tokens and need little padding.
+        # Texts are sorted by characters, so those of a chunk have similar numbers of tokens and need little padding.
         order = sorted((n for n, text in enumerate(texts) if text.strip()), key=lambda index: -len(texts[index]))
         chunks = [order[start : start + _CHUNK_TEXTS] for start in range(0, len(order), _CHUNK_TEXTS)]
         tokenized = self._tokens([[prefix + texts[index].strip() for index in chunk] for chunk in chunks])
@@ -78,10 +78,10 @@ class TransformerEncoder:
 
 
 def load_encoder(choice: EncoderChoice, device: str | None = None) -> TransformerEncoder:
-    """Load a chosen encoder and check its vectors; ``device`` None is a GPU where there is one.
+    """Load a chosen encoder and check its vectors; with ``device`` None, it runs on a GPU if there is one.
 
-    Raises :class:`WeightsRejected` where the weights do not fit their configuration or the vectors are wrong, and
-    ``PackageMissing`` where torch or sentence-transformers is not installed.
+    Raises :class:`WeightsRejected` if the weights do not fit their configuration or the vectors are wrong, and
+    ``PackageMissing`` if torch or sentence-transformers is not installed.
     """
     card = choice.card
     model = load_encoder_model(choice.weights, card.pooling, card.dimension, device)
@@ -92,7 +92,10 @@ def load_encoder(choice: EncoderChoice, device: str | None = None) -> Transforme
 
 
 GOLDEN_TOLERANCE = 0.02
-"""Largest difference from a golden cosine, which was computed in bfloat16; wrong models differ by ten times as much."""
+"""The largest accepted difference from a golden cosine.
+
+Golden cosines were computed in bfloat16; wrong models differ by ten times as much.
+"""
 
 _MIN_SAME_COSINE = 0.999
 _MAX_OTHER_COSINE = 0.99999
@@ -106,11 +109,11 @@ _TEXTS = (
 
 
 def check_encoder(encoder: Encoder, golden: Golden | None) -> None:
-    """Raise :class:`WeightsRejected`, with the reason, where ``encoder`` computes wrong vectors.
+    """Raise :class:`WeightsRejected` with the reason if ``encoder`` computes wrong vectors.
 
-    A model can load without an error and compute wrong vectors, by a wrong rotary base or pooling, or an incomplete
-    file. Every encoder must give one text the same vector alone and in a batch, and different texts different vectors.
-    Where the catalogue has golden cosines, they must be reproduced.
+    A model can load without an error and still compute wrong vectors, because of a wrong rotary base, a wrong pooling
+    or an incomplete file. Every encoder must give a text the same vector alone and in a batch, and give different texts
+    different vectors. If the catalog has golden cosines, the encoder must reproduce them.
     """
     together = encoder.encode_queries(_TEXTS)
     alone = np.concatenate([encoder.encode_queries([text]) for text in _TEXTS])
@@ -140,7 +143,7 @@ def check_encoder(encoder: Encoder, golden: Golden | None) -> None:
 
 
 def compute_golden_cosines(encoder: Encoder, golden: Golden) -> Vectors:
-    """Return the cosines of the golden question and each golden passage: ``float32[passages]``."""
+    """Return the cosine of the golden question with each golden passage: ``float32[passages]``."""
     (question,) = encoder.encode_queries([golden.question])
     cosines: Vectors = encoder.encode_passages([Passage("", text, (), ()) for text in golden.passages]) @ question
     return cosines

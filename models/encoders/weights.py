@@ -1,10 +1,10 @@
 """Find a model's weights folder by name or path, check it, and stage it for loading.
 
-Read are ``config.json``, ``tokenizer.json``, safetensors files, and sentence-transformers' files for pooling and
-prefixes. Pickled weights and code in the folder are never opened.
+SHRAG reads ``config.json``, ``tokenizer.json``, safetensors files, and sentence-transformers' files for pooling and
+prefixes. It never opens pickled weights or code in the folder.
 
-A model is loaded from a staged copy of links with a configuration of our own: without the names of Python code, and
-converted where the native class needs another one. The user's files are not changed.
+A model is loaded from a staged folder, which has links to the weights and a rewritten configuration. The rewritten one
+names no Python code, and it is converted if the native class needs another form. The user's files are not changed.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ _LARGEST_JSON = 64 << 20
 
 @dataclass(frozen=True, slots=True)
 class Weights:
-    """A checked folder. ``files`` maps the name of each file that determines the model's output to its SHA-256."""
+    """A checked folder; ``files`` maps the name of each file that determines the model's output to its SHA-256."""
 
     name: str
     folder: Path
@@ -44,12 +44,12 @@ class Weights:
 
     @property
     def tensors(self) -> list[Path]:
-        """Paths of the safetensors files."""
+        """The paths of the safetensors files."""
         return [self.folder / name for name in self.files if name.endswith(".safetensors")]
 
     @property
     def digest(self) -> str:
-        """SHA-256 over the names and digests of the files."""
+        """The SHA-256 over the names and digests of the files."""
         lines = "".join(f"{name} {digest}\n" for name, digest in sorted(self.files.items()))
         return hashlib.sha256(lines.encode()).hexdigest()
 
@@ -59,16 +59,16 @@ class Weights:
 
 
 def is_path(choice: str) -> bool:
-    """Return whether ``choice`` is a folder's path rather than a name of the catalogue."""
+    """Return whether ``choice`` is the path of a folder and not a name in the catalog."""
     return os.sep in choice or choice.startswith((".", "~"))
 
 
 def find_weights(choice: str, card: ModelCard | None, home: Path) -> Path:
-    """Return the folder of a model: ``home/NAME`` for a name of the catalogue, else the path ``choice``.
+    """Return the folder of a model: ``home/NAME`` for a name in the catalog, else the path ``choice``.
 
-    Both may also be in the layout of a hub's cache: ``models--ORG--NAME/snapshots/REVISION``. Raises
-    :class:`WeightsMissing` where there is no such folder, :class:`WeightsRejected` for several snapshots without a
-    revision to choose by.
+    The folder may also have the layout of a hub's cache: ``models--ORG--NAME/snapshots/REVISION``. Raises
+    :class:`WeightsMissing` if there is no such folder, and :class:`WeightsRejected` if there are several snapshots and
+    no revision to choose one.
     """
     names = [choice]
     if card is not None:
@@ -96,10 +96,10 @@ def find_weights(choice: str, card: ModelCard | None, home: Path) -> Path:
 
 
 def check_weights(name: str, folder: Path, card: ModelCard | None = None) -> Weights:
-    """Check the files of a model's folder, also against its card where there is one.
+    """Check the files of a model's folder, and compare them with the model's card if there is one.
 
-    Raises :class:`WeightsMissing` where a file does not exist, :class:`WeightsRejected` where one is pickled,
-    truncated, or has not the size or SHA-256 of the card.
+    Raises :class:`WeightsMissing` if a file does not exist. Raises :class:`WeightsRejected` if a file is pickled or
+    truncated, or does not have the size or SHA-256 on the card.
     """
     names = [CONFIG, TOKENIZER, *_tensor_files(folder)]
     for each in names:
@@ -135,7 +135,7 @@ def check_weights(name: str, folder: Path, card: ModelCard | None = None) -> Wei
 
 
 def read_json(path: Path) -> dict[str, Any]:
-    """Return the object in a JSON file of a model's folder; raises :class:`WeightsRejected` for any other content."""
+    """Return the object in a JSON file of a model's folder; raises :class:`WeightsRejected` if there is no object."""
     try:
         if path.stat().st_size > _LARGEST_JSON:
             raise WeightsRejected(
@@ -185,7 +185,7 @@ def _are_safetensors_names(names: Iterable[object]) -> bool:
 
 
 def _snapshot(cache: Path, card: ModelCard | None) -> Path:
-    """Return the snapshot of the card's revision, else of the cache's ``main``, else the only one."""
+    """Return the snapshot of the card's revision, else of the cache's ``main``, else the only snapshot."""
     snapshots = cache / "snapshots"
     main = cache / "refs" / "main"
     named = [card.revision if card else None, main.read_text().strip() if main.is_file() else None]
@@ -213,21 +213,21 @@ def _digest(path: Path) -> str:
 
 @lru_cache(maxsize=256)
 def _digest_of(path: str, size: int, changed: int, inode: int) -> str:
-    """Digest a file once for each state it is seen in: weights are large, and asked about several times a build."""
+    """Return the SHA-256 of a file in one state; it is cached, since a build asks for it several times."""
     del size, changed, inode
     with Path(path).open("rb") as stream:
         return hashlib.file_digest(stream, "sha256").hexdigest()
 
 
-# sentence-transformers loads a tokenizer too; ours is shrag.models.encoders.tokenization.
+# sentence-transformers loads a tokenizer too, but SHRAG uses the one in shrag.models.encoders.tokenization.
 _TOKENIZER_CONFIG = {"tokenizer_class": "PreTrainedTokenizerFast"}
 
 
 @contextmanager
 def stage_weights(weights: Weights, gte_class: str) -> Iterator[Path]:
-    """Yield a temporary folder of links to the weights with a rewritten configuration.
+    """Yield a temporary folder with links to the weights and a rewritten configuration.
 
-    ``gte_class`` is the native class for an mGTE with its published configuration; raises as
+    ``gte_class`` is the native class for an mGTE model with its published configuration. Raises as
     :func:`~shrag.models.encoders.gte_config.native_config` does.
     """
     config = weights.config()

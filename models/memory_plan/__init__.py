@@ -1,1 +1,1 @@
-"""GPU memory planning: what fits under a budget."""
+"""GPU memory planning, which computes what fits under a budget."""

@@ -1,7 +1,7 @@
-"""KV cache need of each layer of a language model, from its ``config.json``.
+"""Compute the KV cache need of each layer of a language model from its ``config.json``.
 
-The keys are those of Hugging Face configurations; they are interpreted as in the model files of vLLM 0.32, which
-allocates the cache. Model types that were not checked there, and unknown layer types, are rejected.
+The keys are those of Hugging Face configurations. They are interpreted as in the model files of vLLM 0.32, which
+allocates the cache. Unknown layer types, and model types that were not checked there, are rejected.
 """
 
 from __future__ import annotations
@@ -22,15 +22,15 @@ HEAD_GROUPS = frozenset(
     "exaone exaone4 gemma3_text gemma3n_text gemma4_text llama mistral qwen2 qwen2_moe qwen3 qwen3_moe "
     "qwen3_5_text qwen3_5_moe_text qwen3_next".split()
 )
-"""Model types with grouped-query attention, plain, with sliding windows, or mixed with Gated DeltaNet."""
+"""Model types with grouped-query attention: plain, with sliding windows, or mixed with Gated DeltaNet."""
 
 LATENT = frozenset(("deepseek_v2", "deepseek_v3"))
 """Model types with multi-head latent attention."""
 
-# Without head_dim a head's width is hidden_size / heads in these; others have a default of their own.
+# In these types the width of a head without head_dim is hidden_size / heads; others have a default of their own.
 _EQUAL_SHARES = frozenset(("exaone", "llama", "mistral", "qwen2", "qwen2_moe"))
 _DELTA = frozenset(("qwen3_5_text", "qwen3_5_moe_text", "qwen3_next"))
-# Full and sliding layers in a pattern that only `layer_types` gives.
+# Types with full and sliding layers in a pattern that only `layer_types` gives.
 _PATTERNED = frozenset(("exaone4", "gemma3_text", "gemma3n_text", "gemma4_text"))
 
 _WRAPPED = {"gemma3": "gemma3_text", "gemma3n": "gemma3n_text", "gemma4": "gemma4_text"} | {
@@ -41,7 +41,7 @@ _WRAPPED = {"gemma3": "gemma3_text", "gemma3n": "gemma3n_text", "gemma4": "gemma
 }
 """Multimodal model types → the type of their text model, whose configuration is in ``text_config``."""
 
-# Far above any model; bounds the length of the result for a hostile configuration.
+# Far more than any model has; this limits the length of the result for a hostile configuration.
 _MAX_LAYERS = 10_000
 
 _WAY_OUT = "give the bytes its cache takes for one token yourself, with --kv-bytes-per-token"
@@ -49,7 +49,7 @@ _WAY_OUT = "give the bytes its cache takes for one token yourself, with --kv-byt
 
 @dataclass(frozen=True, slots=True)
 class FullAttention:
-    """A layer that stores ``values`` numbers for every token, keys and values together."""
+    """A layer that stores ``values`` numbers for every token, counting keys and values together."""
 
     values: int
 
@@ -64,7 +64,7 @@ class SlidingAttention:
 
 @dataclass(frozen=True, slots=True)
 class LinearAttention:
-    """A layer that stores a state of ``state_bytes`` for a sequence of any length."""
+    """A layer that stores a state of ``state_bytes`` bytes for a sequence of any length."""
 
     state_bytes: int
 
@@ -91,20 +91,21 @@ def read_config(folder: Path) -> dict[str, object]:
 
 
 def longest_context(config: Mapping[str, object]) -> int | None:
-    """Return the model's context length in tokens, None where its configuration has none."""
+    """Return the model's context length in tokens, or None if its configuration does not give it."""
     longest = _text_config(config).get("max_position_embeddings")
     return longest if type(longest) is int and longest > 0 else None
 
 
 def attention_layers(config: Mapping[str, object]) -> tuple[Layer, ...]:
-    """Return the cache need of each layer, in order; raise :class:`UnknownArchitecture` where it is not known.
+    """Return the cache need of each layer in order; raise :class:`UnknownArchitecture` if it is not known.
 
-    - Grouped-query attention stores ``2 × kv heads × head dimension`` values per token; full attention of Gemma 4 has
+    - Grouped-query attention stores ``2 × kv heads × head dimension`` values per token. Full attention of Gemma 4 has
       its own heads (``num_global_key_value_heads``, ``global_head_dim``).
-    - Latent attention stores ``kv_lora_rank + qk_rope_head_dim`` values, keys and values in one (arXiv 2405.04434).
+    - Latent attention stores ``kv_lora_rank + qk_rope_head_dim`` values per token, which serve as keys and values
+      (arXiv 2405.04434).
     - Gated DeltaNet (arXiv 2412.06464) stores ``Hv × Dv × Dk`` numbers of state, and ``(2 × Hk × Dk + Hv × Dv) ×
       (kernel - 1)`` numbers of 16 bits for its convolution.
-    - The last ``num_kv_shared_layers`` layers use the cache of earlier ones and are left out.
+    - The last ``num_kv_shared_layers`` layers use the cache of earlier layers and are left out.
     """
     text = _text_config(config)
     kind = str(text.get("model_type"))
@@ -193,7 +194,7 @@ def _layer_types(text: Mapping[str, object], count: int) -> list[str]:
     if kind == "mistral" and window:
         return ["sliding_attention"] * count
     if kind == "mistral":
-        slides_nowhere = "sliding_window" in text  # without the key transformers' default applies: 4,096
+        slides_nowhere = "sliding_window" in text  # without the key, the default of transformers applies, 4,096
     elif kind.startswith("qwen"):
         slides_nowhere = text.get("use_sliding_window", False) is False
     else:
@@ -228,7 +229,7 @@ def _linear(text: Mapping[str, object]) -> LinearAttention:
     key_width, value_width = _number(text, "linear_key_head_dim"), _number(text, "linear_value_head_dim")
     channels = 2 * keys * key_width + values * value_width
     convolution = channels * (_number(text, "linear_conv_kernel_dim", 4) - 1) * 2
-    # Without the key vLLM stores the state in the model's own 16 bits.
+    # Without the key, vLLM stores the state in the model's own 16-bit type.
     width = {"float32": 4, "bfloat16": 2, "float16": 2, None: 2}.get(_text_or_none(text, "mamba_ssm_dtype"))
     if width is None:
         raise UnknownArchitecture(
@@ -247,21 +248,21 @@ def _text_or_none(text: Mapping[str, object], key: str) -> str | None:
 
 
 def _heads(text: Mapping[str, object]) -> tuple[int, int]:
-    """Return the number of key-value heads and the width of one."""
+    """Return the number of key-value heads and the width of one head."""
     heads = _number(text, "num_attention_heads")
     kind = text["model_type"]
     if text.get("head_dim") is None and kind in _EQUAL_SHARES:
         width = _number(text, "hidden_size") // heads
     else:
         width = _number(text, "head_dim")
-    # Without the key most types have a default that differs from num_attention_heads.
+    # Without the key, most types have a default that differs from num_attention_heads.
     return _number(
         text, "num_key_value_heads", heads if "num_key_value_heads" in text or kind == "llama" else None
     ), width
 
 
 def _number(text: Mapping[str, object], key: str, default: int | None = None) -> int:
-    """Return a positive whole number; ``default``, if not None, stands for a missing or null key."""
+    """Return the positive whole number at ``key``; a ``default`` that is not None replaces a missing or null value."""
     value = text.get(key)
     if value is None and default is not None:
         return default

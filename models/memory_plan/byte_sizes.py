@@ -14,9 +14,9 @@ _SIZE = re.compile(r"(\d+(?:\.\d+)?)\s*([KMGT]i?B)", re.IGNORECASE | re.ASCII)
 
 
 def parse_size(text: str) -> int:
-    """Parse a number with a decimal (``GB``) or binary unit (``GiB``) to bytes, rounded down.
+    """Parse a number with a decimal unit (``GB``) or binary unit (``GiB``) to bytes, rounded down.
 
-    Raises ``ValueError`` for any other unit: ``50G`` has two readings, which differ by 7 %.
+    Raises ``ValueError`` for any other unit, since ``50G`` has two meanings that differ by 7 %.
 
     >>> parse_size("50GB"), parse_size("1.5 GiB")
     (50000000000, 1610612736)
@@ -28,13 +28,13 @@ def parse_size(text: str) -> int:
         )
     digits, unit = match.groups()
     whole, _, fraction = digits.partition(".")
-    # Integer arithmetic: a float would be some bytes off.
+    # Integer arithmetic is exact; a float would be some bytes off.
     scale: int = 10 ** len(fraction)
     return int(whole + fraction) * _UNITS[unit.upper()] // scale
 
 
 def both_units(size: int) -> str:
-    """Return a size in decimal and in binary units.
+    """Return a size as text in decimal and in binary units.
 
     >>> both_units(50 * 10**9)
     '50.00 GB (46.57 GiB)'
@@ -43,7 +43,7 @@ def both_units(size: int) -> str:
 
 
 def gib(size: int) -> str:
-    """Return a size in GiB with two decimals.
+    """Return a size as text in GiB with two decimals.
 
     >>> gib(64 * 2**20)
     '0.06 GiB'

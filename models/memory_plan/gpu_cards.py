@@ -1,4 +1,4 @@
-"""GPU cards by name, for plans on a machine without that card."""
+"""GPU cards by name, so that plans can be made on a machine without the card."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ from shrag.models.memory_plan.byte_sizes import GIB
 class GpuCard(msgspec.Struct, frozen=True):
     """A GPU card.
 
-    ``usable`` is the memory in bytes that programs can allocate, ``estimated`` unless read from the card itself;
-    ``capability`` is CUDA's compute capability, 0 where not known.
+    ``usable`` is the memory in bytes that programs can allocate; it is ``estimated`` unless it was read from the card.
+    ``capability`` is CUDA's compute capability, 0 if not known.
     """
 
     name: str
@@ -27,7 +27,7 @@ class GpuCard(msgspec.Struct, frozen=True):
 
 
 def load_cards() -> dict[str, GpuCard]:
-    """Return the cards of ``gpu_cards.toml`` by name, smaller first."""
+    """Return the cards of ``gpu_cards.toml`` by name, the smaller ones first."""
     text = (files("shrag.models.memory_plan") / "gpu_cards.toml").read_text(encoding="utf-8")
     return {
         name: GpuCard(name, card["title"], int(card["usable_gib"] * GIB), card["capability"])
@@ -36,7 +36,7 @@ def load_cards() -> dict[str, GpuCard]:
 
 
 def find_card(name: str) -> GpuCard:
-    """Return the card of this name, ignoring case; raises :class:`UnknownName`."""
+    """Return the card of this name in any case; raises :class:`UnknownName`."""
     cards = load_cards()
     for known, card in cards.items():
         if known.casefold() == name.casefold():

@@ -1,4 +1,4 @@
-"""GPU memory in use, by ``nvidia-smi``, and its comparison with a plan."""
+"""Read the GPU memory in use from ``nvidia-smi`` and compare it with a plan."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ from shrag.models.memory_plan.gpu_cards import GpuCard
 from shrag.models.memory_plan.plan import MemoryPlan
 
 NvidiaSmi = Callable[[Sequence[str]], str]
-"""Options of ``nvidia-smi`` → its output; raises :class:`GpuMissing`."""
+"""Runs ``nvidia-smi`` with options and returns its output; raises :class:`GpuMissing`."""
 
 TOLERANCE = 0.05
-"""Largest difference between use and plan, as a share of the plan, without a warning."""
+"""The largest difference between use and plan without a warning, as a share of the plan."""
 
 _CSV = "--format=csv,noheader,nounits"
 _SECONDS = 20
@@ -24,9 +24,9 @@ _SECONDS = 20
 
 @dataclass(frozen=True, slots=True)
 class GpuUse:
-    """Memory of one GPU in bytes.
+    """The memory of one GPU in bytes.
 
-    ``by_process`` maps process ids; it lacks processes whose use the driver does not report, as in containers.
+    ``by_process`` maps process ids to bytes. It lacks processes whose use the driver does not report, as in containers.
     """
 
     name: str
@@ -39,14 +39,14 @@ class GpuUse:
 
 @dataclass(frozen=True, slots=True)
 class UseDifference:
-    """Planned and actual use in bytes; ``used`` is that of the whole GPU or of the chosen processes."""
+    """Planned and actual use in bytes; ``used`` is the use of the whole GPU or of the chosen processes."""
 
     planned: int
     used: int
 
     @property
     def excess(self) -> float:
-        """The excess over the plan, as a share of the plan; negative where less is in use."""
+        """The excess over the plan, as a share of the plan; negative if less is in use."""
         return (self.used - self.planned) / self.planned
 
     @property
@@ -56,9 +56,9 @@ class UseDifference:
 
     @property
     def text(self) -> Text:
-        """Both figures and their difference; what to do where it is more than :data:`TOLERANCE`.
+        """Both figures, their difference, and what to do if it is more than :data:`TOLERANCE`.
 
-        On an H100 vLLM had 5.0 % less than planned in use when it was ready, and 0.2 % more after full batches.
+        On an H100, vLLM used 5.0 % less than planned when it was ready, and 0.2 % more after full batches.
         """
         text = Text(
             "planned {planned}, in use {used}, {excess:+.1%}",
@@ -78,7 +78,7 @@ class UseDifference:
 
 
 def ask_nvidia_smi(options: Sequence[str]) -> str:
-    """Run ``nvidia-smi``; raises :class:`GpuMissing` where it is not installed, fails, or times out."""
+    """Run ``nvidia-smi``; raises :class:`GpuMissing` if it is not installed, fails, or times out."""
     try:
         command = ["nvidia-smi", *options]
         done = subprocess.run(command, capture_output=True, text=True, check=True, timeout=_SECONDS)  # noqa: S603  (numbers and names of its own)
@@ -97,7 +97,7 @@ def ask_nvidia_smi(options: Sequence[str]) -> str:
 
 
 def read_gpu(query: NvidiaSmi = ask_nvidia_smi, gpu: int = 0) -> GpuUse:
-    """Return the memory of GPU number ``gpu``; raises :class:`GpuMissing`."""
+    """Return the memory of the GPU with number ``gpu``; raises :class:`GpuMissing`."""
     which = f"--id={gpu}"
     line = query([which, "--query-gpu=name,memory.total,memory.used,memory.free,compute_cap", _CSV]).strip()
     fields = [field.strip() for field in line.rsplit(",", 4)]
@@ -117,12 +117,12 @@ def read_gpu(query: NvidiaSmi = ask_nvidia_smi, gpu: int = 0) -> GpuUse:
 
 
 def to_gpu_card(use: GpuUse) -> GpuCard:
-    """Return the card to plan for from a GPU's own figures."""
+    """Return the card to plan for, made from the figures that a GPU reports."""
     return GpuCard(use.name, use.name, use.total, use.capability, estimated=False)
 
 
 def start_obstacle(plan: MemoryPlan, use: GpuUse) -> str | None:
-    """Return why vLLM would not start now, None where it would: it needs its share of the card to be free."""
+    """Return why vLLM would not start now, or None; to start, it needs its share of the card to be free."""
     wanted = int(plan.gpu_memory_utilization * use.total)
     if wanted <= use.free:
         return None
@@ -134,9 +134,10 @@ def start_obstacle(plan: MemoryPlan, use: GpuUse) -> str | None:
 
 
 def compare_use(plan: MemoryPlan, use: GpuUse, processes: Collection[int] = ()) -> UseDifference:
-    """Compare a plan with the actual use of ``processes`` (empty: the whole GPU), once everything planned is loaded.
+    """Compare a plan with the actual use of ``processes``, or of the whole GPU if there are none.
 
-    Raises :class:`GpuMissing` where the driver does not report the use of one of the processes.
+    Everything that is planned must be loaded. Raises :class:`GpuMissing` if the driver does not report the use of one
+    of the processes.
     """
     hidden = sorted(set(processes) - use.by_process.keys())
     if hidden:

@@ -1,16 +1,16 @@
-"""KV cache size of sequences by vLLM's arithmetic.
+"""Compute the KV cache size of sequences by vLLM's arithmetic.
 
-vLLM divides its cache pool into blocks of one size. Layers of one kind form groups of equally many layers; a block
-holds some tokens of every layer of one group, and each group has blocks of its own. A sequence of n tokens thus takes,
-for each group,
+vLLM divides its cache pool into blocks of one size. Layers of one kind form groups of equally many layers. A block
+holds some tokens of every layer of one group, and each group has blocks of its own. So, for each group, a sequence of n
+tokens takes
 
-- full attention: ``ceil(n / P)`` blocks, with P tokens in a block;
-- a sliding window W: ``ceil(min(W - 1 + F, M) / P) + 1`` blocks, with F tokens scheduled but not yet computed, and M
-  the longest sequence;
-- a recurrent state: one block, two with prefix caching.
+- with full attention: ``ceil(n / P)`` blocks, where P is the number of tokens in a block;
+- with a sliding window W: ``ceil(min(W - 1 + F, M) / P) + 1`` blocks, where F is the number of tokens that are
+  scheduled but not yet computed, and M is the longest sequence;
+- with a recurrent state: one block, or two with prefix caching.
 
-Where kinds differ in bytes per token, the smaller ones have more tokens in a block. With recurrent states P grows until
-a block holds one, and the state is padded to the block. Source: vLLM 0.32.0,
+If the kinds differ in bytes per token, the smaller ones have more tokens in a block. With recurrent states, P grows
+until a block holds a state, and the state is padded to the block. Source: vLLM 0.32.0,
 ``v1/kv_cache_interface.py`` (``max_memory_usage_bytes`` of each kind), ``v1/core/kv_cache_utils.py``
 (``unify_kv_cache_spec_page_size``, ``_get_kv_cache_groups_uniform_page_size``,
 ``get_max_concurrency_for_kv_cache_config``) and ``platforms/interface.py`` (the block size of models with states), in
@@ -35,18 +35,18 @@ KvDtype = Literal["auto", "fp8"]
 KV_BYTES: Mapping[KvDtype, int] = {"auto": 2, "fp8": 1}
 
 CUDA_BLOCK = 16
-"""Default number of tokens in a block on CUDA."""
+"""The default number of tokens in a block on CUDA."""
 
 CPU_BLOCK = 128
-"""The same in vLLM's CPU build."""
+"""The default number of tokens in a block in vLLM's CPU build."""
 
 
 @dataclass(frozen=True, slots=True)
 class KvOptions:
     """Options of the cache.
 
-    ``block`` is the tokens of a block, ``batch`` vLLM's ``--max-num-batched-tokens``; ``batches_in_flight`` is 2 where
-    vLLM schedules the next batch while one runs (its default on CUDA), else 1.
+    ``block`` is the number of tokens in a block, and ``batch`` is vLLM's ``--max-num-batched-tokens``.
+    ``batches_in_flight`` is 2 if vLLM schedules the next batch while one runs (its default on CUDA), else 1.
     """
 
     dtype: KvDtype = "auto"
@@ -57,7 +57,7 @@ class KvOptions:
 
 
 class _Group(NamedTuple):
-    """``groups`` groups of layers of one kind; ``tokens`` are those of a block, 0 for a state."""
+    """Layers of one kind, in ``groups`` groups; ``tokens`` is the number of tokens in a block, 0 for a state."""
 
     layer: Layer
     groups: int
@@ -73,12 +73,12 @@ class KvCache:
 
     @property
     def bytes_per_token(self) -> int:
-        """Bytes that each further token of a sequence takes, in the layers of full attention."""
+        """The bytes that each further token of a sequence takes in the layers with full attention."""
         width = KV_BYTES[self.options.dtype]
         return sum(layer.values * width for layer in self.layers if isinstance(layer, FullAttention))
 
     def fixed_bytes(self, longest: int) -> int:
-        """Return the bytes of a sequence's full windows and states, unpadded; ``longest`` bounds a window."""
+        """Return the bytes of a sequence's full windows and states without padding; ``longest`` limits a window."""
         options = self.options
         width, states = KV_BYTES[options.dtype], 1 + options.prefix_caching
         return sum(
@@ -91,11 +91,11 @@ class KvCache:
 
     @property
     def block_bytes(self) -> int:
-        """Bytes of one block of the pool: a page for each layer of the largest group."""
+        """The bytes of one block of the pool, which has a page for each layer of the largest group."""
         return self._layout()[0]
 
     def blocks(self, tokens: int) -> int:
-        """Return the most blocks that a sequence of ``tokens`` takes."""
+        """Return the most blocks that a sequence of ``tokens`` tokens takes."""
         total = 0
         for layer, groups, in_block in self._layout()[1]:
             if isinstance(layer, FullAttention):
@@ -108,27 +108,27 @@ class KvCache:
         return total
 
     def sequence_bytes(self, tokens: int) -> int:
-        """Return the bytes of the pool that one sequence of ``tokens`` takes, with padding."""
+        """Return the bytes of the pool that one sequence of ``tokens`` tokens takes, including padding."""
         return self.blocks(tokens) * self.block_bytes
 
     def concurrency(self, pool: int, longest: int) -> float:
-        """Return how many sequences of ``longest`` tokens a pool of ``pool`` bytes holds, as vLLM prints it."""
+        """Return how many sequences of ``longest`` tokens fit in a pool of ``pool`` bytes, as vLLM prints it."""
         return (pool // self.block_bytes) / self.blocks(longest)
 
     def size_in_tokens(self, pool: int, longest: int) -> int:
-        """Return vLLM's "KV cache size" in tokens: the concurrency times the longest sequence."""
+        """Return vLLM's "KV cache size" in tokens, which is the concurrency times the longest sequence."""
         return int(self.concurrency(pool, longest) * longest)
 
     def sequences(self, pool: int, tokens: int) -> int:
-        """Return how many sequences of ``tokens`` fit at once; vLLM reserves one block of the pool."""
+        """Return how many sequences of ``tokens`` tokens fit at once; vLLM reserves one block of the pool."""
         return max(pool // self.block_bytes - 1, 0) // self.blocks(tokens)
 
     def pool_for(self, sequences: int, tokens: int) -> int:
-        """Return the bytes of the smallest pool for ``sequences`` sequences of ``tokens`` at once."""
+        """Return the bytes of the smallest pool for ``sequences`` sequences of ``tokens`` tokens at once."""
         return (sequences * self.blocks(tokens) + 1) * self.block_bytes
 
     def _layout(self) -> tuple[int, list[_Group]]:
-        """Return the bytes of a block, and the groups of layers."""
+        """Return the bytes of a block and the groups of layers."""
         counts = Counter(self.layers)
         width = KV_BYTES[self.options.dtype]
         per_token: dict[Layer, int] = {
@@ -136,7 +136,7 @@ class KvCache:
         }
         tokens = _tokens_per_block(counts, per_token, self.options.block)
         if len({(type(layer), getattr(layer, "window", None)) for layer in counts}) == 1:
-            # All layers store the same tokens: one group, also of layers of different widths.
+            # All layers store the same tokens, so they form one group, even if their widths differ.
             return sum(size * tokens * counts[layer] for layer, size in per_token.items()), [
                 _Group(next(iter(counts)), 1, tokens)
             ]
@@ -146,26 +146,26 @@ class KvCache:
         cut = []
         for layer in counts:
             own = per_token.get(layer, 0) * tokens
-            # A page that does not divide the largest one is padded to it, without more tokens.
+            # A page that does not divide the largest page is padded to it and holds no more tokens.
             in_block = tokens * (page // own) if own and page % own == 0 else tokens
             cut.append(_Group(layer, groups[layer], in_block if own else 0))
         return page * max(math.ceil(count / groups[layer]) for layer, count in counts.items()), cut
 
 
 def _layers_in_a_group(counts: Collection[int]) -> int:
-    """Return vLLM's choice: the count of the rarest kind, or of the commonest if below 1.5 times that."""
+    """Return vLLM's choice: the count of the rarest kind, or of the commonest if it is below 1.5 times as much."""
     fewest, most = min(counts), max(counts)
     return most if most < 1.5 * fewest else fewest
 
 
 def _window_blocks(window: int, options: KvOptions, longest: int, block: int) -> int:
     held = min(window - 1 + options.batches_in_flight * options.batch, longest)
-    # One more: a window may begin inside a block.
+    # One more block, since a window may begin inside a block.
     return math.ceil(held / block) + 1
 
 
 def _tokens_per_block(counts: Iterable[Layer], per_token: Mapping[Layer, int], block: int) -> int:
-    """Return the tokens of a block: as many as make a page of the widest attention layer hold any state."""
+    """Return the number of tokens in a block, which makes a page of the widest attention layer hold any state."""
     if not per_token:
         raise UnknownArchitecture(
             Text(

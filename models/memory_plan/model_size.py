@@ -1,4 +1,4 @@
-"""Memory need of a language model, from its folder or a built-in profile."""
+"""The memory need of a language model, from its folder or a built-in profile."""
 
 from __future__ import annotations
 
@@ -26,9 +26,10 @@ from shrag.models.memory_plan.attention_layers import (
 class LanguageModelSize:
     """The memory need of a language model.
 
-    ``path`` is the folder vLLM loads; ``weights`` are bytes; ``longest`` is the model's context length in tokens, None
-    where not known. ``weights_exact`` and ``layers_exact`` tell whether they come from the model's own files. ``flags``
-    are vLLM options that the model needs; ``emits_reasoning`` is true where reasoning must be switched off.
+    ``path`` is the folder that vLLM loads. ``weights`` are bytes. ``longest`` is the model's context length in tokens,
+    None if not known. ``weights_exact`` and ``layers_exact`` say whether ``weights`` and ``layers`` come from the
+    model's own files. ``flags`` are vLLM options that the model needs. ``emits_reasoning`` is true if reasoning must be
+    switched off.
     """
 
     name: str
@@ -45,16 +46,16 @@ class LanguageModelSize:
 
     @property
     def has_states(self) -> bool:
-        """Whether layers have a recurrent state, which prefix caching doubles and rarely helps."""
+        """Whether layers have a recurrent state; prefix caching doubles the state and rarely helps."""
         return any(isinstance(layer, LinearAttention) for layer in self.layers)
 
 
 def read_language_model(folder: Path, kv_bytes_per_token: int | None = None) -> LanguageModelSize:
-    """Read a model's size from its folder: safetensors headers and configuration.
+    """Read a model's size from the safetensors headers and the configuration in its folder.
 
-    ``kv_bytes_per_token`` are the bytes of the cache for one token in 16 bits, for an architecture that is not known
-    here: without them such a one raises :class:`UnknownArchitecture`. Missing and damaged files raise ``ModelError``
-    too.
+    ``kv_bytes_per_token`` is the cache of one token in bytes, with 16 bits per number. It is needed for an architecture
+    that SHRAG does not know, which otherwise raises :class:`UnknownArchitecture`. Missing and damaged files raise other
+    kinds of ``ModelError``.
     """
     config = read_config(folder)
     sizes = read_folder(folder)
@@ -75,7 +76,7 @@ def read_language_model(folder: Path, kv_bytes_per_token: int | None = None) -> 
 
 
 def given_layers(kv_bytes_per_token: int) -> tuple[Layer, ...]:
-    """Return one full-attention layer that stands for a model with this cache need in 16 bits."""
+    """Return one full-attention layer that stands for all layers of a model with this cache need in 16 bits."""
     return (FullAttention(-(-kv_bytes_per_token // 2)),)
 
 
@@ -92,7 +93,7 @@ DEFAULT_PROFILE = "qwen3.8-27b-fp8"
 
 
 class Profile(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """One entry of ``language_models.toml``, where the fields are explained."""
+    """One entry of ``language_models.toml``; that file explains the fields."""
 
     repository: str
     purpose: str
@@ -113,7 +114,7 @@ def load_profiles() -> dict[str, Profile]:
 
 
 def profile_size(name: str, weights: Path) -> LanguageModelSize:
-    """Return the size of a profile's model, with its path below ``weights``; raises :class:`UnknownName`."""
+    """Return the size of a profile's model with its path below ``weights``; raises :class:`UnknownName`."""
     profiles = load_profiles()
     if name not in profiles:
         raise UnknownName(
@@ -142,7 +143,7 @@ def profile_size(name: str, weights: Path) -> LanguageModelSize:
 def find_language_model(name: str, weights: Path, kv_bytes_per_token: int | None = None) -> LanguageModelSize:
     """Return the size of ``weights/NAME``, of the folder NAME, or of the profile NAME; else raise ``UnknownName``.
 
-    Weights under a profile's name are read, and get the profile's flags and licence.
+    If there are weights under a profile's name, their size is read, and the profile only adds its flags and license.
     """
     profile = load_profiles().get(name)
     for folder in (weights / name, Path(name)):

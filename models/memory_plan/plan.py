@@ -1,7 +1,7 @@
-"""Memory plan of a GPU: divide a budget into parts, and compute how many sequences fit.
+"""The memory plan of a GPU divides a budget into parts and computes how many sequences fit.
 
-The language model server gets the budget less retrieval and slack; its KV cache gets the rest after weights,
-activations, CUDA graphs and CUDA context. Nothing is measured, and no GPU is needed.
+The language model server gets the budget less retrieval and slack. Its KV cache gets what weights, activations, CUDA
+graphs and CUDA context leave. Nothing is measured, and no GPU is needed.
 """
 
 from __future__ import annotations
@@ -21,7 +21,8 @@ from shrag.models.memory_plan.model_size import LanguageModelSize
 class MemoryPart(NamedTuple):
     """One use of ``size`` bytes of the card.
 
-    ``exact`` is true for a size that was read or computed, false for an estimate; ``source`` says where it comes from.
+    ``exact`` is true for a size that was read or computed, and false for an estimate. ``source`` says where the size
+    comes from.
     """
 
     name: str
@@ -31,16 +32,16 @@ class MemoryPart(NamedTuple):
 
 
 DEFAULT_CONTEXT = 16_384
-"""Default context length in tokens: five records, instructions, and a long answer."""
+"""The default context length in tokens, with room for five records, instructions and a long answer."""
 
 DEFAULT_MAX_SEQUENCES = 16
-"""Default limit of concurrent sequences: more also enlarge CUDA graphs and the sampler's buffers."""
+"""The default limit of concurrent sequences; more sequences would enlarge CUDA graphs and the sampler's buffers too."""
 
 WEIGHTS = Text("language model weights")
 KV_CACHE = Text("KV cache")
 SLACK = Text("slack")
 
-# Left free in every plan: the card's usable memory varies.
+# Every plan leaves this much free, because the card's usable memory varies.
 _CARD_MARGIN = GIB // 2
 
 # Estimates from vLLM logs of models with vocabularies of 250,000: 1.5 to 2 GiB of activations at 8,192 tokens a batch,
@@ -51,16 +52,16 @@ _GRAPHS = 6 * GIB // 10
 _CONTEXT = 7 * GIB // 10
 
 DEFAULT_SLACK = 3 * GIB // 2
-"""vLLM has been reported to exceed its limit by 1.37 GiB (vllm-project/vllm#51590)."""
+"""The default slack in bytes; vLLM was reported to exceed its limit by 1.37 GiB (vllm-project/vllm#51590)."""
 
 
 @dataclass(frozen=True, slots=True)
 class PlanRequest:
     """The inputs of a plan; sizes in bytes.
 
-    ``max_model_len`` and ``max_num_seqs`` are required values; with None the context is :data:`DEFAULT_CONTEXT`, and as
-    many sequences as fit, up to :data:`DEFAULT_MAX_SEQUENCES`. ``prefix_caching`` None means on, except for models with
-    recurrent states.
+    ``max_model_len`` and ``max_num_seqs`` are required values if they are given. Without them, the context is
+    :data:`DEFAULT_CONTEXT` or the model's own if that is shorter, and as many sequences as fit run at once, up to
+    :data:`DEFAULT_MAX_SEQUENCES`. ``prefix_caching`` None means on, except for models with recurrent states.
     """
 
     card: GpuCard
@@ -77,7 +78,7 @@ class PlanRequest:
 
     @property
     def context(self) -> int:
-        """The longest sequence, in tokens."""
+        """The longest sequence in tokens."""
         if self.max_model_len is not None:
             return self.max_model_len
         return min(DEFAULT_CONTEXT, self.model.longest or DEFAULT_CONTEXT)
@@ -89,13 +90,13 @@ class PlanRequest:
 
     @property
     def limit(self) -> int:
-        """Bytes for all of SHRAG: the budget, or less where the card has less."""
+        """The bytes for all of SHRAG: the budget, or less if the card has less."""
         return min(self.budget, self.card.usable - _CARD_MARGIN)
 
 
 @dataclass(frozen=True, slots=True)
 class MemoryPlan:
-    """A plan that fits: ``parts``, slack included, sum to at most ``request.limit``."""
+    """A plan that fits: ``parts``, including slack, sum to at most ``request.limit``."""
 
     request: PlanRequest
     parts: tuple[MemoryPart, ...]
@@ -106,35 +107,35 @@ class MemoryPlan:
 
     @property
     def in_use(self) -> int:
-        """Bytes in use once everything is loaded: all parts but the slack."""
+        """The bytes in use once everything is loaded: all parts except the slack."""
         return sum(part.size for part in self.parts if part.name != SLACK)
 
     def sequences(self, tokens: int) -> int:
-        """Return how many sequences of ``tokens`` the cache holds at once, without regard to ``--max-num-seqs``."""
+        """Return how many sequences of ``tokens`` tokens the cache holds at once, ignoring ``--max-num-seqs``."""
         return self.kv.sequences(self.kv_pool, tokens)
 
 
 @dataclass(frozen=True, slots=True)
 class Shortfall:
-    """A plan that does not fit: ``needed`` bytes are more than ``limit``."""
+    """The result for a plan that does not fit: ``needed`` bytes are more than ``limit``."""
 
     needed: int
     limit: int
 
     @property
     def missing(self) -> int:
-        """Bytes above the limit."""
+        """The bytes above the limit."""
         return self.needed - self.limit
 
 
 def try_plan(request: PlanRequest) -> MemoryPlan | Shortfall:
-    """Plan a request; return the plan or the shortfall. Raises :class:`PlanRejected` where no budget would help."""
+    """Plan a request; return the plan or the shortfall; raises :class:`PlanRejected` if no budget would help."""
     _check(request)
     options = KvOptions(request.kv_dtype, batch=request.batch, prefix_caching=request.caches_prefixes)
     kv = KvCache(request.model.layers, options)
     server, rest = _server_parts(request), (*request.retrieval, _slack(request))
     taken = sum(part.size for part in (*server, *rest))
-    # Whole MiB, as in vLLM's option.
+    # Whole MiB, since vLLM's option is in MiB.
     pool = max(request.limit - taken, 0) // MIB * MIB
     fit = kv.sequences(pool, request.context)
     if fit < (request.max_num_seqs or 1):
@@ -158,7 +159,7 @@ def try_plan(request: PlanRequest) -> MemoryPlan | Shortfall:
 
 
 def _server_parts(request: PlanRequest) -> tuple[MemoryPart, ...]:
-    """Return the parts of vLLM besides the cache, weights first."""
+    """Return the parts of vLLM except the cache, the weights first."""
     model = request.model
     source = Text("profile {name}, estimated", name=model.name)
     if model.weights_exact:

@@ -1,4 +1,4 @@
-"""GPU memory of encoder, re-ranker and vector search."""
+"""The GPU memory of the encoder, the re-ranker and vector search."""
 
 from __future__ import annotations
 
@@ -13,45 +13,45 @@ from shrag.models.memory_plan.byte_sizes import MIB
 from shrag.models.memory_plan.plan import MemoryPart
 
 NO_MODEL = "none"
-"""Name that stands for no encoder or no re-ranker."""
+"""The name that stands for no encoder or no re-ranker."""
 
 CPU_ENCODERS = (NO_MODEL, "lsa")
-"""Encoders that use no GPU."""
+"""The encoders that use no GPU."""
 
 DEFAULT_ENCODER = "gte-multilingual-base"
 DEFAULT_RERANKER = "gte-multilingual-reranker-base"
 
 FAISS = "FAISS"
-"""Prefix of the parts that need no GPU memory when exact search runs on the CPU."""
+"""The beginning of the names of the parts that need no GPU memory if exact search runs on the CPU."""
 
 RERANKER = Text("re-ranker")
-"""Prefix of a re-ranker's part."""
+"""The beginning of the name of a re-ranker's part."""
 
-# What the CUDA driver, its libraries and the reserve of torch's allocator take beside the tensors: 0.95 GiB on an H100
-# (`make bench-llm`), with activations of 0.80 GiB where 0.88 are planned.
+# The memory of the CUDA driver, its libraries and the reserve of torch's allocator, beside the tensors. On an H100
+# (`make bench-llm`) it was 0.95 GiB, while activations took 0.80 of the planned 0.88 GiB.
 _CONTEXT = 900 * MIB
 
 # An estimate of the peak per token of a batch, for 12 layers of width 768 in half precision.
 _ACTIVATION_BYTES = 28 * 1024
 _BATCH_TOKENS = 32_768
 
-# Scratch memory that GPU search sets (`setTempMemory`); the default of FAISS is 1.5 GiB.
+# The scratch memory that GPU search sets (`setTempMemory`); the default of FAISS is 1.5 GiB.
 _FAISS_SCRATCH = 256 * MIB
 
 
 class VectorTable(NamedTuple):
-    """Number and dimension of an index's vectors."""
+    """The number and dimension of an index's vectors."""
 
     rows: int
     dimension: int
 
 
 def retrieval_parts(encoder: str, reranker: str, vectors: VectorTable | None, weights: Path) -> tuple[MemoryPart, ...]:
-    """Return the memory parts of the retrieval process; empty where it needs no GPU.
+    """Return the memory parts of the retrieval process, or none if it needs no GPU.
 
-    ``encoder`` and ``reranker`` are names of the catalogue, with weights below ``weights``, folders, or one of
-    :data:`CPU_ENCODERS`; ``vectors`` are those to search on the GPU. Raises :class:`UnknownName` where a name has
-    neither weights nor a known size, and as :func:`~shrag.models.encoders.safetensors_header.read_folder` does.
+    ``encoder`` and ``reranker`` are names in the catalog, with weights below ``weights``, or folders, or one of
+    :data:`CPU_ENCODERS`. ``vectors`` describes the vectors to search on the GPU. Raises :class:`UnknownName` if a name
+    has neither weights nor a known size, and as :func:`~shrag.models.encoders.safetensors_header.read_folder` does.
     """
     parts = [
         MemoryPart(joined((role, Path(name).name), " "), *encoder_weights(name, weights))
@@ -80,7 +80,7 @@ def retrieval_parts(encoder: str, reranker: str, vectors: VectorTable | None, we
 def encoder_weights(name: str, weights: Path) -> tuple[int, bool, str]:
     """Return a model's bytes in half precision, whether they are exact, and their source.
 
-    The headers of a weights folder take precedence over the catalogue.
+    The headers in a weights folder take precedence over the catalog.
     """
     card = find_encoder_card(name) or find_reranker_card(name)
     for folder in (weights / (card.name if card else name), Path(name)):

@@ -17,7 +17,7 @@ from shrag.models.memory_plan.plan import MemoryPlan, PlanRequest, Shortfall, tr
 from shrag.models.memory_plan.retrieval_memory import FAISS, RERANKER
 
 MIN_CONTEXT = 2_048
-"""Shortest context to propose: below, five records and an answer have no room."""
+"""The shortest context to propose; a shorter one has no room for five records and an answer."""
 
 _CONTEXT_STEP = 1_024
 _BUDGET_STEP = 10**8
@@ -25,7 +25,7 @@ _BATCHES = (4_096, 2_048)
 
 
 class PlanChange(NamedTuple):
-    """A changed request that fits, and the change as options of the command line."""
+    """A changed request and the change as options of the command line."""
 
     options: str
     request: PlanRequest
@@ -34,9 +34,9 @@ class PlanChange(NamedTuple):
 def plan_memory(
     request: PlanRequest, models: Sequence[LanguageModelSize] = (), cards: Iterable[GpuCard] = ()
 ) -> MemoryPlan:
-    """Plan a request; the error for one that does not fit proposes changes, also other ``models`` and ``cards``.
+    """Plan a request; if it does not fit, the error proposes changes, including other ``models`` and ``cards``.
 
-    Raises :class:`BudgetTooSmall` with :func:`fitting_changes`, or :class:`PlanRejected` where no budget would help.
+    Raises :class:`BudgetTooSmall` with :func:`fitting_changes`, or :class:`PlanRejected` if no budget would help.
     """
     outcome = try_plan(request)
     if isinstance(outcome, MemoryPlan):
@@ -72,9 +72,9 @@ def fitting_changes(
 ) -> Iterator[PlanChange]:
     """Yield the smallest change of each kind that makes ``request`` fit.
 
-    They are ordered by their effect on answers: fewer concurrent sequences, smaller batches (slower on long prompts),
-    vector search on the CPU, a shorter context, an 8-bit cache, no re-ranker; several of these combined where none is
-    enough alone; more memory, another model, another card.
+    The changes are ordered by their effect on answers. First come settings: fewer concurrent sequences, smaller batches
+    (slower on long prompts), vector search on the CPU, a shorter context, an 8-bit cache, no re-ranker. If none of
+    these is enough alone, several are combined. Then come more memory, another model, and another card.
     """
     settings = list(_single_settings(request))
     yield from settings or _combined_settings(request)
@@ -91,7 +91,7 @@ def fitting_changes(
 
 
 def _single_settings(request: PlanRequest) -> Iterator[PlanChange]:
-    """Yield the single settings that suffice."""
+    """Yield the single settings that are enough alone."""
     if request.max_num_seqs is not None:
         most = _largest(range(1, request.max_num_seqs), lambda n: _fits(replace(request, max_num_seqs=n)))
         if most:
@@ -104,7 +104,7 @@ def _single_settings(request: PlanRequest) -> Iterator[PlanChange]:
 
 
 def _combined_settings(request: PlanRequest) -> Iterator[PlanChange]:
-    """Yield one change: add setting after setting until some context fits, then take the longest context."""
+    """Yield one change that adds setting after setting until some context fits, and then takes the longest context."""
     starts = [PlanChange("", request)]
     if (request.max_num_seqs or 1) > 1:
         starts.append(PlanChange("--max-num-seqs 1", replace(request, max_num_seqs=1)))
@@ -155,7 +155,7 @@ def _shorter_context(request: PlanRequest) -> Iterator[PlanChange]:
 
 
 def _largest(values: range, fits: Callable[[int], bool]) -> int | None:
-    """Return the largest of ascending values that fits, None where the smallest does not; ``fits`` is monotonic."""
+    """Return the largest of ascending values that fits, or None if the smallest does not; ``fits`` is monotonic."""
     count = bisect_left(values, True, key=lambda value: not fits(value))
     return values[count - 1] if count else None
 

@@ -1,4 +1,4 @@
-"""Command line, environment and memory plan of an offline vLLM server."""
+"""The command line, the environment and the memory plan of an offline vLLM server."""
 
 from __future__ import annotations
 
@@ -26,22 +26,22 @@ OFFLINE = {
     "DO_NOT_TRACK": "1",
     "VLLM_NO_USAGE_STATS": "1",
 }
-"""Environment in which neither vLLM nor its libraries open a connection."""
+"""The environment in which neither vLLM nor its libraries open a connection."""
 
 COMPACT_JSON_FLAGS = ("--structured-outputs-config", '{"backend":"xgrammar","disable_any_whitespace":true}')
-"""Without the second key a weak model may write white space up to the token limit."""
+"""Options for compact JSON; without the second key, a weak model may write whitespace up to the token limit."""
 
 _VLLM_ENVIRONMENT = {
     "VLLM_DO_NOT_TRACK": "1",
-    # Its kernels are compiled on first use and may be downloaded for that.
+    # FlashInfer's kernels are compiled on first use and may be downloaded for that.
     "VLLM_USE_FLASHINFER_SAMPLER": "0",
 }
-# For this process's own Python, and keys of other services: the server is another Python.
+# The server is another Python, so it must not get the variables for this process's Python, nor keys of other services.
 _DROPPED_VARIABLES = ("PYTHONPATH", "PYTHONHOME", "VIRTUAL_ENV", "__PYVENV_LAUNCHER__", "OPENAI_API_KEY", "HF_TOKEN")
 
 
 def check_server_program(settings: LlmSettings) -> None:
-    """Check that program and weights exist; raises :class:`ServerProgramMissing` and :class:`WeightsMissing`."""
+    """Raise :class:`ServerProgramMissing` or :class:`WeightsMissing` unless the program and the weights exist."""
     program = settings.arguments[0]
     if shutil.which(program) is None:
         raise ServerProgramMissing(
@@ -59,12 +59,12 @@ def check_server_program(settings: LlmSettings) -> None:
 
 
 def served_name(settings: LlmSettings) -> str:
-    """Return the name the model is served under: the configured one, else its folder's."""
+    """Return the name under which the model is served: the configured name, or else the name of its folder."""
     return settings.model or Path(settings.weights).resolve().name
 
 
 def server_command(settings: LlmSettings, socket: Path) -> list[str]:
-    """Return the full command; the user's flags come last and override ours."""
+    """Return the full command; the user's flags come last and override SHRAG's."""
     return [
         *settings.arguments,
         "--model",
@@ -86,25 +86,25 @@ def server_command(settings: LlmSettings, socket: Path) -> list[str]:
 
 
 def server_environment(inherited: Mapping[str, str], cache: Path) -> dict[str, str]:
-    """Return the server's environment, which is offline.
+    """Return the server's environment, which keeps it offline.
 
-    Its compile cache is ``cache`` and its address the loopback's, unless ``inherited`` sets them.
+    Its compile cache is ``cache`` and its address is the loopback address, unless ``inherited`` sets them.
     """
     passed = {name: value for name, value in inherited.items() if name not in _DROPPED_VARIABLES}
-    # Else vLLM connects a datagram socket to a public DNS server, though it sends nothing, to learn its own address.
+    # To learn its own address, vLLM would connect a datagram socket to a public DNS server, though it sends nothing.
     ours = {"VLLM_CACHE_ROOT": str(cache), "VLLM_HOST_IP": "127.0.0.1"}
     return {**ours, **passed, **OFFLINE, **_VLLM_ENVIRONMENT}
 
 
 SERVED_NAME = "llm"
-"""The model's name in requests, independent of its folder."""
+"""The model's name in requests, whatever the name of its folder."""
 
 
 def memory_flags(plan: MemoryPlan) -> tuple[str, ...]:
     """Return vLLM's memory options for a plan.
 
-    Both the cache's bytes and the share of the card are set: the bytes determine the cache, and vLLM compares the share
-    with the free memory at its start.
+    The options set both the bytes of the cache and the share of the card. The bytes determine the cache, and vLLM
+    compares the share with the free memory when it starts.
     """
     request = plan.request
     flags = [
@@ -126,8 +126,8 @@ def memory_flags(plan: MemoryPlan) -> tuple[str, ...]:
 def vllm_command(plan: MemoryPlan, socket: Path, python: str = "python") -> tuple[str, ...]:
     """Return the command that starts vLLM's server on a Unix socket, with reproducible answers and compact JSON.
 
-    ``python`` is the interpreter of vLLM's own environment. The module is run, since not every build has the ``vllm``
-    command.
+    ``python`` is the interpreter of vLLM's own environment. The command runs the module, since not every build has the
+    ``vllm`` command.
     """
     thinking = (
         ("--default-chat-template-kwargs", '{"enable_thinking":false}') if plan.request.model.emits_reasoning else ()
@@ -150,10 +150,10 @@ def shell_line(command: Sequence[str]) -> str:
 def plan_server(
     settings: LlmSettings, retrieval: Sequence[MemoryPart], weights: Path, query: NvidiaSmi = ask_nvidia_smi
 ) -> MemoryPlan | None:
-    """Plan the memory of a server with ``settings.budget`` beside the parts ``retrieval``; None where no budget is set.
+    """Plan the memory of a server with ``settings.budget`` beside the parts ``retrieval``; None without a budget.
 
     Raises as :func:`~shrag.models.memory_plan.suggestions.plan_memory` does, and
-    :class:`~shrag.models.errors.GpuMissing` where no card is configured and no GPU can be read.
+    :class:`~shrag.models.errors.GpuMissing` if no card is configured and no GPU can be read.
     """
     if not settings.budget:
         return None
@@ -168,7 +168,7 @@ def plan_server(
 
 
 def add_plan_flags(settings: LlmSettings, plan: MemoryPlan | None) -> LlmSettings:
-    """Return the settings with the plan's options; the user's flags come after them and override them."""
+    """Return the settings with the plan's options; the user's flags come after these and override them."""
     if plan is None:
         return settings
     return msgspec.structs.replace(settings, flags=[*memory_flags(plan), *settings.extra_flags])

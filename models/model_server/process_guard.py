@@ -1,10 +1,10 @@
-"""Script that runs a command which must not outlive its parent: ``process_guard.py GRACE FOLDER COMMAND…``.
+"""A script that runs a command which must not outlive its parent: ``process_guard.py GRACE FOLDER COMMAND…``.
 
-The parent holds the other end of its standard input. When the parent ends, for whatever reason, the pipe closes; the
-command then gets SIGTERM, and after ``GRACE`` seconds it is killed with all its children. ``FOLDER``, a temporary
-folder of the parent, is removed if the parent is gone. ``PR_SET_PDEATHSIG`` is no alternative: it fires when a thread
-ends, spares the command's children, and exists on Linux only. Only the standard library is imported, since the script
-is run by its path, outside the project's environment.
+The parent holds the other end of the script's standard input. When the parent ends, for whatever reason, the pipe
+closes. The command then gets SIGTERM, and after ``GRACE`` seconds it is killed with all its children. ``FOLDER``, a
+temporary folder of the parent, is removed if the parent is gone. ``PR_SET_PDEATHSIG`` is no alternative, since it fires
+when a thread ends, spares the command's children, and exists only on Linux. The script imports only the standard
+library, since it is run by its path, outside the project's environment.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from types import FrameType
 
 
 def main(grace: float, folder: str, command: Sequence[str]) -> int:
-    """Run ``command`` in a new session; return its exit status, 128 + N where signal N ended it."""
+    """Run ``command`` in a new session; return its exit status, or 128 + N if signal N ended it."""
     parent = os.getppid()
     wake_read, wake_write = os.pipe()
 
@@ -33,7 +33,7 @@ def main(grace: float, folder: str, command: Sequence[str]) -> int:
     for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
         signal.signal(number, on_signal)
     try:
-        # A new session: Ctrl-C at the terminal reaches the parent only, which stops the command in order.
+        # In a new session, Ctrl-C at the terminal reaches only the parent, which stops the command in order.
         child = subprocess.Popen(command, stdin=subprocess.DEVNULL, start_new_session=True)  # noqa: S603
     except OSError as error:
         sys.stderr.write(f"{command[0]} cannot be started: {error.strerror}\n")
@@ -57,7 +57,7 @@ def _end(child: subprocess.Popen[bytes], grace: float) -> int:
             child.terminate()
         with contextlib.suppress(subprocess.TimeoutExpired):
             child.wait(grace)
-    # The rest of its process group: remaining children, or all of it where SIGTERM was ignored.
+    # Kill the rest of the process group: remaining children, or the whole group if it ignored SIGTERM.
     with contextlib.suppress(ProcessLookupError):
         os.killpg(child.pid, signal.SIGKILL)
     status = child.wait()

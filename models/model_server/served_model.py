@@ -1,4 +1,4 @@
-"""Language model of a :class:`~shrag.models.model_server.server.ModelServer`."""
+"""The language model of a :class:`~shrag.models.model_server.server.ModelServer`."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ class ServedModel:
         return self._model.stream(messages, max_tokens=max_tokens)
 
     def close(self) -> None:
-        """Close the connections; the server goes on running."""
+        """Close the connections; the server keeps running."""
         self._model.close()
 
     def _check(self) -> None:

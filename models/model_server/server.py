@@ -1,4 +1,4 @@
-"""Supervise a model server: start vLLM as a subprocess, check its health, restart it."""
+"""Supervise a model server: start vLLM as a subprocess, check its health, and restart it."""
 
 from __future__ import annotations
 
@@ -36,7 +36,10 @@ _GUARD = Path(__file__).with_name("process_guard.py")
 
 
 class ServerState(NamedTuple):
-    """State of a server; ``reason`` is why it is down, else empty; ``restarts`` counts starts after the first."""
+    """The state of a server.
+
+    ``reason`` says why the server is down; otherwise it is empty. ``restarts`` counts the starts after the first one.
+    """
 
     phase: Phase
     reason: str
@@ -54,13 +57,13 @@ class ServerState(NamedTuple):
 
 
 class SupervisionPolicy(NamedTuple):
-    """Times of supervision, in seconds, and counts.
+    """The times of supervision, in seconds, and its counts.
 
     ``poll`` and ``watch`` are the intervals of health checks before and after the server is ready. After ``unanswered``
-    failed checks in a row it is restarted; a server that is stopped has ``grace`` seconds before it is killed.
+    failed checks in a row, the server is restarted. A server that is stopped has ``grace`` seconds before it is killed.
 
-    The pause before a restart doubles from ``first_pause`` to ``longest_pause``, and begins anew after ``healthy``
-    seconds of service. After ``tries`` consecutive starts without becoming ready there is no further one.
+    The pause before a restart doubles from ``first_pause`` to ``longest_pause``. It begins anew after ``healthy``
+    seconds of service. After ``tries`` consecutive starts without becoming ready, the server is not started again.
     """
 
     poll: float = 0.5
@@ -74,10 +77,10 @@ class SupervisionPolicy(NamedTuple):
 
 
 class ModelServer:
-    """Context manager that runs ``settings.command`` with ``settings.weights`` on a Unix socket of this user only.
+    """A context manager that runs ``settings.command`` with ``settings.weights`` on a Unix socket for this user only.
 
-    Its log and compile cache are in ``folder``. On exit, and also when this process is killed, the server ends with all
-    its children. ``on_change`` is called with every new state, in the supervising thread. Entering raises
+    The log and the compile cache are in ``folder``. On exit, and also if this process is killed, the server ends with
+    all its children. The supervising thread calls ``on_change`` with every new state. Entering the context raises
     :class:`~shrag.models.errors.ServerProgramMissing` and :class:`~shrag.models.errors.WeightsMissing`.
     """
 
@@ -106,11 +109,11 @@ class ModelServer:
 
     @property
     def address(self) -> str:
-        """The server's address, for the time it is ready."""
+        """The server's address, which works while the server is ready."""
         return f"unix:{self._socket}"
 
     def wait_for(self, phase: str, seconds: float) -> ServerState:
-        """Wait at most ``seconds`` for ``phase``; return the state then."""
+        """Wait at most ``seconds`` for ``phase``, then return the state."""
         with self._changed:
             self._changed.wait_for(lambda: self._state.phase == phase, seconds)
             return self._state
@@ -119,7 +122,7 @@ class ModelServer:
         """Start the server; returns before it is ready."""
         check_server_program(self._settings)
         rotate_log(self.log)
-        # Created with mode 0700: access to it is access to the model, since vLLM's own key guards some paths only.
+        # The folder has mode 0700, since access to it is access to the model; vLLM's own key guards only some paths.
         self._folder = tempfile.TemporaryDirectory(prefix="shrag-llm-", ignore_cleanup_errors=True)
         self._socket = Path(self._folder.name) / "llm.sock"
         self._stopping.clear()
@@ -144,7 +147,7 @@ class ModelServer:
                 self._set_state("starting", restarts=restarts)
                 with self._running_process() as process:
                     served = self._watch(process)
-            except Exception as error:  # no memory for a process, no disk space for the log, or anything else
+            except Exception as error:  # no memory for a process, no disk space for the log, or any other error
                 served = _ServerRun(f"it could not be started ({error})", None)
             if self._stopping.is_set():
                 return
@@ -211,7 +214,7 @@ class ModelServer:
 
 
 class _ServerRun(NamedTuple):
-    """How a run ended, and for how many seconds the server was ready; None where it never was."""
+    """How a run ended, and for how many seconds the server was ready; None if it never was."""
 
     ended: str
     seconds: float | None
@@ -229,7 +232,7 @@ def _is_healthy(client: EndpointClient) -> bool:
 
 
 def _describe_status(status: int) -> str:
-    # The guard returns 128 + N where signal N ended the command; a negative status is the guard's own.
+    # The guard returns 128 + N if signal N ended the command; a negative status is the guard's own.
     number = status - 128 if status > 128 else -status if status < 0 else 0
     return f"signal {number}" if number else f"status {status}"
 
@@ -248,7 +251,7 @@ def rotate_log(log: Path) -> None:
 
 
 def last_error_line(log: Path, since: int) -> str:
-    """Return the last line after byte ``since`` that mentions an error, else the last line; empty without a log."""
+    """Return the last line after byte ``since`` that mentions an error, or else the last line; empty without a log."""
     try:
         with log.open("rb") as file:
             file.seek(max(since, log.stat().st_size - _TAIL_BYTES))
