@@ -17,10 +17,10 @@ from shrag.models.reranker import Passage
 
 
 class AnalyzedRecord(msgspec.Struct, frozen=True, dict=True):
-    """A record as it is stored, with the terms of its title and of each sentence of its text.
+    """A stored record, with the terms of its title and of each sentence of its text.
 
-    Terms are joined by spaces: a few long strings are decoded faster than many short ones, and many searches do not
-    use the terms. ``sentences`` are those of :func:`split_sentences`.
+    ``sentences`` are those of :func:`split_sentences`. Terms are joined by spaces, because a few long strings are
+    decoded faster than many short ones, and many searches do not use the terms.
     """
 
     record: Record
@@ -49,9 +49,9 @@ class PackedRecord(msgspec.Struct, frozen=True, array_like=True, tag=True):
     Attributes:
         docid: Its identifier.
         title: The terms of the title, joined by spaces.
-        contents: A line with the terms of the title, and one for each sentence.
+        contents: A line with the terms of the title, and a line for each sentence.
         raw: The record as JSON, on one line.
-        fields: What it is filtered and counted by (:mod:`shrag.indexing.filter_fields`).
+        fields: The values by which it is filtered and counted (:mod:`shrag.indexing.filter_fields`).
     """
 
     docid: str
@@ -87,7 +87,7 @@ _decode_raw = msgspec.json.Decoder(Record).decode
 
 
 def decode_record(stored: bytes) -> AnalyzedRecord:
-    """Decode ``raw``, a newline and ``contents`` of a :class:`PackedRecord`, in UTF-8."""
+    """Decode a record from ``raw``, a newline and ``contents`` of a :class:`PackedRecord`, in UTF-8."""
     raw, _, contents = stored.partition(b"\n")
     title, *sentences = contents.decode().split("\n")
     return AnalyzedRecord(_decode_raw(raw), title, tuple(sentences))
@@ -105,7 +105,7 @@ class RecordStore(Protocol):
     """The records of an index with their terms. Thread-safe."""
 
     def fetch(self, docids: Sequence[str]) -> list[AnalyzedRecord | None]:
-        """Return the record of each docid, None if there is none."""
+        """Return the record of each docid, or None if there is none."""
 
     def sample(self, most: int) -> list[AnalyzedRecord]:
         """Return at most ``most`` different records, evenly spread over the index, the same each time."""

@@ -1,7 +1,7 @@
-"""BM25 as Lucene computes it.
+"""BM25 as Lucene 9.9 computes it (``BM25Similarity``).
 
-``score(t, d) = idf(t) · tf / (tf + k1 · (1 − b + b · |d| / avg))`` summed over the question's terms, once for
-``contents`` and once, times :attr:`Bm25.title_boost`, for ``title``. Source: Lucene 9.9, ``BM25Similarity``.
+The score of a term in a field is ``idf(t) · tf / (tf + k1 · (1 − b + b · |d| / avg))``. A document's score is the sum
+over the question's terms of the score in ``contents`` and :attr:`Bm25.title_boost` times the score in ``title``.
 """
 
 from __future__ import annotations
@@ -14,11 +14,11 @@ import msgspec
 
 
 class Bm25(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """The parameters an index is scored with, kept in its manifest.
+    """The parameters with which an index is scored, kept in its manifest.
 
-    ``title_boost`` is the weight of a match in the title field beside the same match in the contents. Over the
-    development sets 0.2 to 0.3 was best for titled abstracts (CACM nDCG@10 0.484 without, 0.511 with 0.3) and cost the
-    least where titles are article names (wiki-en first place 0.765 without, 0.760 with 0.2, 0.669 with 1).
+    ``title_boost`` is the weight of a match in the title relative to the same match in the contents. On the development
+    sets 0.2 to 0.3 was best for abstracts with titles (CACM, nDCG@10: 0.484 with 0, 0.511 with 0.3). It cost the least
+    where titles are names of articles (wiki-en, right record first: 0.765 with 0, 0.760 with 0.2, 0.669 with 1).
     """
 
     k1: float = 0.9
@@ -34,7 +34,7 @@ def idf(document_frequency: int, documents: int) -> float:
 
 
 class FieldScores(NamedTuple):
-    """What terms add to a document's score in one field, for a question asked of many documents.
+    """Computes what each term of a question adds to a document's score in one field; made once for many documents.
 
     Attributes:
         idf: The idf of each of the question's terms in the field.
@@ -47,7 +47,12 @@ class FieldScores(NamedTuple):
     parameters: Bm25
 
     def of(self, counts: Mapping[str, int], length: int) -> dict[str, float]:
-        """Return each term's part, of a field of ``length`` terms that has the query's terms as often as ``counts``."""
+        """Return the score of each term in ``counts``.
+
+        Args:
+            counts: How often the field has each of the question's terms.
+            length: The field's length in terms.
+        """
         if not counts:
             return {}
         k1, b = self.parameters.k1, self.parameters.b
@@ -59,7 +64,7 @@ class FieldScores(NamedTuple):
 def byte_length(length: int) -> int:
     """Return the field length that Lucene remembers: exact below 40, then rounded down to four significant bits.
 
-    Lucene keeps a length in one byte (``SmallFloat.intToByte4``); scores equal its own only with the same rounding.
+    Lucene keeps a length in one byte (``SmallFloat.intToByte4``). Only the same rounding gives scores equal to its own.
 
     >>> [byte_length(n) for n in (39, 40, 41, 42, 1000)]
     [39, 40, 40, 42, 984]

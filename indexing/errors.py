@@ -16,7 +16,7 @@ class IndexDamaged(IndexingError):
 
 
 class IndexMismatch(IndexingError):
-    """The index was built by a format, an analyzer or an encoder that this process does not have."""
+    """The index was built with a format, an analyzer or an encoder that this process does not have."""
 
 
 class EncoderUnavailable(IndexMismatch):
@@ -32,15 +32,15 @@ class DependencyMissing(IndexingError):
 
 
 class EngineUnavailable(IndexingError):
-    """The vector database of a distributed engine is away, slow, or refuses; the message names its address."""
+    """The vector database of a distributed engine is unreachable or slow, or refuses; the message names its address."""
 
 
 class TooManyCandidates(IndexingError):
-    """A distributed engine would have to give more candidates than it can for the best records to be certain."""
+    """A distributed engine cannot return as many candidates as would make the best records certain."""
 
 
 class TooManyRejectedRecords(IndexingError):
-    """More records cannot be analyzed than allowed; nothing was published."""
+    """More records than allowed could not be analyzed; nothing was published."""
 
 
 class DictionaryRejected(IndexingError):

@@ -1,8 +1,8 @@
-"""Values of records and filters as they are written for Java.
+"""Encode the values of records and filters for Java, each record and each filter as one string.
 
-A record's fields are pairs of a field's name and a value: a year, or a key to filter by and the value to show. A filter
-is, for each field that it limits, the name and the two years or the keys. Both are one string: pairs, and fields of a
-filter, are separated by NUL, what is inside of them by U+001F.
+A record is written as the names and values of its fields in turn, separated by NUL. A value is a year, or a key to
+filter by and the text to show, separated by U+001F. A filter is written as the fields that it limits, separated by NUL.
+Each is a name with two years or with keys, separated by U+001F.
 """
 
 from __future__ import annotations
@@ -23,14 +23,14 @@ from shrag.indexing.record_filter import (
 )
 
 YEAR = "year"
-"""The field of the year; the other fields have the names of :data:`VALUE_FIELDS`."""
+"""The name of the field of the year; the other fields are named in :data:`VALUE_FIELDS`."""
 
 _PART = "\0"
 _UNIT = "\x1f"
 
 
 def write_record_fields(record: Record) -> str:
-    """Encode the values that a record is filtered and counted by."""
+    """Encode the values by which a record is filtered and counted."""
     return _PART.join(
         part
         for field, key, shown in record_parts(record)
@@ -39,7 +39,7 @@ def write_record_fields(record: Record) -> str:
 
 
 def write_filter(record_filter: RecordFilter) -> str:
-    """Encode a filter; empty for one that every record passes."""
+    """Encode a filter; a filter that every record passes gives an empty text."""
     parts = []
     if record_filter.years is not None:
         parts.append(_UNIT.join([YEAR, *map(str, record_filter.years)]))
@@ -48,7 +48,7 @@ def write_filter(record_filter: RecordFilter) -> str:
 
 
 def read_facets(written: str) -> FacetCounts:
-    """Decode what Java counted: the hits, those without a year, and for each field its values with their counts."""
+    """Decode Java's counts: the hits, the hits without a year, and the values of each field with their counts."""
     parts = iter(written.split(_PART))
     total, undated = int(next(parts)), int(next(parts))
     counted = [tuple(FacetValue(next(parts), int(next(parts))) for _ in range(int(next(parts)))) for _ in range(5)]
@@ -56,7 +56,7 @@ def read_facets(written: str) -> FacetCounts:
 
 
 def record_parts(record: Record) -> Iterator[tuple[str, str, str]]:
-    """Yield the fields a record is filtered by: each with its value as it is compared, and as it is shown."""
+    """Yield each value by which a record is filtered: its field, the form to compare and the form to show."""
     if record.year is not None and 0 <= record.year <= LATEST_YEAR:
         yield YEAR, str(record.year), str(record.year)
     for name in VALUE_FIELDS:

@@ -1,4 +1,7 @@
-"""Open a published index. What changed of its files is verified before it is opened, the rest in the background."""
+"""Open a published index.
+
+Files that changed since they were last verified are verified before the index is opened, the others in the background.
+"""
 
 from __future__ import annotations
 
@@ -45,11 +48,12 @@ from shrag.indexing.vectors.vector_index import VectorIndex
 from shrag.messages.text import Text
 
 _RETRY_SECONDS = 1.0
-# A command that answers one question ends before, and no server needs it at once: the first answers come first.
+# Verification in the background starts after this many seconds, so that the first answers come first. A command that
+# answers one question ends before that.
 _READING_DELAY = 10.0
 
 ChecksumState = Literal["verified", "checking", "damaged"]
-"""Result of the verification of checksums so far."""
+"""The result of verifying the checksums so far."""
 
 
 class ChecksumVerifier:
@@ -60,10 +64,12 @@ class ChecksumVerifier:
     """
 
     def __init__(self, folder: Path, manifest: IndexManifest, verify: Verify | None) -> None:
-        """Verify now what ``verify`` says (None: nothing, the caller has), and the rest in a thread.
+        """Verify now what ``verify`` says, and the rest in a thread.
+
+        With None nothing is verified, because the caller has done it.
 
         Raises:
-            IndexDamaged: Damage was found now; :meth:`raise_if_damaged` reports what is found later.
+            IndexDamaged: Damage was found now. :meth:`raise_if_damaged` reports damage that is found later.
         """
         self.manifest = manifest
         self.state: ChecksumState = "verified"
@@ -85,12 +91,12 @@ class ChecksumVerifier:
             raise IndexDamaged(str(self._problem))
 
     def report(self, error: Exception) -> None:
-        """Note damage that was found by reading the index."""
+        """Record damage that was found by reading the index."""
         self._problem = self._problem or error
         self.state = "damaged"
 
     def wait(self, seconds: float | None = None) -> ChecksumState:
-        """Wait for the end of the verification, at most ``seconds`` (None: no limit), and return the state."""
+        """Wait until the verification ends, at most ``seconds`` (None: no limit), and return the state."""
         if self._thread is not None:
             self._thread.join(seconds)
         return self.state
@@ -122,7 +128,7 @@ class ChecksumVerifier:
         try:
             check_files(folder, manifest)
         except OSError:
-            return False  # no file descriptor is left: later
+            return False  # no file descriptor is free: try again later
         return True
 
 
@@ -130,7 +136,7 @@ class Closable(Protocol):
     """An object with resources to release."""
 
     def close(self) -> None:
-        """Release them."""
+        """Release the resources."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -140,17 +146,17 @@ class OpenIndex:
     Attributes:
         name: The index.
         manifest: The generation's manifest.
-        analyzer: The analyzer that it was built with.
+        analyzer: The analyzer with which it was built.
         searcher: Lexical search.
         store: The stored records.
         checksums: The verification of its files.
-        files: What :meth:`close` closes.
+        files: The objects that :meth:`close` closes.
         dense: Vector search; None if the index was built without an encoder.
-        glossary: The bilingual glossary; None for an index that was made without one, in tests.
-        calibration: What turns evidence into a confidence; None for an index with too few records to learn it from.
-        scorer: Scores stored records for a question; None where the engine cannot.
-        authors: Finds the records of an author; None where the engine cannot.
-        spelling: Finds terms that are spelt alike; None where the engine cannot.
+        glossary: The bilingual glossary; None only if a test made the index without one.
+        calibration: Turns evidence into a confidence; None if the index has too few records to learn it from.
+        scorer: Scores stored records for a question; None if the engine cannot.
+        authors: Finds the records of an author; None if the engine cannot.
+        spelling: Finds terms that are spelled alike; None if the engine cannot.
     """
 
     name: str
@@ -168,7 +174,12 @@ class OpenIndex:
     spelling: SpellingSearch | None = None
 
     def filtered(self, searcher: SearchEngine, record_filter: RecordFilter) -> OpenIndex:
-        """Return the index of which ``searcher`` and the vectors find the records that pass a filter."""
+        """Return the index for searches with a filter.
+
+        Args:
+            searcher: Lexical search that finds only records that pass the filter.
+            record_filter: The filter, which is applied to vector search too.
+        """
         dense = self.dense.filtered(record_filter) if self.dense is not None else None
         return replace(self, searcher=searcher, dense=dense)
 
@@ -181,10 +192,10 @@ class OpenIndex:
 def check_index(indexes: Path, name: str) -> IndexManifest:
     """Verify the files, the analyzer and the vectors of an index without opening it, and return its manifest.
 
-    Raises as :func:`open_index`.
+    It raises the errors of :func:`open_index`.
     """
     folder, manifest = current_generation(indexes / check_name(name))
-    read_generation(folder.parent, manifest.generation)  # by the checksum beside the manifest
+    read_generation(folder.parent, manifest.generation)  # verifies the manifest by the checksum beside it
     _check_vectors(name, manifest)
     check_files(folder, manifest)
     check_analyzer(name, manifest, analyzer_fingerprint(load_dictionary(folder)))
@@ -204,18 +215,20 @@ def open_index(
     Args:
         indexes: The folder of all indexes.
         name: The index.
-        first_question: None for a server: Kiwi, the Korean tokenizer, is loaded in the background. A text is analyzed
-            in the background, which loads Kiwi only if the token store lacks one of its words.
-        verify: Whose checksums are verified before the index is opened; the others are in the background.
+        first_question: The question of a command. It is analyzed in the background, which loads Kiwi (the Korean
+            tokenizer) only if the token store lacks one of its words. With None, for a server, Kiwi is loaded in the
+            background.
+        verify: The files whose checksums are verified before the index is opened. The others are verified in the
+            background.
         generation: The generation, None for the current one.
-        engine: The engine of lexical search; a process uses one of those that run Lucene.
+        engine: The engine of lexical search. A process can use only one of the two engines that run Lucene.
 
     Raises:
         IndexMissing: There is no such index.
         DependencyMissing: The engine is not installed.
         CorpusError: ``name`` is not a valid name.
-        IndexDamaged: A file is missing or does not have its checksum, or Lucene's files are another generation's.
-        IndexMismatch: It was built by another format, analyzer or type of encoder.
+        IndexDamaged: A file is missing or does not match its checksum, or Lucene's files belong to another generation.
+        IndexMismatch: The index was built with another format, analyzer or type of encoder.
     """
     index = indexes / check_name(name)
     if generation is not None:
@@ -232,9 +245,9 @@ def open_index(
 
 
 def open_generation(folder: Path, manifest: IndexManifest, verify: Verify | None = "changed") -> OpenIndex:
-    """Open the given generation, current or not, without loading Kiwi; raises as :func:`open_index`.
+    """Open the given generation, current or not, without loading Kiwi; raise the errors of :func:`open_index`.
 
-    With None for ``verify`` its files are not verified: the caller has done it.
+    With None for ``verify`` its files are not verified, because the caller has done it.
     """
     return _open_generation(folder.parent.name, folder, manifest, "", verify)
 
@@ -317,9 +330,9 @@ def uncached_analyzer(folder: Path) -> Analyzer:
 
 
 def open_glossary(indexes: Path, name: str) -> tuple[Glossary, Analyzer]:
-    """Open an index's glossary, which the caller closes, and its analyzer, without Java.
+    """Open the glossary and the analyzer of an index without Java; the caller closes the glossary.
 
-    Raises as :func:`open_index`.
+    It raises the errors of :func:`open_index`.
     """
     folder, manifest = current_generation(indexes / check_name(name))
     check_changed_files(folder, manifest)
@@ -329,7 +342,7 @@ def open_glossary(indexes: Path, name: str) -> tuple[Glossary, Analyzer]:
 
 
 def _warm_up(analyzer: KoreanEnglishAnalyzer, first_question: str | None) -> None:
-    # The first use of the analyzer raises an error again.
+    # An error is ignored here, because the first use of the analyzer raises it again.
     with suppress(Exception):
         if first_question is None:
             analyzer.prepare()

@@ -54,7 +54,7 @@ Query = Term | Or | And | Not | DisjunctionMax | Boost
 
 
 def any_of(terms: Iterable[str]) -> Or:
-    """Return the disjunction of terms; a repeated term counts as often, as in a bag of words."""
+    """Return the disjunction of terms. A repeated term counts each time, as in a bag of words."""
     return Or(tuple(Term(term) for term in terms))
 
 

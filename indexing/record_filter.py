@@ -1,4 +1,4 @@
-"""RecordFilter: which records a search may find; the values that records are filtered and counted by; their counts."""
+"""The filter of a search, the values by which records are filtered, and the counts of these values."""
 
 from __future__ import annotations
 
@@ -16,24 +16,24 @@ VALUE_FIELDS: tuple[ValueField, ...] = ("language", "journal", "type", "author")
 """The fields that are filtered by value; years are filtered by range."""
 
 LONGEST_VALUE = 200
-"""Characters of a value that are compared."""
+"""Most characters of a value that are compared."""
 
 MOST_VALUES = 50
-"""Values of one field in a filter."""
+"""Most values of one field in a filter."""
 
 LATEST_YEAR = 9999
 
 FACET_VALUES = 20
-"""Journals and authors that are counted, the most frequent ones."""
+"""Most values of one field that are counted: the most frequent ones. Usually only journals and authors have more."""
 
 
 @dataclass(frozen=True, slots=True)
 class RecordFilter:
-    """Records of these years, languages, journals, types and authors; an empty field passes every record.
+    """A filter by years, languages, journals, types and authors of records; an empty field passes every record.
 
-    Of several values of a field a record needs one, of several fields all. Values are compared whole, whatever their
-    letter case and spaces; an author's value is one author's whole name as the record has it. A record without a year
-    does not pass a limit of years.
+    A record passes if it matches every field of the filter. It matches a field if it has one of the field's values.
+    Values are compared as a whole; letter case and repeated spaces do not matter. An author's value is one author's
+    whole name as the record has it. A record without a year does not pass a limit of years.
 
     Attributes:
         year_from: The first year, included.
@@ -84,7 +84,7 @@ class RecordFilter:
 
     @property
     def years(self) -> tuple[int, int] | None:
-        """The first and the last year, None without a limit."""
+        """The first and the last year, or None if years are not limited."""
         if self.year_from is None and self.year_to is None:
             return None
         return self.year_from or 0, LATEST_YEAR if self.year_to is None else self.year_to
@@ -95,7 +95,7 @@ class RecordFilter:
         return found
 
     def keys(self, field: ValueField) -> tuple[str, ...]:
-        """Return the values of a field as they are compared, each once."""
+        """Return the values of a field in the form that is compared, each once."""
         return tuple(sorted({value_key(value) for value in self.values(field)}))
 
     def passes(self, record: Record) -> bool:
@@ -107,13 +107,13 @@ class RecordFilter:
         return all(any(value_key(value) in wanted for value in record_values(record, name)) for wanted, name in keys)
 
     def to_mapping(self) -> dict[str, Any]:
-        """Return the fields that are limited, for JSON; :meth:`from_mapping` reads it."""
+        """Return the fields that are limited, for JSON; :meth:`from_mapping` reads them."""
         limited = {each.name: getattr(self, each.name) for each in fields(self)}
         return {name: value for name, value in limited.items() if value not in (None, ())}
 
 
 def record_values(record: Record, field: ValueField) -> tuple[str, ...]:
-    """Return the values of a record in a field, none where it has none."""
+    """Return the values that a record has in a field, which may be none."""
     match field:
         case "language":
             return (record.language,)
@@ -146,12 +146,12 @@ class FacetValue:
 class FacetCounts:
     """Counts over the hits of a question: the records that match any of its queries and pass its filter.
 
-    The values of a field that the filter limits are counted as if it did not: so the other values that could be chosen
-    are seen too. Years come in their order, other values most frequent first, ties by value.
+    The values of a field are counted without the filter's limit on this field, so that users also see the other values
+    that they could choose. Years come in rising order, other values by descending count, ties by value.
 
     Attributes:
         total: The number of hits.
-        undated: The number of hits without a year, counted as the years are.
+        undated: The number of hits without a year, counted without a limit of years.
         year: Years.
         language: Languages.
         journal: The most frequent journals, :data:`FACET_VALUES` at most.
@@ -174,11 +174,11 @@ class FacetCounts:
 
 
 NO_FACETS = FacetCounts(0, 0, (), (), (), (), ())
-"""The counts where nothing was found."""
+"""The counts if nothing was found."""
 
 
 def count_records(records: Iterable[Record], record_filter: RecordFilter) -> FacetCounts:
-    """Return the counts over records that match a question, of which those that pass the filter are its hits."""
+    """Return the counts over records that match a question; those of them that pass the filter are its hits."""
     there = list(records)
     hits = sum(map(record_filter.passes, there))
     dated = [each for each in there if replace(record_filter, year_from=None, year_to=None).passes(each)]

@@ -10,19 +10,20 @@ from shrag.indexing.query import Query
 from shrag.indexing.record_filter import EVERY_RECORD, FacetCounts, RecordFilter
 
 EngineName = Literal["lucene", "pyserini", "milvus", "qdrant"]
-"""``lucene`` is the default; ``pyserini`` searches the same index by Pyserini's classes; the others are vector
-databases that an index is loaded into (:mod:`shrag.indexing.distributed`)."""
+"""``lucene`` is the default. ``pyserini`` searches the same index with Pyserini's classes. The others are vector
+databases that an index is loaded into (:mod:`shrag.indexing.distributed`).
+"""
 
 
 @dataclass(frozen=True, slots=True)
 class EngineChoice:
-    """A search engine and, of a vector database, how it is reached.
+    """A search engine and, for a vector database, how to reach it.
 
     Attributes:
         name: The engine.
         address: A vector database's address, or the path of its files on this machine.
-        key: What it wants to be shown, empty for nothing.
-        timeout: Seconds that a request to it may take.
+        key: The key that the database asks for; empty if it asks for none.
+        timeout: Seconds that a request to the database may take.
     """
 
     name: EngineName = "lucene"
@@ -37,11 +38,11 @@ class EngineChoice:
 
 
 LUCENE = EngineChoice()
-"""The default."""
+"""The default engine."""
 
 
 class Hit(NamedTuple):
-    """A document and its score; larger is better, and scores of different queries do not compare."""
+    """A document and its score. A larger score is better; scores of different queries cannot be compared."""
 
     docid: str
     score: float
@@ -49,7 +50,7 @@ class Hit(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class FieldStatistics:
-    """Statistics of one field: documents that have it, mean length in terms, document frequency of each term."""
+    """Statistics of one field: the documents that have it, its mean length in terms, each term's document frequency."""
 
     documents: int
     average_length: float
@@ -58,14 +59,14 @@ class FieldStatistics:
 
 @dataclass(frozen=True, slots=True)
 class Statistics:
-    """``contents`` is title and text together, ``title`` the title alone."""
+    """Statistics of two fields: ``contents`` is title and text together, ``title`` is the title alone."""
 
     contents: FieldStatistics
     title: FieldStatistics
 
 
 class AuthorName(NamedTuple):
-    """The name of an author as it is compared, and its words without accents and hyphens."""
+    """The name of an author in the form that is compared, and its words without accents and hyphens."""
 
     key: str
     words: frozenset[str]
@@ -75,37 +76,37 @@ class AuthorSearch(Protocol):
     """Finds documents by their authors. Safe to share between threads."""
 
     def newest_of_authors(self, names: Sequence[str], most: int) -> list[str]:
-        """Return the docids of the authors' records, ``most`` at most, the newest first and those without a year last.
+        """Return the docids of the authors' records, the newest first and those without a year last.
 
         Args:
-            names: Whole names, as the records have them; letter case and repeated blanks do not matter.
-            most: The number of docids at most.
+            names: Whole names, as the records have them. Letter case and repeated spaces do not matter.
+            most: The largest number of docids to return.
         """
 
     def count_records(self, names: Sequence[str]) -> list[int]:
-        """Return how many records each author has; names as for :meth:`newest_of_authors`."""
+        """Return how many records each author has. Names are given as for :meth:`newest_of_authors`."""
 
     def names_with_word(self, word: str, most: int) -> list[AuthorName]:
-        """Return the authors' names that have a word, ``most`` at most.
+        """Return names of authors that have a word.
 
         Args:
-            word: The word; letter case, accents and hyphens do not matter.
-            most: The number of names at most.
+            word: The word. Letter case, accents and hyphens do not matter.
+            most: The largest number of names to return.
         """
 
 
 class SpellingSearch(Protocol):
-    """Finds terms that are spelt like one that no document has. Safe to share between threads."""
+    """Finds terms that are spelled like a term that no document has. Safe to share between threads."""
 
     def similar_terms(self, term: str, most: int) -> list[str]:
-        """Return the terms of three documents or more that are spelt most like ``term``, the most frequent first.
+        """Return the terms that are spelled most like ``term``, the most frequent first.
 
-        They begin with its first letter and are one edit away from it (Damerau-Levenshtein), or else two, if it has
-        eight letters or more.
+        They occur in three documents or more, begin with the same letter and are one edit away (Damerau-Levenshtein).
+        If there are none, terms two edits away are returned, provided that ``term`` has eight letters or more.
 
         Args:
             term: The term.
-            most: The number of terms at most.
+            most: The largest number of terms to return.
         """
 
 

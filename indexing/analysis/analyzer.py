@@ -1,7 +1,7 @@
-"""Analyzer protocol: texts → tokens; and the folded form in which texts are matched.
+"""The Analyzer protocol (texts → tokens) and the folded form in which texts are matched.
 
-Records store their text as written (NFC). Matching uses its NFKC form with unified dashes and apostrophes, in which
-``Ａ₃`` equals ``A3``, ``㎏`` equals ``kg`` and ``‐`` equals ``-``.
+Records store their text as written (NFC). Matching uses its NFKC form, in which all dashes are one character and all
+apostrophes are another. So ``Ａ₃`` equals ``A3``, ``㎏`` equals ``kg`` and ``‐`` equals ``-``.
 """
 
 from __future__ import annotations
@@ -14,11 +14,11 @@ TokenKind = Literal["noun", "bound noun", "predicate", "modifier", "compound", "
 """The kind of a token. A compound overlaps the nouns it consists of: skip it when counting a text's words."""
 
 KEYWORD_KINDS: frozenset[TokenKind] = frozenset({"noun", "foreign", "number"})
-"""Kinds that can be keywords; the others are only matched."""
+"""The kinds that can be keywords. Tokens of the other kinds are only matched."""
 
 
 VARIANTS = str.maketrans(dict.fromkeys("\u2010\u2011\u2012\u2013\u2014\u2212\ufe63\uff0d", "-") | {"\u2019": "'"})
-"""Translation table of the dashes and apostrophes that are matched as one."""
+"""Translation table that maps dashes to ``-`` and the typographic apostrophe to ``'``."""
 
 
 class Token(NamedTuple):
@@ -48,7 +48,7 @@ class Analyzer(Protocol):
 
 
 def fold(text: str) -> str:
-    """Return the form of ``text`` that is matched.
+    """Return the folded form of ``text``, which matching uses.
 
     >>> fold("Ａ₃‐㎏")
     'A3-kg'

@@ -1,6 +1,6 @@
-"""General words, which no subject is named by and any question may have: *effect*, *difference*, 장단점, 동향.
+"""General words, which may occur in any question and name no subject: *effect*, *difference*, 장단점, 동향.
 
-A record that has all other words of a question may answer it without them.
+A record may answer a question without having its general words if it has all its other words.
 """
 
 from __future__ import annotations
@@ -21,4 +21,6 @@ GENERAL_WORDS = LIGHT_WORDS | frozenset(
     최소한 최신 특성 특징 편 필요성 하나 현재 현황 효과
     """.split()
 )
-"""The general words, in lower case; light words too, also where they begin a question."""
+"""The general words in lower case. The light words are among them: a capitalized one at the beginning of a question is
+not light, but it is general.
+"""

@@ -1,7 +1,8 @@
-"""Words for kinds of documents, where they only say what is looked for: ``전력수요 예측 자료``, ``books about tides``.
+"""Find genre words: words of a question that only say what kind of document is wanted.
 
-They are genre words by their place in the question, never by themselves: ``자료`` is content in ``자료 구조``, and
-``survey`` in ``survey methodology``.
+Examples are ``자료`` in ``전력수요 예측 자료`` and ``books about`` in ``books about tides``. Only their place in the
+question makes them genre words: ``자료`` is content in ``자료 구조``, and ``survey`` is content in
+``survey methodology``.
 """
 
 from __future__ import annotations
@@ -47,7 +48,7 @@ _ENGLISH_BEGINNING = re.compile(
        (?:about|on)\b)""",
     re.VERBOSE | re.IGNORECASE,
 )
-# Behind keywords, not in a sentence: "the heaviest pig recorded in history?", "Polo's book".
+# At the end, a genre word follows keywords. It is content in "the heaviest pig recorded in history?" and "Polo's book".
 _NO_KEYWORDS = "a an the its his her their our in of by to from for and or what which this that".split()
 _NOT_BEHIND = "".join(rf"(?<!\b{word}\s)" for word in _NO_KEYWORDS)
 _ENGLISH_END = re.compile(
@@ -57,7 +58,7 @@ _ENGLISH_END = re.compile(
 
 
 def genre_spans(text: str) -> list[tuple[int, int]]:
-    """Return the ranges of characters of a question that only say what kind of document is looked for, in order.
+    """Return, in order, the character ranges of a question that only say what kind of document is wanted.
 
     >>> question = "Please find books about tides"
     >>> [question[start:end] for start, end in genre_spans(question)]

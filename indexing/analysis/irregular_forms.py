@@ -1,6 +1,7 @@
 """English words that Porter's stemmer leaves in two forms: children and child, analyses and analysis, fourth and 4th.
 
-Left out are plurals that are words of their own as well (media, data, leaves, lives, bases), and *first* and *second*.
+The table leaves out plurals that are also words of their own (media, data, leaves, lives, bases), and *first* and
+*second*.
 """
 
 from __future__ import annotations

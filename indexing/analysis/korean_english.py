@@ -1,7 +1,7 @@
 """Korean/English analyzer: Kiwi for Hangul and Hanja, :mod:`shrag.indexing.analysis.latin` for the rest.
 
-Text is analyzed by eojeol (space-separated word), with a cache: on 1,500 KorQuAD questions this ranks as well as whole
-sentences, and a known word costs one dictionary access.
+The analyzer reads text one eojeol (space-separated word) at a time and caches the results. On 1,500 KorQuAD questions
+this ranks as well as reading whole sentences, and a known word costs one dictionary access.
 """
 
 from __future__ import annotations
@@ -40,12 +40,14 @@ if TYPE_CHECKING:
     from shrag.indexing.analysis.morphological_analysis import Kiwi
 
 _RULES = 4
-"""Version of the rules: increase it when a change gives other terms and no other part of the fingerprint shows it."""
+"""Version of the rules. Increase it when a change yields other terms and no other part of the fingerprint shows
+that.
+"""
 
 _EOJEOL = re.compile(r"\S+")
-# Characters without a space that are analyzed, to bound the time; the rest is skipped.
+# Most characters of a string without spaces that are analyzed, to bound the time. The rest is skipped.
 _MAX_UNBROKEN = 20_000
-# Folding takes quadratic time in a run of combining marks.
+# A longer eojeol is split, because folding a run of combining marks takes quadratic time.
 _MAX_EOJEOL = 500
 # Characters that compose under NFKC: conjoining, compatibility and half-width letters of Hangul, and a base character
 # with its combining marks. They are folded together.
@@ -94,10 +96,10 @@ class KoreanEnglishAnalyzer:
         """Create an analyzer; Kiwi is loaded when it is first needed.
 
         Args:
-            store: Stored tokens of words, by the same analyzer and dictionary.
+            store: Stored tokens of words, made by the same analyzer with the same dictionary.
             dictionary: The user's words.
             kiwi: A loaded Kiwi with the same dictionary.
-            cached_words: Most words in the cache.
+            cached_words: The most words in the cache.
             on_new_word: Called with each Korean word that was not cached and its tokens, as a pair.
             before_kiwi: Called before each call of Kiwi.
         """
@@ -121,7 +123,7 @@ class KoreanEnglishAnalyzer:
         return analyzer_fingerprint(self._dictionary)
 
     def prepare(self) -> None:
-        """Load Kiwi now, which takes over half a second; else the first Korean word loads it."""
+        """Load Kiwi now, which takes over half a second. Otherwise the first Korean word loads it."""
         self._load()
 
     def tokens(self, texts: Sequence[str]) -> list[list[Token]]:
@@ -170,7 +172,7 @@ class KoreanEnglishAnalyzer:
         return known
 
     def add_tokens(self, words: Iterable[tuple[str, bytes]]) -> None:
-        """Add words with their tokens (as JSON) from another analyzer of the same fingerprint to the cache."""
+        """Add words to the cache, with their tokens (as JSON) from another analyzer of the same fingerprint."""
         with self._cache_lock:
             if len(self._added_tokens) >= self._cached_words:
                 _evict_half(self._added_tokens)
@@ -198,9 +200,9 @@ class KoreanEnglishAnalyzer:
 
 
 class _WordTerms(dict[str, tuple[str, ...]]):
-    """Cache of space-separated words, with punctuation, and their terms; only without a user dictionary.
+    """Cache of the terms of space-separated words with their punctuation.
 
-    A missing word is analyzed on access.
+    A missing word is analyzed on access. The cache is used only without a user dictionary, whose words may have spaces.
     """
 
     def __init__(self, analyze: Callable[[str], tuple[Token, ...]], most: int) -> None:
@@ -225,12 +227,12 @@ class _WordTerms(dict[str, tuple[str, ...]]):
 
 
 def _without_capitals(text: str) -> str:
-    """Return a text that is all in capitals in small letters, in which no stop word reads as an acronym."""
+    """Return a text in lower case if it is all in capitals, so that none of its stop words reads as an acronym."""
     return text.translate(ASCII_LOWER) if is_all_capitals(text) else text
 
 
 def _evict_half(cache: dict[str, Any]) -> None:
-    """Drop the older half of a full cache: frequent words are soon in it again."""
+    """Drop the older half of a full cache. Frequent words soon return to it."""
     for old in list(cache)[: len(cache) // 2]:
         del cache[old]
 
@@ -263,8 +265,10 @@ def fold_with_offsets(text: str) -> tuple[str, Sequence[int], Sequence[int]]:
     """Fold ``text`` as :func:`~shrag.indexing.analysis.analyzer.fold` does, with offsets into the original.
 
     Returns:
-        The folded text; then, for each position of it, where in ``text`` a range begins that begins there, and where
-        one ends that ends there. A range that ends inside a character which folds to several includes all of it.
+        The folded text and two sequences of offsets into ``text``, with an entry for each position in the folded text.
+        The first sequence says where a range that begins at a position begins in ``text``. The second says where a
+        range that ends at a position ends in ``text``. If a character folds to several, a range that ends inside them
+        includes the whole character.
 
     >>> fold_with_offsets("a㎏b")
     ('akgb', [0, 1, 1, 2, 3], [0, 1, 2, 2, 3])

@@ -1,8 +1,9 @@
 """Tokenization and stemming of Latin and Greek words, numbers and identifiers.
 
-Documents and questions have the same rules, so spellings of an identifier share terms: ``GPT-4``, ``GPT4`` and
-``gpt 4``; ``COVID-19`` and ``COVID19``; ``A₃`` and ``A3``; ``TNF-α`` and ``TNF-alpha``. Stop words in capitals that are
-acronyms (IT, WHO) are terms, not stemmed; :func:`is_all_capitals` tells the texts in which capitals mean nothing.
+Documents and questions follow the same rules, so all spellings of an identifier share terms: ``GPT-4``, ``GPT4`` and
+``gpt 4``; ``COVID-19`` and ``COVID19``; ``A₃`` and ``A3``; ``TNF-α`` and ``TNF-alpha``. A stop word that is an acronym
+in capitals (IT, WHO) is a term there, and is not stemmed. :func:`is_all_capitals` recognizes the texts in which
+capitals mean nothing.
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ from shrag.indexing.analysis.spellings.british import american_spelling
 from shrag.indexing.analysis.stopwords import ACRONYMS, ENGLISH_STOPWORDS
 
 MAX_TERM_LENGTH = 64
-"""Characters of a term; longer ones are cut (Lucene's limit is 255)."""
+"""Most characters of a term. Longer terms are cut; Lucene's limit is 255."""
 
 STEMMER = "english"
 """Snowball's English algorithm (Porter2)."""
@@ -38,7 +39,7 @@ _WORD = re.compile(
 _CONNECTOR = re.compile(r"[-./'&_]|\+(?=[^+])")
 _ORDINAL = re.compile(r"\d+(?:st|nd|rd|th)")
 _LETTERS = re.compile(rf"[{_LETTER}]{{2,}}")
-# The joined parts of a longer chain (a URL, a list with slashes) are no useful term.
+# A longer chain (a URL, a list with slashes) gives no useful term when its parts are joined.
 _MAX_JOINED_PARTS = 4
 
 # A title in capitals has at least this many words; fewer may be acronyms alone.
@@ -78,7 +79,7 @@ def plain_word_terms(word: str) -> tuple[str, ...]:
 
 
 def is_all_capitals(text: str) -> bool:
-    """Return whether a text has over three words, all in capitals and in a script that has them.
+    """Return whether a text has more than three words, all in capitals, and no letters of a script without capitals.
 
     >>> is_all_capitals("THE USE OF IT IN SCHOOLS"), is_all_capitals("IT 융합 기술 동향"), is_all_capitals("WHO")
     (True, False, False)
@@ -122,7 +123,7 @@ def _part_terms(part: str, start: int, end: int) -> list[Token]:
         return []
     terms = [Token(_stem(part), start, end, "number" if part.isdigit() else "foreign")]
     if any(character.isdigit() for character in part) and not _ORDINAL.fullmatch(part):
-        # h2o stays one term; gpt4 and covid19 also give the name in them.
+        # gpt4 and covid19 also give the name in them; h2o has none and stays one term.
         terms.extend(
             Token(_stem(letters), start, end, "foreign")
             for letters in _LETTERS.findall(part)
@@ -132,7 +133,7 @@ def _part_terms(part: str, start: int, end: int) -> list[Token]:
 
 
 def _spell(part: str) -> str:
-    """Strip accents and spell out Greek letters, except in words with more than two of them."""
+    """Strip accents, and spell out Greek letters unless the word has more than two of them."""
     if part.isascii():
         return part
     bare = "".join(
@@ -152,10 +153,10 @@ _local = threading.local()
 
 
 def _stem(part: str) -> str:
-    """Return the stem of a part that is all letters, else the part; both cut to :data:`MAX_TERM_LENGTH`."""
+    """Return the stem of ``part`` if it is all letters, else ``part`` itself, each cut to :data:`MAX_TERM_LENGTH`."""
     if not part.isalpha():
         return part[:MAX_TERM_LENGTH]
-    # A PyStemmer object is not thread-safe.
+    # One for each thread: a PyStemmer object is not thread-safe.
     stemmer = getattr(_local, "stemmer", None)
     if stemmer is None:
         stemmer = _local.stemmer = Stemmer.Stemmer(STEMMER)

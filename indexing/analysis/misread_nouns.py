@@ -1,9 +1,9 @@
-"""Nouns that Kiwi misreads where they stand alone: 전이 (학습), 회로, 아이, 저해, 예후, 사서.
+"""Nouns that Kiwi misreads when they stand alone: 전이 (학습), 회로, 아이, 저해, 예후, 사서.
 
-Without a particle it reads them as something shorter with a particle, an ending or a suffix (전 + 이, 회 + 로), or as
-an interjection. With a particle and in compounds it reads the noun, so that ``전이 학습`` did not find ``전이를`` and
-``전이학습``. Words of titles and questions often stand alone. Left out are those whose other reading is common: 대한,
-통한, 물의, 남아.
+Kiwi reads such a noun as a shorter word with a particle, an ending or a suffix (전 + 이, 회 + 로), or as an
+interjection. With a particle and in compounds it reads the noun, so without this table ``전이 학습`` would not find
+``전이를`` and ``전이학습``. Words of titles and questions often stand alone. The table leaves out nouns whose other
+reading is common: 대한, 통한, 물의, 남아.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ _ALONE = frozenset(
     합성음 해면 행동의도 행복도 향상도 호도 화기 황도 회랑 회로 회임 회전력 회칙 휘도 흐름 흐름도 흥미도
     """.split()
 )
-"""Nouns that are misread without a particle only."""
+"""Nouns that Kiwi misreads only without a particle."""
 
 _ANYWHERE = frozenset(
     """
@@ -45,7 +45,7 @@ _ANYWHERE = frozenset(
     전공자 정당성 제어기 지지율 참여율 총소득 측위 타당성 학습자 한방 항생 허혈성 효현제
     """.split()
 )
-"""Nouns that are misread with some particles too; in compounds (자연어처리) Kiwi knows them."""
+"""Nouns that Kiwi misreads with some particles too. In compounds (자연어처리) it recognizes them."""
 
 _DIVIDED: Mapping[str, tuple[tuple[str, str], ...]] = {
     "마이크로": (("마이크로", "NNG"),),
@@ -60,7 +60,9 @@ _DIVIDED: Mapping[str, tuple[tuple[str, str], ...]] = {
     "지속의도": (("지속", "NNG"), ("의도", "NNG")),
     "행동의도": (("행동", "NNG"), ("의도", "NNG")),
 }
-"""Parts and tags of nouns that do not begin with the noun that Kiwi finds (비지 of 비지도) or end with another."""
+"""Parts, with tags, of nouns whose first part Kiwi misreads (비지 of 비지도) or that end with another noun
+(방문의도).
+"""
 
 _PARTICLES = (
     "들?(?:은|는|이|가|을|를|의|에|와|과|도|만|로|으로|에는|에도|에서|에서는|에서의|에게|에게는|까지|부터|보다|처럼|이나|나"
@@ -70,10 +72,10 @@ _ANYWHERE_WITH_PARTICLE = re.compile(rf"({'|'.join(sorted(_ANYWHERE, key=len, re
 
 
 def misread_noun(run: str) -> str:
-    """Return the noun that a run of Hangul is, alone or with a particle, if Kiwi would misread it; else nothing.
+    """Return the noun in a run of Hangul, alone or with a particle, if Kiwi would misread it; else an empty text.
 
     Args:
-        run: All adjacent letters of Hangul, folded.
+        run: A whole run of adjacent Hangul syllables, folded.
 
     >>> misread_noun("전이"), misread_noun("자연어를"), misread_noun("전이가"), misread_noun("학습")
     ('전이', '자연어', '', '')
@@ -85,7 +87,7 @@ def misread_noun(run: str) -> str:
 
 
 def parts_of(noun: str) -> tuple[tuple[str, str], ...]:
-    """Return the morphemes of a misread noun with their tags where Kiwi's own first one would be wrong; else none.
+    """Return the morphemes of a misread noun, with tags, if Kiwi's own first morpheme would be wrong; else none.
 
     >>> parts_of("비지도"), parts_of("학습자")
     ((('비', 'XPN'), ('지도', 'NNG')), ())
@@ -94,4 +96,4 @@ def parts_of(noun: str) -> tuple[tuple[str, str], ...]:
 
 
 MISREAD_NOUNS = _ALONE | _ANYWHERE
-"""All of them."""
+"""All nouns that Kiwi misreads."""

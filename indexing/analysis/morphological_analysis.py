@@ -1,6 +1,7 @@
-"""Morphological analysis by Kiwi: load one model for each user dictionary, split text, select terms of morphemes.
+"""Morphological analysis by Kiwi.
 
-The only module that imports kiwipiepy.
+The module loads one Kiwi for each user dictionary, splits text into morphemes and selects the terms to index. It is the
+only module that imports kiwipiepy.
 """
 
 from __future__ import annotations
@@ -24,10 +25,12 @@ if TYPE_CHECKING:
     from kiwipiepy import Kiwi as Kiwi  # noqa: PLC0414  (re-exported as a type)
 
 MAX_KIWI_LENGTH = 200
-"""Characters per call. Kiwi's time is quadratic in an unbroken string: 2,000 letters take 0.1 s, a megabyte 30 s."""
+"""Most characters per call of Kiwi. Its time is quadratic in a string without spaces: 2,000 letters take 0.1 s, a
+megabyte 30 s.
+"""
 
 SURROGATE = re.compile("[\ud800-\udfff]")
-"""Lone surrogates, which Kiwi does not accept."""
+"""Lone surrogates, which Kiwi refuses."""
 
 ASCII_LOWER = str.maketrans("ABCDEFGHIJKLMNOPQRSTUVWXYZ", "abcdefghijklmnopqrstuvwxyz")
 """Translation table to lower case that keeps every character's position."""
@@ -45,7 +48,7 @@ INDEXED_TAGS: Mapping[str, TokenKind] = {
     "VA": "predicate",  # adjectives
     "MAG": "modifier",  # adverbs
 }
-"""Sejong tags that are indexed, without particles, endings, copulas, affixes and punctuation."""
+"""The indexed Sejong tags. Particles, endings, copulas, affixes and punctuation are not indexed."""
 
 _JOINED_TAGS = frozenset({"NNG", "NNP", "NR", "XR", "SH", "XPN"})
 
@@ -66,9 +69,10 @@ class Morpheme(NamedTuple):
 def korean_tokens(
     folded: str, kiwi: Kiwi, matcher: DictionaryMatcher | None, before_kiwi: Callable[[], None] | None = None
 ) -> Iterator[Token]:
-    """Yield an eojeol's tokens: the indexed morphemes, and each run of adjacent nouns and prefixes as a compound.
+    """Yield the tokens of an eojeol (space-separated word): its indexed morphemes and its compounds.
 
-    A compound is thus found by its parts (인공, 신경망), and ranked first in its full form (인공신경망, 비선형).
+    Each run of adjacent nouns and prefixes is a compound. So a compound is found by its parts (인공, 신경망), and its
+    full form (인공신경망, 비선형) ranks first.
 
     Args:
         folded: The folded eojeol.
@@ -103,10 +107,11 @@ def korean_tokens(
 
 
 def _with_noun(morphemes: list[Morpheme], noun: Morpheme, end: int) -> tuple[list[Morpheme], bool]:
-    """Put a misread noun in the place of what Kiwi reads from where it begins to ``end``.
+    """Replace the morphemes that Kiwi reads between the start of ``noun`` and ``end`` by this misread noun.
 
     Returns:
-        The morphemes; and whether a noun of them that the misread one begins with is kept (학습 of 학습자).
+        The morphemes, and whether Kiwi's first noun is kept because ``noun`` begins with it (학습 of 학습자). The
+        caller then adds the whole noun as a compound.
     """
     read = [each for each in morphemes if noun.start <= each.start < end]
     if not read or any(each.form == noun.form and each.tag in _JOINED_TAGS for each in read):
@@ -126,7 +131,7 @@ def _with_noun(morphemes: list[Morpheme], noun: Morpheme, end: int) -> tuple[lis
 def _term(morpheme: Morpheme) -> str:
     form = morpheme.form.replace(" ", "")  # a user's word may have spaces
     if morpheme.tag[0] == "V" and len(form) > 2 and form[-1] in "하되":
-        form = form[:-1]  # Kiwi gives 깨끗하 as one morpheme, 복잡 + 하 as two: the term of both is the root
+        form = form[:-1]  # Kiwi reads 깨끗하 as one morpheme, but 복잡 + 하 as two: the term of both is the root
     return form[:MAX_TERM_LENGTH]
 
 
@@ -147,8 +152,8 @@ def _noun_runs(morphemes: Iterable[Morpheme]) -> Iterator[list[Morpheme]]:
 def prepare_for_kiwi(folded: str) -> str:
     """Replace characters that mislead Kiwi, without changing positions.
 
-    Kiwi does not recognise the particle after a Greek letter or a percent sign (β를 gives the noun 르), or in
-    β-카로틴의. Such characters become a Latin letter, such hyphens a space.
+    After a Greek letter or a percent sign, Kiwi does not recognize a particle (β를 gives the noun 르), nor does it in
+    β-카로틴의. So such a character becomes a Latin letter, and such a hyphen becomes a space.
     """
     return _HYPHEN_BEFORE_KOREAN.sub(" ", _READ_AS_SYMBOL.sub("A", folded))
 
@@ -156,15 +161,15 @@ def prepare_for_kiwi(folded: str) -> str:
 class KoreanMorphemes:
     """Splits text into all its morphemes, including particles, endings and punctuation.
 
-    For rules and measures that need what an index leaves out. It has no user dictionary, so that results do not depend
-    on an index.
+    It serves rules and measures that need the morphemes that an index leaves out. It uses no user dictionary, so that
+    its results do not depend on an index.
     """
 
     def __init__(self) -> None:
         self._shared: SharedKiwi | None = None
 
     def split(self, text: str) -> list[Morpheme]:
-        """Return the morphemes of ``text``, folded by :func:`shrag.indexing.analysis.analyzer.fold`, in order."""
+        """Return the morphemes, in order, of a text folded by :func:`shrag.indexing.analysis.analyzer.fold`."""
         if self._shared is None:
             self._shared = share_kiwi(EMPTY_DICTIONARY)
         found: list[Morpheme] = []
@@ -177,7 +182,7 @@ class KoreanMorphemes:
 
 
 def _split_text(text: str) -> Iterator[tuple[int, str]]:
-    """Yield offsets and pieces of at most :data:`MAX_KIWI_LENGTH`, split at a space where possible."""
+    """Yield pieces of at most :data:`MAX_KIWI_LENGTH` with their offsets, split at a space where possible."""
     start = 0
     while start < len(text):
         end = start + MAX_KIWI_LENGTH
@@ -189,9 +194,10 @@ def _split_text(text: str) -> Iterator[tuple[int, str]]:
 
 
 class SharedKiwi:
-    """Weakly referenceable holder of a Kiwi.
+    """Holder of a Kiwi that can be weakly referenced.
 
-    Kiwi's own type does not clear weak references when it is destroyed; following one would crash the process.
+    Kiwi's own type does not clear weak references when it is destroyed: following such a reference would crash the
+    process.
     """
 
     def __init__(self, kiwi: Kiwi) -> None:
@@ -203,7 +209,10 @@ _loading = threading.Lock()
 
 
 def share_kiwi(dictionary: UserDictionary) -> SharedKiwi:
-    """Return a Kiwi that is in use with the same dictionary, else load one: two index generations share it."""
+    """Return the Kiwi that is in use with the same dictionary; load one if there is none.
+
+    So two generations of an index share one Kiwi.
+    """
     with _loading:
         shared = _loaded.get(dictionary.fingerprint)
         if shared is None:
@@ -212,13 +221,13 @@ def share_kiwi(dictionary: UserDictionary) -> SharedKiwi:
 
 
 def load_kiwi(dictionary: UserDictionary = EMPTY_DICTIONARY) -> Kiwi:
-    """Load Kiwi with the settings that the analyzer's fingerprint names; takes over half a second and 250 MB."""
+    """Load Kiwi with the settings that the analyzer's fingerprint names. This takes over half a second and 250 MB."""
     try:
         from kiwipiepy import Kiwi
     except ImportError as error:
         raise DependencyMissing(Text("Kiwi is not installed ({error}): install SHRAG again.", error=error)) from error
-    # Without its dictionaries of names Kiwi splits compounds as questions do (인공신경망 → 인공 신경망): the right
-    # paragraph is first for 0.914 of wiki-ko (0.911 with them) and 0.846 of multihop-ko (0.843). It also loads in 0.6 s
+    # Without its dictionaries of names, Kiwi splits compounds as questions do (인공신경망 → 인공 신경망). Right
+    # paragraph first without / with them: wiki-ko 0.914 / 0.911, multihop-ko 0.846 / 0.843. Kiwi also loads in 0.6 s
     # instead of 2.1 s.
     kiwi = Kiwi(num_workers=1, load_default_dict=False, load_multi_dict=False)
     for word in DictionaryMatcher(dictionary).korean:

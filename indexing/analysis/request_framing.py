@@ -1,8 +1,8 @@
-"""Framing words of a request: what a question says to the reader of its answer, not about its subject.
+"""Find the framing words of a question: they address the reader of the question and say nothing about its subject.
 
-``Could you briefly summarize how …``, ``What does research say about …``, ``… 간략하게 요약해 주시겠습니까?``. Words
-are framing by their place in the question, never by themselves: ``summarize`` is content in ``methods that summarize
-documents``, ``요약`` in ``문서 요약 모델의 성능``.
+Examples are ``Could you briefly summarize how …``, ``What does research say about …`` and
+``… 간략하게 요약해 주시겠습니까?``. Only their place in the question makes them framing words: ``summarize`` is
+content in ``methods that summarize documents``, and ``요약`` is content in ``문서 요약 모델의 성능``.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ _POLITE = r"""
       |i\s+(?:want|need)(?:\s+you)?\s+to
     )(?:\s+help\s+me(?:\s+to)?)?"""
 _PLAIN_VERB = r"(?:(?:summari[sz]e|describe|explain|discuss|elaborate(?:\s+on)?)(?=,?\s+\w))"
-# Also nouns, and so verbs only after a polite opening or before a word that begins their object.
+# These can be nouns too. They count as verbs only after a polite opening or before a word that begins their object.
 _OTHER_VERB = r"""
     (?:outline|sketch|list|review|present|show|report|name|find|introduce|identify
       |(?:give|tell|show|send|provide|offer|write)(?:\s+(?:me|us)(?:\s+with)?)?)"""
@@ -87,7 +87,7 @@ _ENGLISH_OPENING = re.compile(
 _ENGLISH_END = re.compile(
     rf"(?<![\s,])[\s,]{{1,3}}(?:(?:{_DETAIL}|briefly|concisely|succinctly|please)\b\W{{0,5}}){{1,3}}$", re.IGNORECASE
 )
-# Only of a request: they are content elsewhere.
+# These count only if another pattern finds a request: elsewhere they are content.
 _ENGLISH_REQUEST_END = re.compile(
     r"""(?<![\s,])[\s,]{1,3}(?:(?:to\s+me|for\s+me)\s+)?(?:in|within)\s+(?:simple\s+terms|plain\s+\w+|bullet\s+points|english|korean
         |(?:an?|one|two|three|four|five|\d+|a\s+few|several)\s+(?:words?|sentences?|lines?|paragraphs?))\W*$
@@ -110,7 +110,7 @@ _MATTER = r"""
       |(?:대해서?|대하여|관해서?|관하여))"""
 _ACT = r"(?:요약\s*정리|요약|정리|설명|소개|서술|기술|논의|개괄|개관|안내|약술|열거|나열|브리핑|제시|논)"
 _SAY = r"(?:알려|말해|말씀해|가르쳐|보여|들려|찾아|골라|꼽아|적어|써|답해|대답해|이야기해|얘기해|추천해)"
-# Without plain 줄 수 있나요: of a theory (… 설명해 줄 수 있나요?) it is content.
+# Plain 줄 수 있나요 is left out: it is content if it asks whether a theory explains something (… 설명해 줄 수 있나요?).
 _GIVE = r"""
     (?:주시겠[가-힣]*|주세요|주십시오|주시기\s*바랍니다|주실\s*(?:수|래|런지)\s*[가-힣]*|주시(?:면|길)(?:\s*[가-힣]+)?
       |줘라?|줘요|줄래요?|주라|달라|다오)"""
@@ -139,8 +139,8 @@ _KOREAN_END = re.compile(
     """,
     re.VERBOSE,
 )
-# 이란 behind a blank (HMM 이란?) is a particle where the question ends; elsewhere it may be the country. 수가 is a fee
-# in 의료 수가, not in 할 수가 있나요.
+# 이란 after a space (HMM 이란?) is a particle at the end of a question; elsewhere it may be the country (Iran). 수가 is
+# a fee in 의료 수가, but not in 할 수가 있나요.
 _KOREAN_ANYWHERE = re.compile(
     r"(?<!\S)(?:얼마나|어느\s*정도)(?![가-힣])|(?<=[할될을들볼갈줄올쓸낼질릴칠킬필길일]\s)수가(?=\s+[있없])"
     r"|^\W*(?:혹시|그렇다면|안녕하세요|안녕하십니까)(?=[\s,.!])"
@@ -175,7 +175,7 @@ def is_greeting(text: str) -> bool:
 
 
 def framing_spans(text: str) -> list[tuple[int, int]]:
-    """Return the ranges of characters of a question that frame the request, in order; they may overlap.
+    """Return, in order, the character ranges of a question that frame the request; ranges may overlap.
 
     >>> question = "Could you outline how tides form?"
     >>> [question[start:end] for start, end in framing_spans(question)]
@@ -185,7 +185,7 @@ def framing_spans(text: str) -> list[tuple[int, int]]:
 
 
 def is_framing_alone(text: str) -> bool:
-    """Return whether a text frames a request and names nothing that is asked about.
+    """Return whether a text frames a request without naming any subject.
 
     >>> is_framing_alone("요약해 주세요"), is_framing_alone("Explain it in detail"), is_framing_alone("문서 요약")
     (True, True, False)

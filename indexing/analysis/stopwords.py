@@ -16,9 +16,9 @@ ENGLISH_STOPWORDS = frozenset(
 """English function words and question words, compared in lower case before stemming."""
 
 ACRONYMS = frozenset("AM AS AT BE CAN DID DO HAS HE HIS IF IS IT ITS MAY NO SO US WAS WHO".split())
-"""Stop words that are words of their own in capitals: IT (information technology), WHO, US, CAN (a bus).
+"""Stop words that are acronyms in capitals: IT (information technology), WHO, US, CAN (a bus).
 
-Not those that are written in capitals for emphasis or as operators: AND, OR, NOT, ALL, THE.
+Words that people capitalize for emphasis or as operators are left out: AND, OR, NOT, ALL, THE.
 """
 
 KOREAN_STOPWORDS = frozenset(
@@ -26,7 +26,7 @@ KOREAN_STOPWORDS = frozenset(
     하 되 있 없 않 이 그 저 것 수 등 및 때 때문 바 데 나 너 우리 무엇 뭐 누구 언제 어디 왜 어떻 어떠하 이러하 그러하
     """.split()
 )
-"""Kiwi's forms of auxiliaries, bound nouns, pronouns and question words without meaning for a document's subject."""
+"""Auxiliaries, bound nouns, pronouns and question words that say nothing about a document's subject, in Kiwi's form."""
 
 QUESTION_WORDS = """
     무엇 무엇인가 무엇인가요 무엇인지 무엇입니까 무엇이 무엇을 뭐 뭔가요 어떤 어떠한 어떻게 어떤가 어떤가요
@@ -42,4 +42,4 @@ QUESTION_WORDS = """
     효과 효과는 의미 의미는 의미가 정의 정의는 원인 원인은 특징 특징은 종류 종류는 사례 사례는 사례에는 결과
     결과는 과정 과정은 관계 관계는 역할 역할은 기준 기준은 장점 장점은 단점 단점은 한계 한계는
 """.split()
-"""Words by which Korean questions ask, as written."""
+"""Words with which Korean questions ask, as written."""

@@ -1,7 +1,8 @@
 """Token store: the tokens of a corpus's words, in a SQLite file of the index.
 
-Kiwi takes about a second to load, more than the rest of a search from a cold start. The stored tokens equal those of
-the index's analyzer, since an index is only opened with the analyzer that built it.
+Without it, the first search would load Kiwi. That takes about a second, more than the rest of a search from a cold
+start. The stored tokens equal those of the index's analyzer, because an index is opened only with the analyzer that
+built it.
 """
 
 from __future__ import annotations
@@ -35,7 +36,7 @@ class TokenStore:
         self._lock = threading.Lock()
 
     def get(self, word: str) -> tuple[Token, ...] | None:
-        """Return the tokens of ``word``, None where it is not stored."""
+        """Return the tokens of ``word``, or None if it is not stored."""
         with self._lock:
             row = self._database.execute("SELECT tokens FROM words WHERE word = ?", (word,)).fetchone()
         try:
@@ -56,7 +57,7 @@ class TokenStore:
 
 
 def write_token_store(path: Path, words: Iterable[tuple[str, bytes]]) -> None:
-    """Write a new token store; ``words`` and their tokens (as JSON) are sorted by word."""
+    """Write a new token store of ``words`` with their tokens (as JSON), which must be sorted by word."""
     path.unlink(missing_ok=True)
     with closing(sqlite3.connect(path, isolation_level=None)) as database:
         database.execute("PRAGMA journal_mode = OFF")

@@ -1,7 +1,7 @@
 """User dictionary: file format, and matching of its words in text.
 
 A line is ``WORD``, ``WORD<TAB>TAG`` or ``WORD<TAB>TAG<TAB>SCORE``; blank lines and lines that begin with ``#`` are
-ignored. A word with Hangul is added to Kiwi; one without gives a further term beside its parts
+ignored. A word with Hangul is added to Kiwi. A word without Hangul gives one more term besides those of its parts
 (``docs/en/explanation/analysis.md``).
 """
 
@@ -36,7 +36,7 @@ _HANGUL_LETTERS = re.compile("[\uac00-\ud7a3]")
 
 
 class DictionaryWord(msgspec.Struct, frozen=True, order=True):
-    """A folded word with single spaces between its parts, its tag and its score."""
+    """A folded word, with single spaces between its parts, and its tag and score."""
 
     word: str
     tag: str = WORD_TAGS[0]
@@ -44,7 +44,7 @@ class DictionaryWord(msgspec.Struct, frozen=True, order=True):
 
     @property
     def is_korean(self) -> bool:
-        """Whether it has Hangul and is thus added to Kiwi."""
+        """Whether the word has Hangul, so that it is added to Kiwi."""
         return bool(_HANGUL_LETTERS.search(self.word))
 
 
@@ -70,7 +70,7 @@ EMPTY_DICTIONARY = UserDictionary()
 
 
 def read_dictionary(path: Path) -> UserDictionary:
-    """Read a user's file; raises :class:`DictionaryRejected` with the line and the rule it breaks."""
+    """Read a user's file; raise :class:`DictionaryRejected` with the line and the rule that it breaks."""
     try:
         with path.open("rb") as stream:
             data = stream.read(_MAX_FILE_BYTES + 1)
@@ -97,7 +97,7 @@ def read_dictionary(path: Path) -> UserDictionary:
 
 
 def load_dictionary(folder: Path) -> UserDictionary:
-    """Return the dictionary in an index's ``folder``, whose checksum was verified before; empty where it has none."""
+    """Return the dictionary in an index's ``folder``, or an empty one; the caller has verified its checksum."""
     path = folder / FILE
     return read_dictionary(path) if path.is_file() else EMPTY_DICTIONARY
 
@@ -109,7 +109,7 @@ def save_dictionary(folder: Path, dictionary: UserDictionary) -> None:
 
 
 def parse_dictionary(lines: Iterable[str], name: str) -> UserDictionary:
-    """Parse lines; raises :class:`DictionaryRejected`, whose message calls the source ``name``."""
+    """Parse lines; raise :class:`DictionaryRejected`, whose message calls the source ``name``."""
     found: dict[str, tuple[DictionaryWord, int]] = {}
     for number, line in enumerate(lines, start=1):
         if not line.strip() or line.lstrip().startswith("#"):
@@ -203,7 +203,7 @@ WordParts = tuple[str, ...]
 
 
 class DictionaryMatcher:
-    """Finds a dictionary's words in text. Immutable, thus thread-safe."""
+    """Finds a dictionary's words in text. Immutable and therefore thread-safe."""
 
     def __init__(self, dictionary: UserDictionary) -> None:
         self._foreign = _by_first(_parts(word.word) for word in dictionary.words if not word.is_korean)
@@ -213,7 +213,10 @@ class DictionaryMatcher:
         self._mixed = [word.word.lower() for word in self.korean if not _KOREAN_ALONE.fullmatch(word.word)]
 
     def find(self, folded: str) -> Iterator[Token]:
-        """Yield the words without Hangul in ``folded``; their terms are lower case, unstemmed, without spaces."""
+        """Yield the dictionary's words without Hangul in ``folded``.
+
+        Their terms are in lower case, unstemmed and without spaces.
+        """
         if not self._foreign:
             return
         parts = [(match.group().lower(), match.start(), match.end()) for match in _PART.finditer(folded)]
@@ -225,21 +228,24 @@ class DictionaryMatcher:
                     yield Token("".join(wanted), start, end, "compound" if " " in folded[start:end] else "foreign")
 
     def holds_mixed(self, folded: str) -> bool:
-        """Return whether ``folded`` has a Korean word with other characters (K-방역), which Kiwi must see unchanged."""
+        """Return whether ``folded`` has a dictionary word of Hangul and other characters (K-방역).
+
+        Kiwi must see such a word unchanged.
+        """
         if not self._mixed:
             return False
         lowered = folded.lower()
         return any(word in lowered for word in self._mixed)
 
     def join_phrases(self, text: str, eojeols: Sequence[tuple[int, str]]) -> Sequence[tuple[int, str]]:
-        """Join the eojeols of each dictionary word with spaces (지식 그래프) into one.
+        """Join the eojeols that form a dictionary word with spaces (지식 그래프) into one.
 
         Args:
             text: The text.
             eojeols: Offsets and words of the text.
 
         Returns:
-            Offsets and words, in which a joined word may end with a particle.
+            Offsets and words. A joined word may end with a particle.
         """
         if not self._phrases:
             return eojeols

@@ -1,7 +1,7 @@
-"""Limits by year among keywords: ``2015년 이후의 딥러닝 연구``, ``robots since 2020``.
+"""Find limits by year among keywords: ``2015년 이후의 딥러닝 연구``, ``robots since 2020``.
 
-They say which records are wanted, not what these are about, and a year is rarer than most words. In a sentence they may
-be what is asked about (*Who has run the city since 1990?*), and stay.
+Such a limit says which records are wanted, not what they are about, although a year is rarer than most words. In a
+sentence the year may be what is asked about (*Who has run the city since 1990?*), so limits in sentences stay.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ _SENTENCE = re.compile(
 
 
 def year_limit_spans(text: str) -> list[tuple[int, int]]:
-    """Return the ranges of characters of keywords that limit them by year, in order; none of a sentence.
+    """Return, in order, the character ranges of keywords that limit them by year; none if ``text`` is a sentence.
 
     >>> question = "2015년 이후 딥러닝 연구"
     >>> [question[start:end] for start, end in year_limit_spans(question)]

@@ -1,8 +1,8 @@
 """Word alignment by IBM Model 1.
 
-Records with a title in one language and an abstract in the other are a comparable corpus. Model 1 (Brown et al. 1993)
-estimates from it which English term translates each Korean term: the English text is the source, the Korean text is
-generated from it, and an empty source word generates Korean terms without a translation.
+Records with a title in one language and an abstract in the other are a comparable corpus. From it Model 1 (Brown et al.
+1993) estimates which English term translates each Korean term. The English text is the source, from which the Korean
+text is generated. An empty source word generates Korean terms without a translation.
 """
 
 from __future__ import annotations
@@ -31,9 +31,13 @@ class Bitext(NamedTuple):
 class TermPair(NamedTuple):
     """A Korean and an English term that are aligned.
 
-    ``share`` is the share of the Korean term's occurrences that are aligned with the English term, ``back_share`` the
-    share of the English term's alignments that are with the Korean one. ``together`` is the number of texts with both;
-    ``association`` is Dunning's log-likelihood ratio (1993) of that: above 10.8, p < 0.001.
+    Attributes:
+        korean: The Korean term.
+        english: The English term.
+        share: The share of the Korean term's occurrences that are aligned with the English term.
+        back_share: The share of the English term's alignments that are with the Korean term.
+        together: The number of texts with both.
+        association: Dunning's log-likelihood ratio (1993) of ``together``; above 10.8, p < 0.001.
     """
 
     korean: str
@@ -45,7 +49,7 @@ class TermPair(NamedTuple):
 
 
 def align_terms(bitexts: Sequence[Bitext]) -> list[TermPair]:
-    """Align terms; return the pairs of at least two texts, unordered.
+    """Align terms and return the pairs that occur in at least two texts, in no order.
 
     Time and memory are proportional to the sum of |ko| · |en| over the bitexts.
     """
@@ -57,7 +61,7 @@ def align_terms(bitexts: Sequence[Bitext]) -> list[TermPair]:
     links = _links(bitexts, korean, english)
     keys, inverse = np.unique(links.pair_keys(len(korean)), return_inverse=True)
     weights = np.bincount(inverse, links.weight, len(keys))
-    # A pair of a single text may be chance: such links are dropped, which leaves the empty word.
+    # A pair in a single text may be chance, so its links are dropped. Links with the empty word remain.
     selected = (weights[inverse] >= _MIN_TOGETHER) | (links.english == empty)
     links = links.where(selected)
     keys, inverse = np.unique(links.pair_keys(len(korean)), return_inverse=True)
@@ -67,7 +71,7 @@ def align_terms(bitexts: Sequence[Bitext]) -> list[TermPair]:
 
 
 class _Links(NamedTuple):
-    """All possible alignments as parallel arrays; ``occurrence`` numbers the Korean occurrence of each."""
+    """All possible alignments as parallel arrays; ``occurrence`` is the number of the Korean occurrence in each."""
 
     korean: NDArray[np.int64]
     english: NDArray[np.int64]

@@ -49,7 +49,7 @@ def split_title(title: str) -> BilingualPair | None:
 
 
 def pair_keywords(text: str, keywords: Sequence[str]) -> Iterator[BilingualPair]:
-    """Yield pairs of Korean and English keywords by position, where both lists have the same length.
+    """Yield pairs of Korean and English keywords by position, if both lists have the same length.
 
     Args:
         text: The record's text, which may end with keyword lists ("주제어: …", "Keywords: …").

@@ -4,8 +4,8 @@
     -<TAB>지도 학습<TAB>map learning                removes a pair
     # a comment
 
-The file is UTF-8. The Korean side has a Hangul syllable, the English side none. A file in TBX is converted to such
-lines. Each index keeps a copy of all lines, which its next build applies too.
+The file is UTF-8. The Korean side has a Hangul syllable, the English side has none. A file in TBX is converted to such
+lines. Each index keeps a copy of all lines, and its next build applies them too.
 """
 
 from __future__ import annotations
@@ -34,8 +34,8 @@ _REPORTED = 5
 class Correction(NamedTuple):
     """A pair that the user adds (``is_added``) or removes; the texts are normalized.
 
-    ``origin`` is the file and the line, for messages; ``confidence`` is 1 for the first translation on a line,
-    0.05 less for each further one.
+    ``origin`` is the file and the line, for messages. ``confidence`` is 1 for the first translation on a line, and 0.05
+    less for each further one, but at least 0.5.
     """
 
     korean: str
@@ -49,7 +49,7 @@ def read_corrections(paths: Sequence[Path]) -> bytes:
     """Validate the user's files, TSV or TBX, and return their lines, with comments that name the file and line.
 
     Raises:
-        GlossaryRejected: A file cannot be read, :func:`~shrag.indexing.glossary.tbx.parse_tbx` or
+        GlossaryRejected: A file cannot be read, or :func:`~shrag.indexing.glossary.tbx.parse_tbx` or
             :func:`parse_corrections` rejects it.
     """
     parts: list[bytes] = []
@@ -73,7 +73,10 @@ def read_corrections(paths: Sequence[Path]) -> bytes:
 
 
 def _convert_tbx(content: bytes, name: str) -> bytes:
-    """Return a TBX file's pairs as lines; terms that are written alike in both languages need none."""
+    """Return a TBX file's pairs as lines.
+
+    Korean terms without Hangul are left out, since they need no translation. So are English terms with Hangul.
+    """
     lines: list[str] = []
     for concept in parse_tbx(content, name):
         english = ", ".join(_TRANSLATIONS.sub(" ", term) for term in concept.english if not _HANGUL.search(term))
@@ -83,13 +86,13 @@ def _convert_tbx(content: bytes, name: str) -> bytes:
 
 
 def stored_corrections(folder: Path) -> bytes:
-    """Return the file of corrections that the index in ``folder`` was built with; empty where it has none."""
+    """Return the file of corrections that the index in ``folder`` was built with, empty if it has none."""
     path = folder / FILE
     return path.read_bytes() if path.is_file() else b""
 
 
 def parse_corrections(content: bytes, name: str = FILE) -> list[Correction]:
-    """Parse lines of corrections from a file, called ``name`` in messages unless a comment names another origin.
+    """Parse lines of corrections; ``name`` is the file's name in messages, unless a comment names another origin.
 
     Raises:
         GlossaryRejected: The file is not UTF-8 or has an invalid line; the message names the first.
@@ -146,14 +149,14 @@ def apply_corrections(
 ) -> list[Entry]:
     """Add and remove the user's pairs, in their order.
 
-    Pairs are equal if their index terms are. A pair that is added replaces an equal one; removing a pair that is not
-    there does nothing. A pair with a side that has no index terms, or more than :data:`MAX_TERMS`, is not used.
+    Pairs are equal if their index terms are. An added pair replaces an equal one. Removing a pair that does not exist
+    does nothing. A pair is not used if one of its sides has no index terms, or more than :data:`MAX_TERMS`.
 
     Args:
         entries: The entries before correction, of all sources.
         corrections: The corrections.
         analyzer: The index's analyzer.
-        notify: Called with a message about each of the first pairs that are not used, and about their number.
+        notify: Called with a message about each of the first pairs that are not used, and with one about their number.
     """
     corrected = {(entry.korean_terms, entry.english_terms): entry for entry in entries}
     unused = 0

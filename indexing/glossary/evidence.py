@@ -1,8 +1,8 @@
 """Collect translation evidence from records, in bounded memory.
 
-The records are counted in ranges, in several processes (:mod:`shrag.indexing.build.glossary_workers`), and added up in
-order. Counts of parentheticals are flushed to a temporary SQLite file; of bilingual records a sample is kept that does
-not depend on the records' order; rare words are dropped from large counters.
+Several processes count ranges of records (:mod:`shrag.indexing.build.glossary_workers`), and the counts are added up in
+order. Counts of parentheticals are flushed to a temporary SQLite file. Only a sample of the bilingual records is kept;
+it does not depend on the records' order. Large counters drop rare words.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from shrag.indexing.glossary.parentheticals import AcronymExpansion, find_mentio
 from shrag.indexing.glossary.store import phrase_terms
 
 SAMPLED_RECORDS = 20_000
-"""Bilingual records to align; their terms and the alignment take about 600 MB."""
+"""Most bilingual records to align. Their terms and the alignment take about 600 MB."""
 
 _FLUSH_SIZE = 50_000
 _MAX_COUNTED_WORDS = 400_000
@@ -36,7 +36,7 @@ _KOREAN_WORD = re.compile("[\uac00-\ud7a3]{2,12}")
 class TermContext(NamedTuple):
     """Korean words before a bracket, the English text in it, and the number of records with both.
 
-    With ``exact`` the words are the whole term; else words before the term may be among them.
+    If ``exact``, the words are the whole term. Otherwise they end with the term and may begin with words before it.
     """
 
     words: tuple[str, ...]
@@ -92,7 +92,7 @@ def count_evidence(records: Iterable[Record], analyzer: Analyzer) -> CountedEvid
 
 
 class EvidenceCollector(ScratchDatabase):
-    """Adds up evidence: call :meth:`add` for that of all records, then read the results."""
+    """Adds up evidence. Call :meth:`add` for the evidence of all records, then read the results."""
 
     def __init__(self, scratch: Path) -> None:
         super().__init__(
@@ -171,7 +171,7 @@ class EvidenceCollector(ScratchDatabase):
 
 
 def _bilingual_record(record: Record) -> BilingualPair | None:
-    """Return title and text, Korean first, where one is Korean and the other English."""
+    """Return a record's title and text, Korean first, if one is Korean and the other English; else None."""
     title = detect_language(record.title)
     if title == "und" or (title == record.language and len(record.text) > len(record.title)):
         return None

@@ -1,8 +1,8 @@
 """Mine a bilingual glossary from records.
 
 Parentheticals are the richest source, but do not tell where the Korean term begins. Word alignment over bilingual
-records tells which single terms correspond, and thus helps to find the boundary. So terms are aligned first, then the
-boundaries are chosen, then terms are aligned again with the chosen pairs.
+records tells which single terms correspond, and thus helps to find the boundary. So terms are aligned first. Then the
+boundaries are chosen, and terms are aligned again with the chosen pairs.
 """
 
 from __future__ import annotations
@@ -55,7 +55,7 @@ _UNRELATED_DISTANCE = 0.25
 _MIN_LEAD = 0.05
 _MIN_LOANWORD_ASSOCIATION = 8.0
 _MAX_LOANWORDS = 20_000
-_MIN_LOANWORD_COUNT = 3  # a third of the words seen twice were no loanwords, or of a word not in the corpus
+_MIN_LOANWORD_COUNT = 3  # a third of the words seen twice were no loanwords, or came from a word not in the corpus
 _MIN_SCORE = 0.55
 _GENERAL_STRENGTH = 0.9
 _BESIDE_VOCABULARY = 0.3
@@ -67,7 +67,7 @@ _MAX_KOREAN_WORDS = 100_000
 def mine_glossary(
     counted: Iterable[CountedEvidence], analyzer: Analyzer, frequencies: DocumentFrequencies, scratch: Path
 ) -> list[Entry]:
-    """Mine term pairs from records, and add those of the vocabulary that the records have in both languages.
+    """Mine term pairs from records, and add those of the vocabulary that the records have in at least one language.
 
     Args:
         counted: The evidence of all records, in their order.
@@ -149,7 +149,7 @@ class _Miner:
         self._confidence = lru_cache(maxsize=200_000)(self._compute_confidence)
 
     def _compute_confidence(self, korean: str, english: str) -> float:
-        """Return from 0 to 1 how likely two terms mean the same, by alignment and by transliteration."""
+        """Return how likely two terms mean the same, from 0 to 1, by the vocabulary, alignment and transliteration."""
         pair = self._aligned.get((korean, english))
         strength = _GENERAL_STRENGTH if (korean, english) in self._general_terms else 0.0
         if pair is not None:
@@ -168,9 +168,9 @@ class _Miner:
                 yield from self._entries_of(english_terms, contexts)
 
     def _entries_of(self, english_terms: tuple[str, ...], contexts: list[TermContext]) -> Iterator[Entry]:
-        """Yield the Korean terms of one English term.
+        """Yield the entries of one English term.
 
-        The best candidate is chosen, its contexts are removed, and so on with the remaining contexts.
+        The best Korean candidate is chosen and its contexts are removed. This is repeated with the remaining contexts.
         """
         written: Counter[str] = Counter()
         chains: Counter[tuple[tuple[str, ...], bool]] = Counter()
@@ -209,7 +209,7 @@ class _Miner:
             yield from self._candidate_entries(candidate, count, total, english, english_terms, meaning)
 
     def _length(self, meaning: tuple[str, ...], english: str) -> tuple[str, ...]:
-        """Return the terms whose number is compared; an acronym without expansion counts as one term per letter."""
+        """Return the terms whose number is compared. An acronym without expansion counts as one term per letter."""
         if len(meaning) == 1 and is_acronym(english):
             return tuple(letter for letter in english if letter.isupper())
         return meaning
@@ -288,8 +288,9 @@ class _Miner:
     def _loanword_entries(self) -> Iterator[Entry]:
         """Yield loanwords: Korean words that are transliterations of an English word of the corpus.
 
-        Of a word that the vocabulary translates otherwise (네이버, which is not *naive*) the pair is little trusted,
-        unless titles in both languages have it; *bigdata* is no other translation of 빅데이터 than *big data*.
+        If the vocabulary has only other translations of the Korean word (네이버, which is not *naive*), the pair gets a
+        low score, unless bilingual records have both words together. *bigdata* counts as the vocabulary's *big data*
+        for 빅데이터.
         """
         known = self._english_of_vocabulary()
         spelled: dict[tuple[str, bool], list[str]] = defaultdict(list)
@@ -323,7 +324,7 @@ class _Miner:
                 yield Entry(korean, word, (korean,), (stem,), count, "transliteration", score)
 
     def _english_of_vocabulary(self) -> dict[str, set[str]]:
-        """Return the English terms of each Korean term of the vocabulary, without the blanks between them."""
+        """Return the English terms of each Korean term of the vocabulary, without the spaces between them."""
         known: dict[str, set[str]] = defaultdict(set)
         for entry in self._general:
             if len(entry.korean_terms) == 1:
@@ -346,7 +347,7 @@ class _Miner:
 
 
 def _most_frequent(counts: Counter[str], most: int) -> list[tuple[str, int]]:
-    """Return the most frequent words with their counts; of equally frequent ones, not those that were seen first."""
+    """Return the most frequent words with their counts; ties are in the order of the words."""
     return heapq.nsmallest(most, counts.items(), key=lambda pair: (-pair[1], pair[0]))
 
 

@@ -1,7 +1,7 @@
 """Find parenthetical translations and acronyms: ``인공신경망(Artificial Neural Network, ANN)``.
 
-The text in the brackets is exact. The term before them ends at the bracket, but may begin at any of the words before;
-:mod:`shrag.indexing.glossary.term_boundaries` decides where, once all mentions are counted.
+The text in the brackets is exact. The term before them ends at the bracket, but may begin at any of the words before
+it. :mod:`shrag.indexing.glossary.term_boundaries` decides where it begins, after all mentions are counted.
 """
 
 from __future__ import annotations
@@ -16,8 +16,8 @@ from shrag.indexing.analysis.analyzer import fold
 class TermMention(NamedTuple):
     """A mention of a term in both languages.
 
-    ``korean`` are the words up to the end of the Korean term; unless ``exact``, words before it may be among them.
-    ``english`` is a phrase or an acronym as written.
+    ``korean`` are the words up to the end of the Korean term. Unless ``exact``, the first of them may not belong to the
+    term. ``english`` is a phrase or an acronym as written.
     """
 
     korean: tuple[str, ...]
@@ -147,7 +147,7 @@ def is_acronym(text: str) -> bool:
 
 
 def is_english_term(text: str) -> bool:
-    """Return whether ``text`` may be an English term: letters, at most six words, no unit."""
+    """Return whether ``text`` may be an English term: letters, at most six words, and not a unit."""
     words = text.split()
     return (
         _ENGLISH.fullmatch(text) is not None
@@ -198,7 +198,7 @@ def _expansion(acronym: str, phrase: str) -> AcronymExpansion | None:
 
 
 def _expand_before(acronym: str, words: list[str]) -> AcronymExpansion | None:
-    """Return the expansion of a bracketed acronym from the fewest words before it."""
+    """Return the expansion of a bracketed acronym from as few words before it as possible."""
     if not is_acronym(acronym):
         return None
     letters = [letter for letter in acronym.lower() if letter.isalpha()]

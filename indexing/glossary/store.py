@@ -35,12 +35,12 @@ class Entry(NamedTuple):
     Attributes:
         korean: The Korean phrase.
         english: The English phrase.
-        korean_terms: Its index terms.
-        english_terms: Its index terms.
+        korean_terms: The index terms of the Korean phrase.
+        english_terms: The index terms of the English phrase.
         records: Number of records that have the pair; 0 for the user's own.
         source: Where the pair was found.
         score: Confidence that each translates the other, from 0 to 1.
-        only: The language of the phrase that the records have, where they lack the other; empty where they have both.
+        only: The language of the phrase that the records have, if they lack the other; empty if they have both.
     """
 
     korean: str
@@ -54,9 +54,9 @@ class Entry(NamedTuple):
 
 
 _ALL = "SELECT korean, english, korean_terms, english_terms, records, source, score, '' FROM entries"
-# Of these only the phrase in another language than ``only`` can be in a question and not in the records.
+# These are looked up only by the phrase that the records lack, to translate it into the one that they have.
 _ONE_SIDED = "SELECT korean, english, korean_terms, english_terms, records, source, score, only FROM one_sided"
-# Sorted and freed of doubles in Python: most phrases have no entry, and SQLite prepares both for each.
+# Rows are sorted and made unique in Python: SQLite would prepare both for each phrase, and most phrases have no entry.
 _MATCHES = " UNION ALL ".join(
     [f"{_ALL} WHERE korean_terms = ?1", f"{_ALL} WHERE english_terms = ?1", f"{_ONE_SIDED} WHERE terms = ?1"]
 )
@@ -80,13 +80,13 @@ class Glossary:
         self._cached_most_frequent = lru_cache(maxsize=1)(self._most_frequent)  # the query sorts all entries
 
     def look_up(self, phrases: Sequence[Sequence[str]]) -> list[list[Entry]]:
-        """Look up whole phrases, for translations into phrases that the records have.
+        """Look up whole phrases, to translate them into phrases that the records have.
 
         Args:
             phrases: The index terms of each phrase, Korean or English.
 
         Returns:
-            For each phrase its entries by descending score, empty where the glossary does not have it.
+            For each phrase its entries by descending score; none if the glossary does not have it.
         """
         return [list(self._cached_look_up(" ".join(phrase))) for phrase in phrases]
 
@@ -97,7 +97,7 @@ class Glossary:
             word: A Hangul word, or an English one in lower case.
 
         Returns:
-            Entries of the source ``transliteration``, by descending score; mostly none.
+            Entries of the source ``transliteration``, by descending score. Most words have none.
         """
         return list(self._cached_transliterations(word))
 
@@ -196,7 +196,7 @@ def _entry(row: tuple[str, str, str, str, int, str, float, Language | Literal[""
 
 
 def simple_tokens(tokens: Sequence[Token]) -> list[Token]:
-    """Return the shortest of tokens that overlap, in the order of the text: of gpt, 4 and gpt4 the first two."""
+    """Return the shortest of overlapping tokens, in the order of the text: of gpt, 4 and gpt4 the first two."""
     simple: list[Token] = []
     for token in sorted(tokens, key=lambda token: (token.end - token.start, token.start)):
         if not any(token.start < other.end and other.start < token.end for other in simple):
@@ -205,7 +205,7 @@ def simple_tokens(tokens: Sequence[Token]) -> list[Token]:
 
 
 def phrase_terms(analyzer: Analyzer, phrase: str) -> tuple[str, ...]:
-    """Return the index terms of the phrase's nouns, foreign words and numbers, in order; a hyphen divides words."""
+    """Return the index terms of a phrase's nouns, foreign words and numbers, in order; a hyphen divides words."""
     return tuple(token.term for token in _phrase_tokens(analyzer, phrase))
 
 
@@ -217,7 +217,7 @@ def phrase_parts(analyzer: Analyzer, phrase: str) -> tuple[str, ...]:
         phrase: The phrase.
 
     Returns:
-        What is written in the phrase for each of its :func:`phrase_terms`; endings and other words are left out.
+        The text of the phrase that gives each of its :func:`phrase_terms`. Endings and other words are left out.
     """
     return tuple(phrase[token.start : token.end] for token in _phrase_tokens(analyzer, phrase))
 

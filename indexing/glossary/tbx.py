@@ -1,7 +1,7 @@
-"""Read term lists in TBX (TermBase eXchange, ISO 30042; the elements of its 2008 and its 2019 edition).
+"""Read term lists in TBX (TermBase eXchange, ISO 30042), with the elements of its 2008 and 2019 editions.
 
-The parser is Python's expat: a document type declaration may name a DTD, which is not read, but must not have a part of
-its own in the file, so no entity is expanded and nothing is fetched.
+The parser is Python's expat. A document type declaration may name a DTD, which is not read. A declaration with a part
+in the file itself (``[ … ]``) is refused. So no entity is expanded and nothing is fetched.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """Term boundary detection: where a Korean term before a bracket begins.
 
-In ``… 은닉 마르코프 모델(Hidden Markov Model)`` the term may be 모델, 마르코프 모델, or more. A word with a particle or
-a verb ending cannot be part of it. Of the remaining candidates the best one occurs in most contexts of the English
-term, translates its words, and has about as many.
+In ``… 은닉 마르코프 모델(Hidden Markov Model)`` the term may be 모델, 마르코프 모델, or more. A word with a particle
+or a verb ending cannot be part of it. The best of the remaining candidates occurs in most contexts of the English term,
+translates its words, and has about as many words.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ _UNKNOWN_ENGLISH = 0.45
 _LENGTH_WEIGHT = 0.45
 _SUPPORT_WEIGHT = 1.0
 _BREAK_BONUS = 0.35
-# Words before terms that belong to none.
+# Words that stand before terms and never belong to one.
 _NEVER_IN_TERM = frozenset(
     "과 와 의 을 를 은 는 가 에 로 본 이 그 각 및 등 또는 혹은 즉 위 총 "
     "약 한 두 세 새 저 주로 특히 최근 기존 다양 대표 주요 관련 이용 활용 통해 대한 위한 소위 이른바 "
@@ -35,7 +35,8 @@ _NEVER_IN_TERM = frozenset(
 class Candidate(NamedTuple):
     """A candidate for a Korean term.
 
-    ``contexts`` counts the contexts that end with it, ``beginnings`` those in which a phrase begins with it.
+    ``contexts`` counts the contexts that end with it. ``beginnings`` counts those of them that show that a phrase
+    begins with it.
     """
 
     words: tuple[str, ...]
@@ -68,7 +69,7 @@ def _may_be_in_phrase(word: str, tokens: Sequence[Token], *, last: bool) -> bool
 def choose_term(
     candidates: Sequence[Candidate], english: Sequence[str], contexts: int, confidence: Confidence
 ) -> tuple[Candidate, float] | None:
-    """Return the best candidate and its :func:`mean_confidence`, None where no candidate has terms.
+    """Return the best candidate and its :func:`mean_confidence`, or None if no candidate has terms.
 
     ``contexts`` is the number of all contexts; ``confidence`` compares two terms.
     """
@@ -112,8 +113,8 @@ def count_candidates(
     """Count every ending of the noun phrases before brackets.
 
     Args:
-        chains: Noun phrases with their counts; the flag is true where the words before (a particle, a comma) show that
-            the phrase begins there.
+        chains: Noun phrases with their counts. The flag is true if the text before the phrase (a particle, a comma)
+            shows that the phrase begins there.
         terms_of: Words → terms.
     """
     contexts: Counter[tuple[str, ...]] = Counter()

@@ -1,8 +1,8 @@
 """Transliteration distance between Korean and English words, to find loanwords.
 
 A weighted edit distance aligns the letters (jamo) of the Korean word with the English spelling. A jamo matches each of
-the spellings in its table row for free; vowels that Korean inserts (ㅡ in 스트, ㅣ in 리지) and silent English letters
-cost little. The tables were made for this project.
+the spellings in its row of the table for free. Vowels that Korean inserts (ㅡ in 스트, ㅣ in 리지) and silent English
+letters cost little. The tables were made for this project.
 """
 
 from __future__ import annotations
@@ -96,7 +96,7 @@ def transliteration_distance(korean: str, english: str, most: float = 1.0) -> fl
     Args:
         korean: A Hangul word.
         english: A lower-case word.
-        most: Upper bound: a larger distance is returned as 1, in less time.
+        most: Upper bound. A larger distance is returned as 1, which takes less time.
 
     >>> transliteration_distance("트랜스포머", "transformer") < 0.05
     True
@@ -113,7 +113,7 @@ def transliteration_distance(korean: str, english: str, most: float = 1.0) -> fl
 
 @lru_cache(maxsize=20_000)
 def _jamo(korean: str) -> tuple[str, ...]:
-    """Return a Hangul word's jamo, with ``$`` after final consonants; empty where a character is no syllable."""
+    """Return a Hangul word's jamo, with ``$`` after final consonants; none if a character is not a syllable."""
     jamo: list[str] = []
     for syllable in korean:
         code = ord(syllable) - 0xAC00
@@ -168,7 +168,7 @@ _KEY = {
 
 
 def consonant_key(korean: str) -> str:
-    """Return a key of the word's consonant classes, without ㅎ and final ㄹ, to find candidates fast."""
+    """Return a key of the word's consonant classes, without ㅎ, to find candidates fast."""
     key: list[str] = []
     for letter in _jamo(korean):
         if letter in _VOWEL:
@@ -185,14 +185,17 @@ def starts_with_vowel(korean: str) -> bool:
 
 
 def possible_vowel_starts(english: str) -> tuple[bool, ...]:
-    """Return the values that :func:`starts_with_vowel` may have for a transliteration of a lower-case word."""
+    """Return the values that :func:`starts_with_vowel` may have for transliterations of a lower-case word."""
     if english[0] in "hwy":
         return (True, False)
     return (english[0] in _VOWEL_LETTERS,)
 
 
 def english_consonant_keys(english: str) -> set[str]:
-    """Return the :func:`consonant_key` values of possible transliterations of a lower-case word; empty for others."""
+    """Return the :func:`consonant_key` values of possible transliterations of a lower-case word.
+
+    The set is empty for other words, and for words with too many values.
+    """
     if not _WORD.fullmatch(english):
         return set()
     keys = {""}
@@ -225,10 +228,12 @@ _CONSONANTS: tuple[tuple[str, tuple[str, ...]], ...] = (
     ("t(?=i[oa]|ur)", ("S", "T")),
     ("d(?=[gu])", ("", "S", "T")),
     (r"r(?=[aeiouy])(?!e\Z|ew)", ("R",)),
-    ("r", ("", "R")),  # silent, except before a vowel that is no final e (software)
+    ("r", ("", "R")),  # may be silent, except before a vowel other than a final e (software)
     ("ts", ("S", "TS")),
 )
-"""English spellings (the first that matches) and their consonant classes; other letters: :func:`_consonant_class`."""
+"""English spellings and their consonant classes. The first match counts; :func:`_consonant_class` has the other
+letters.
+"""
 
 _CONSONANT = re.compile("|".join(f"({spelling})" for spelling, _ in _CONSONANTS))
 

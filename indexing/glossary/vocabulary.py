@@ -1,7 +1,7 @@
 """The bilingual vocabulary that comes with SHRAG: one file of Korean–English terms per discipline.
 
-``terms/headwords.json`` has the index terms that the analyzer without a user dictionary gives the Korean headwords,
-written by `make headwords`: Kiwi takes three seconds for them, as long as the rest of building a small index.
+``make headwords`` writes ``terms/headwords.json``: the index terms of the Korean headwords, by the analyzer without a
+user dictionary. Kiwi takes three seconds for them, as long as the rest of building a small index.
 """
 
 from __future__ import annotations
@@ -28,9 +28,9 @@ _FINAL_CONSONANTS = 28
 class VocabularyTerm(NamedTuple):
     """A Korean and an English term, and the confidence in the translation before a corpus is read, from 0 to 1.
 
-    A line of ``terms/*.tsv`` has a Korean headword and its translations, or an English one and its; the first has the
-    confidence 0.95, each further one 0.1 less, but at least 0.45. A Korean word of one syllable and an acronym of two
-    or three letters have many meanings: their confidence is multiplied by 0.8.
+    A line of ``terms/*.tsv`` has a headword in one language and its translations into the other. The first translation
+    has the confidence 0.95, each further one 0.1 less, but at least 0.45. A Korean word of one syllable and an acronym
+    of two or three letters have many meanings, so the confidence of their pairs is multiplied by 0.8.
     """
 
     korean: str
@@ -57,7 +57,10 @@ def read_vocabulary() -> list[VocabularyTerm]:
 
 
 class HeadwordForm(NamedTuple):
-    """A sequence of index terms of a headword; without ``is_complete`` they leave out a syllable (활성화 → 활성)."""
+    """A sequence of index terms of a headword.
+
+    Unless ``is_complete``, the terms leave out syllables, at least one for each term (활성화 → 활성).
+    """
 
     terms: tuple[str, ...]
     is_complete: bool
@@ -71,7 +74,7 @@ class StoredHeadwords(msgspec.Struct, frozen=True):
 
 
 def stored_forms(analyzer: Analyzer) -> Mapping[str, list[HeadwordForm]]:
-    """Return the stored forms of headwords, none for an analyzer other than theirs."""
+    """Return the stored forms of headwords; none if another analyzer made them."""
     stored = msgspec.json.decode(HEADWORDS.read_bytes(), type=StoredHeadwords)
     return stored.forms if stored.analyzer == analyzer.fingerprint else {}
 
@@ -79,9 +82,9 @@ def stored_forms(analyzer: Analyzer) -> Mapping[str, list[HeadwordForm]]:
 def headword_forms(analyzer: Analyzer, headword: str) -> list[HeadwordForm]:
     """Return the different sequences of terms that a headword has, alone and before a particle.
 
-    Kiwi takes some nouns for another word when they stand alone (각주, 분해), others before a particle. Terms that
-    leave out syllables are used only if both analyses give them: an affix that is never indexed. Else they are those of
-    another word (비교군 → 비교).
+    Kiwi mistakes some nouns for another word when they stand alone (각주, 분해), and others before a particle. Terms
+    that leave out syllables are used only if both analyses give them: then the syllables are an affix, which is never
+    indexed. Otherwise the terms are those of another word (비교군 → 비교).
     """
     forms = [headword]
     if _HANGUL.fullmatch(headword[-1]):

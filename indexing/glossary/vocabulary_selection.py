@@ -1,18 +1,17 @@
-"""Select the vocabulary's pairs that a corpus has in one language at least, and weigh them by the corpus's evidence.
+"""Select the vocabulary's pairs that a corpus has in at least one language, and weigh them by the corpus's evidence.
 
-A word that only a question has can be translated into one of the corpus, so one side is enough.
+One side is enough, because a word that only a question has can be translated into a word of the corpus.
 
-The confidence of a pair is multiplied by ½ + ½·s, where s, the support, is
+The confidence of a pair is multiplied by ½ + ½·s. The support s depends on the evidence:
 
-- ¾ + ¼·n/√(a·b) for a pair that occurs together in bilingual records more often than by chance (Dunning's G² ≥ 10.83,
-  p < 0.001): n records have both terms, a the Korean and b the English one;
-- ½·√(x·y) for any other: x is log(1 + df) of the English term over that of the Korean term's most frequent translation
-  in the vocabulary, y the same of the Korean term among the English term's translations.
+- If bilingual records have both terms together more often than by chance (Dunning's G² ≥ 10.83, p < 0.001), s is ¾ +
+  ¼·n/√(a·b). Here n records have both terms, a records the Korean one and b records the English one.
+- Otherwise s is ½·√(x·y). Here x is log(1 + df) of the English term, divided by the same value of the Korean term's
+  most frequent translation in the vocabulary. In the same way y compares the Korean term with the translations of the
+  English term. If the corpus has the pair in one language only, the ratio of the other language does not count.
 
-Of a pair that the corpus has in one language, the share in the other one does not count.
-
-So a translation that bilingual records confirm outweighs one that the corpus only contains, and of those only contained
-the more frequent ones outweigh the rare.
+So a pair that bilingual records confirm outweighs a pair whose terms the corpus only contains. Among the latter,
+frequent translations outweigh rare ones.
 """
 
 from __future__ import annotations
@@ -42,7 +41,7 @@ _INCOMPLETE = 0.7
 
 
 def select_vocabulary(frequencies: DocumentFrequencies, analyzer: Analyzer) -> list[Entry]:
-    """Return the vocabulary's entries of which all Korean or all English terms occur in the corpus, unweighted.
+    """Return the vocabulary's entries whose Korean or English terms all occur in the corpus, unweighted.
 
     Args:
         frequencies: Document frequencies of the corpus.
@@ -68,7 +67,7 @@ def select_vocabulary(frequencies: DocumentFrequencies, analyzer: Analyzer) -> l
 
 
 class _AnalyzedVocabulary(NamedTuple):
-    """The vocabulary, and the terms of each English and of each Korean phrase of it."""
+    """The vocabulary, and the terms of each of its English and Korean phrases."""
 
     vocabulary: Sequence[VocabularyTerm]
     english: dict[str, tuple[str, ...]]
@@ -76,7 +75,7 @@ class _AnalyzedVocabulary(NamedTuple):
 
 
 _last_analyzed: dict[str, _AnalyzedVocabulary] = {}
-"""Fingerprint of the last analyzer used → the vocabulary in its terms, which takes it seconds."""
+"""Fingerprint of the last analyzer → the vocabulary in its terms, kept because the analysis takes seconds."""
 
 
 def _analyze_vocabulary(analyzer: Analyzer) -> _AnalyzedVocabulary:
@@ -96,7 +95,7 @@ def _analyze_vocabulary(analyzer: Analyzer) -> _AnalyzedVocabulary:
 
 
 def _occurring(phrases: Collection[tuple[str, ...]], frequencies: DocumentFrequencies) -> set[tuple[str, ...]]:
-    """Return the phrases that have terms and all of them in the corpus."""
+    """Return the phrases that have terms, all of which occur in the corpus."""
     counts = frequencies(list(dict.fromkeys(term for terms in phrases for term in terms)))
     return {terms for terms in phrases if terms and all(counts[term] for term in terms)}
 
@@ -104,7 +103,7 @@ def _occurring(phrases: Collection[tuple[str, ...]], frequencies: DocumentFreque
 def weigh_vocabulary(
     entries: Sequence[Entry], frequencies: DocumentFrequencies, bitexts: Sequence[Bitext]
 ) -> list[Entry]:
-    """Return the entries with scores that the corpus's evidence changed, by the formula above.
+    """Return the entries with their scores changed by the corpus's evidence, by the module's formula.
 
     Args:
         entries: The entries of :func:`select_vocabulary`.
@@ -145,7 +144,7 @@ def weigh_vocabulary(
 
 
 class _Occurrences:
-    """The numbers of the texts that have all terms of a phrase."""
+    """Finds the texts, by number, that have all terms of a phrase."""
 
     def __init__(self, texts: Sequence[Collection[str]], phrases: Iterable[tuple[str, ...]]) -> None:
         self._texts: dict[str, set[int]] = {term: set() for phrase in phrases for term in phrase}

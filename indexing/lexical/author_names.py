@@ -1,7 +1,7 @@
-"""The names of an index's authors by the words that they have: ``Kavraki`` finds *Kavraki, Lydia E.*.
+"""Find the names of an index's authors by one of their words: ``Kavraki`` finds *Kavraki, Lydia E.*.
 
-The index has whole names only, in their order, so a word of a name is found by reading all names, as one text:
-some 10 ms for a million of them, which take 2 s to be made that text, once, and 45 MB.
+The index has whole names only, in sorted order. So all names are searched as one text, which takes some 10 ms for a
+million names. Making that text takes 2 s, once, and 45 MB.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ _WITH_JOINED = re.compile(rf"^.*{_JOINED.pattern}.*$", re.MULTILINE)
 
 
 def fold_name(text: str) -> str:
-    """Return a name in lower case and without accents, in which hyphens and apostrophes join what they stand between.
+    """Return a name in lower case, without accents and without hyphens and apostrophes inside words.
 
     Args:
         text: The name, or a word of one.
@@ -36,7 +36,7 @@ def _without_accents(text: str) -> str:
 
 
 class AuthorNames:
-    """All names of authors, to be found by a word. Thread-safe."""
+    """Finds the names of authors that have a word. Thread-safe."""
 
     def __init__(self, names: str) -> None:
         """Read the names, each on a line that ends with a newline."""
@@ -47,11 +47,11 @@ class AuthorNames:
         self._name_ends, self._word_ends = _line_ends(self._names), _line_ends(self._words)
 
     def with_word(self, word: str, most: int) -> list[AuthorName]:
-        """Return the first names that have a word, in their order.
+        """Return the names that have a word, in their order.
 
         Args:
-            word: The word, as :func:`fold_name` has it.
-            most: The number of names at most.
+            word: The word, as :func:`fold_name` returns it.
+            most: The largest number of names to return.
         """
         found: list[AuthorName] = []
         sought = f" {word} ".encode()

@@ -1,14 +1,17 @@
 """Calibrate the confidence that the best record answers a question, from an index's own titles, without labels.
 
-Questions are made of the titles of a sample of records: a part of a title's words, and as many words of other titles,
-since about half of a question's words are not those of the record that answers it. Of a record with a short title, such
-as an article's name, a sentence of the text is taken instead. Each question is searched for with its record present,
-without its title (an answerable question if it comes first), and with the record removed (a question near the
-collection's subjects that nothing answers). Words drawn from several titles make questions about nothing at all.
+Questions are made from the titles of a sample of records. Each takes a part of a title's words, and about as many words
+of other titles, because about half of a question's words are not in the record that answers it. If the title is short,
+as an article's name is, a sentence of the text is taken instead. The evidence for each question is measured twice:
 
-The evidence is weighed by logistic regression between the two. A question's confidence is the share of the answerable
-questions that have no more of it, by the weighted evidence or by the score alone, whichever is less. So a threshold of
-0.05 refuses about 5 % of questions that are answered.
+- With its record present, but without the title: the question is answerable if this record comes first.
+- With its record removed: the question is near the collection's subjects, and nothing answers it.
+
+Words drawn from several titles also make questions about nothing at all.
+
+Logistic regression between the two classes weighs the evidence. The confidence of a question is the share of the
+answerable questions that have no more evidence: by the weighted evidence or by the score alone, whichever share is
+less. So a threshold of 0.05 refuses about 5 % of the questions that are answered.
 """
 
 from __future__ import annotations
@@ -40,33 +43,35 @@ FILE = "calibration.json"
 """File name in an index's folder."""
 
 SAMPLE = 900
-"""Records whose titles questions are made of.
+"""Number of records from whose titles questions are made.
 
-Few of their questions decide where the least confidence lies. With 300 records 10 % of the English questions to the two
-Wikipedias in one index are refused, with 900 records 5 %.
+Only a few of these questions decide where the confidence is low, so many are needed. With 300 records 10 % of the
+English questions to the two Wikipedias in one index are refused, with 900 records 5 %.
 """
 
 DRAWS = 4
-"""Questions that are made of each title, each of other words.
+"""Number of questions that are made from each title, each with other words.
 
-The least confidence hangs on the twentieth of the answerable questions with the least evidence. When it was chosen, 6
-to 11 of 124 questions with an answer were refused with six seeds by one question of each title, and 5 to 9 by four; of
-48 near the collection's subjects 21 to 28 and 22 to 27 (``python -m bench.quality.confidence_seeds``).
+The threshold depends on the 5 % of the answerable questions that have the least evidence. Six seeds refused, with one
+question of each title / with four (``python -m bench.quality.confidence_seeds``):
+
+- 6 to 11 / 5 to 9 of 124 questions with an answer
+- 21 to 28 / 22 to 27 of 48 questions near the collection's subjects
 """
 
 SEED = 16
-"""What is drawn by."""
+"""The seed of all draws."""
 
 LEAST_ANSWERED = 30 * DRAWS
-"""Answerable questions below which an index has no calibration."""
+"""Least number of answerable questions; an index with fewer has no calibration."""
 
 COMPLETE = 0.2
-"""Least confidence where a record that may answer has the question's distinctive words together."""
+"""Least confidence if a record that may answer has the question's distinctive words together."""
 
 _KEPT = (0.5, 0.7, 0.9)  # of a title's words
 _KEPT_OF_SENTENCE = (0.15, 0.3, 0.45)  # the sentence itself stays in the record, so fewer
 _OTHER_WORDS = (0.3, 0.6, 1.0, 1.5)
-_UNRELATED = 0.25  # of the sample, besides
+_UNRELATED = 0.25  # questions about nothing, as a share of the sample
 _UNRELATED_WORDS = (2, 3, 4, 5, 6)
 _SHORTEST_TITLE = 4
 _SEARCHED = 20
@@ -79,13 +84,13 @@ _Floats = npt.NDArray[np.float64]
 
 
 class ConfidenceCalibration(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """What turns evidence into a confidence.
+    """Turns evidence into a confidence.
 
     Attributes:
         weights: Weights of words, lead, lead over the second and over the fifth record.
         log_scores: Quantiles of the log score of the answerable questions, rising.
         weighted: Quantiles of their weighted evidence, rising.
-        lesser: Quantiles of the lesser of the two shares, rising.
+        lesser: Quantiles of the lesser of their two shares, by log score and by weighted evidence, rising.
     """
 
     weights: tuple[float, ...]
@@ -96,8 +101,8 @@ class ConfidenceCalibration(msgspec.Struct, frozen=True, forbid_unknown_fields=T
     def confidence(self, evidence: Evidence) -> float:
         """Return the share of the answerable questions that have less evidence, from 0 to 1.
 
-        A question of a few words cannot have much; where a record has the distinctive ones in its title and a sentence,
-        the confidence is at least :data:`COMPLETE`.
+        A question of a few words cannot have much evidence. So the confidence is at least :data:`COMPLETE` if a record
+        has the distinctive words together in its title and a sentence.
         """
         value = _share(self.lesser, self._lesser(evidence))
         return max(value, COMPLETE) if evidence.complete else value
@@ -108,12 +113,12 @@ class ConfidenceCalibration(msgspec.Struct, frozen=True, forbid_unknown_fields=T
 
 
 def write_calibration(path: Path, calibration: ConfidenceCalibration | None) -> None:
-    """Write the calibration of an index, ``null`` where it has none."""
+    """Write the calibration of an index, or ``null`` if it has none."""
     path.write_bytes(msgspec.json.encode(calibration))
 
 
 def read_calibration(path: Path) -> ConfidenceCalibration | None:
-    """Read the calibration of an index, None where it has none."""
+    """Read the calibration of an index, or None if it has none."""
     return msgspec.json.decode(path.read_bytes(), type=ConfidenceCalibration | None) if path.exists() else None
 
 
@@ -125,9 +130,9 @@ def calibrate(
     *,
     seed: int = SEED,
 ) -> ConfidenceCalibration | None:
-    """Calibrate an index; None where it has too few records with titles to learn from.
+    """Calibrate an index; return None if it has too few records with titles to learn from.
 
-    Another ``seed`` shows how much hangs on the questions drawn.
+    Another ``seed`` shows how much depends on the questions drawn.
     """
     records = [record for record in searcher.sample(SAMPLE) if record.record.complete]
     answered: list[Evidence] = []
@@ -142,7 +147,7 @@ def calibrate(
         if own is not None and _has_long_title(own):
             own = msgspec.structs.replace(own, title="")
         others = [record for record in found if record.record.docid != question.docid]
-        # The own record may have lost its title, so it is not scored where it is stored.
+        # The question's own record may have lost its title here, so Java must not score it as it is stored.
         ranked = order_by_words(
             [
                 *rank_by_words(analyzed, parameters, others, searcher),
@@ -165,7 +170,7 @@ def fit_calibration(answered: Sequence[Evidence], unanswered: Sequence[Evidence]
 
 
 class _TitleQuestion(NamedTuple):
-    """A question made of titles; ``record`` is the one it is about, None for one about nothing."""
+    """A question made from titles; ``record`` is the one that it is about, or None if it is about nothing."""
 
     text: str
     docid: str
@@ -175,8 +180,7 @@ class _TitleQuestion(NamedTuple):
 def _questions(records: Sequence[AnalyzedRecord], seed: int = SEED) -> Iterator[_TitleQuestion]:
     """Yield :data:`DRAWS` questions about each record, and some about nothing; the same ones each time.
 
-    What is drawn for a record does not depend on the words of the others, so that an index that hardly changes hardly
-    changes its calibration.
+    Each record has random numbers of its own. So an index that hardly changes hardly changes its calibration.
     """
 
     def chance_of(draw: int, name: str) -> random.Random:
@@ -206,7 +210,7 @@ def _questions(records: Sequence[AnalyzedRecord], seed: int = SEED) -> Iterator[
 
 
 def _draw_words(texts: Sequence[Sequence[str]], number: int, chance: random.Random) -> list[str]:
-    """Return words of several texts, each of a text that is drawn for it."""
+    """Return ``number`` words, each from a text that is drawn for it."""
     return [chance.choice(chance.choice(texts)) for _ in range(number)]
 
 
@@ -256,7 +260,7 @@ def _fit_weights(answered: _Floats, unanswered: _Floats) -> list[float]:
         hessian = (inputs.T * (weights * shares * (1 - shares))) @ inputs + np.diag(penalty)
         step = np.linalg.solve(hessian, gradient)
         while loss(fitted - step) > loss(fitted) and np.abs(step).max() > _LEAST_STEP:
-            step = step / 2  # too far, where the classes hardly overlap
+            step = step / 2  # a full step goes too far if the classes hardly overlap
         fitted = fitted - step
     return [float(value) for value in fitted[1:] / spread]
 

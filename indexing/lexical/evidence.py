@@ -1,4 +1,4 @@
-"""Measure what the best records hold of a question: the evidence that one of them answers it."""
+"""Measure how much of a question the best records have: the evidence that one of them answers it."""
 
 from __future__ import annotations
 
@@ -15,20 +15,20 @@ from shrag.indexing.lexical.reranker import QuestionReranker
 from shrag.indexing.translation.query_translation import AnalyzedQuestion, has_word, least_distinctive_idf
 
 DEPTH = 10
-"""Records that evidence is measured on, each paper once."""
+"""Number of records on which evidence is measured, one for each paper."""
 
 _FIFTH = 4
 
 
 class Evidence(NamedTuple):
-    """What the best records hold of a question.
+    """How much of a question the best records have.
 
     Attributes:
         log_score: The logarithm of the best record's score.
-        words: The words of the question that this record has, in either language.
-        lead: The score less that of the fifth record.
-        lead_over_second: The logarithm of its ratio to the second record's score.
-        lead_over_fifth: The logarithm of its ratio to the fifth record's score.
+        words: The number of the question's words that the best record has, in either language.
+        lead: The best record's score minus that of the fifth.
+        lead_over_second: The logarithm of the ratio of the best record's score to that of the second.
+        lead_over_fifth: The logarithm of the ratio of the best record's score to that of the fifth.
         complete: Whether a record's title and one of its sentences together have all distinctive words of the question.
     """
 
@@ -48,7 +48,7 @@ class ScoredByWords(NamedTuple):
 
 
 NO_EVIDENCE = Evidence(-math.inf, 0, 0.0, 0.0, 0.0)
-"""The evidence where no record was found."""
+"""The evidence if no record was found."""
 
 
 def rank_by_words(
@@ -59,11 +59,11 @@ def rank_by_words(
 ) -> list[ScoredByWords]:
     """Return the records with the lexical re-ranker's scores, best first, ties by docid.
 
-    With a ``scorer`` all are records of its index as they are stored there.
-
-    By their words alone, without pairs and not damped. The questions that the confidence is learnt from are made of
-    titles and share more pairs with a record than a person's question does: with them 7 % instead of 4 % of the
+    The scores are by words alone, without pairs and not damped. The confidence is learned from questions made of
+    titles, which share more pairs with a record than a person's question does: with pairs, 7 % instead of 4 % of the
     answerable ScienceON questions are refused.
+
+    With a ``scorer`` all records must be those of its index, as they are stored there.
     """
     scores = QuestionReranker(question, parameters, pair_weight=0.0, scorer=scorer).score_records(records)
     return order_by_words(ScoredByWords(each.words, record) for each, record in zip(scores, records, strict=True))
@@ -75,7 +75,7 @@ def order_by_words(scored: Iterable[ScoredByWords]) -> list[ScoredByWords]:
 
 
 def best_papers(ranked: Iterable[ScoredByWords]) -> list[ScoredByWords]:
-    """Return the first :data:`DEPTH` records of a ranking, each paper once."""
+    """Return the first :data:`DEPTH` records of a ranking, one for each paper."""
     papers: dict[str, ScoredByWords] = {}
     for each in ranked:
         papers.setdefault(each.record.record.paper, each)
@@ -85,7 +85,7 @@ def best_papers(ranked: Iterable[ScoredByWords]) -> list[ScoredByWords]:
 
 
 def measure_evidence(question: AnalyzedQuestion, ranked: Sequence[ScoredByWords]) -> Evidence:
-    """Return the evidence of the :func:`best_papers` of a question, best first."""
+    """Return the evidence for a question from its :func:`best_papers`, given best first."""
     if not ranked or ranked[0].score <= 0:
         return NO_EVIDENCE
     scores = [each.score for each in ranked]
@@ -101,7 +101,7 @@ def measure_evidence(question: AnalyzedQuestion, ranked: Sequence[ScoredByWords]
 
 
 def distinctive_segments(question: AnalyzedQuestion) -> list[int]:
-    """Return the numbers of the question's rare keywords; general words are none, unless there are no others."""
+    """Return the numbers of the question's rare keywords; general words count only if there are no others."""
     keywords = [(number, segment) for number, segment in enumerate(question.segments) if segment.is_keyword]
     special = [each for each in keywords if each[1].written_in(question.text).lower() not in GENERAL_WORDS]
     idfs = {number: max(question.idf[term] for term in segment.terms) for number, segment in special or keywords}
@@ -122,7 +122,7 @@ def covered_segments(question: AnalyzedQuestion, record: AnalyzedRecord) -> list
 
 
 def _held(question: AnalyzedQuestion, terms: AbstractSet[str]) -> list[bool]:
-    """Return for each segment of the question whether ``terms`` have it; compounds and framing words are not held."""
+    """Return for each segment of the question whether ``terms`` have it; false for compounds and framing words."""
     return [
         segment.is_content and has_word(terms, segment.forms, translations)
         for segment, translations in zip(question.segments, question.translations, strict=True)

@@ -1,8 +1,8 @@
 """Start the JVM, get Java and Lucene classes, and convert Java's exceptions.
 
-The bridge is JPype, not Pyserini's pyjnius, which keeps the object of a call on a method object that all threads share
-(kivy/pyjnius#563): four threads that only appended to their own lists reached each other's within ten seconds. JPype
-has no such error, and its queries are five times as fast.
+The bridge is JPype, whose queries are five times as fast as those of Pyserini's pyjnius. pyjnius also stores the target
+of a call in a method object that all threads share (kivy/pyjnius#563): four threads that appended only to their own
+lists reached each other's lists within ten seconds.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ _YOUNG = "64m"
 MOST_CLAUSES = 65_536
 
 _SYSTEM_ERRORS = (errno.EIO, errno.ESTALE, errno.EMFILE, errno.ENFILE, errno.EACCES, errno.EROFS)
-"""Errors of the system, other than of a full disk, that Java knows by their text only."""
+"""System errors, other than a full disk, that Java reports only by their text."""
 
 LUCENE_VERSION = "9.9.1"
 
@@ -46,7 +46,7 @@ _start_options: list[str] = []
 
 
 def expect_short_use() -> None:
-    """Let the JVM, unless it is running, compile Java code fast rather than well: for a command that ends in seconds.
+    """Let a JVM that is not yet running compile Java code fast rather than well, for a command that ends in seconds.
 
     The second compiler takes a quarter of the processor time of building an index of a few hundred records.
     """
@@ -72,7 +72,7 @@ def java_class(name: str) -> JavaClass:
 
 
 def start_java() -> None:
-    """Start the JVM unless it is running; using a class starts it too."""
+    """Start the JVM unless it is running. Using a class starts it too."""
     jpype = _import_bridge()
     with _starting:
         if jpype.isJVMStarted():
@@ -84,7 +84,8 @@ def start_java() -> None:
             f"-Xmn{_YOUNG}",
             "-Xrs",  # signals are handled by Python
             "-XX:+UseSerialGC",
-            # With -Xrs it would open a socket in /tmp through which others could load code, and write counters there.
+            # With -Xrs the JVM would open a socket in /tmp through which others could load code, and would write
+            # counters there.
             "-XX:+DisableAttachMechanism",
             "-XX:-UsePerfData",
             *_start_options,
@@ -117,7 +118,7 @@ def is_java_running() -> bool:
 
 
 def detach_thread() -> None:
-    """Detach this thread from Java before it ends; Java would keep its data for ever."""
+    """Detach this thread from Java before it ends; otherwise Java would keep its data forever."""
     if is_java_running():
         java_class("java.lang.Thread").detach()
 
@@ -171,7 +172,7 @@ def java_exception() -> type[Exception]:
 
 
 def java_failure(error: Any, doing: str) -> DiskFull | OSError | IndexingError:  # noqa: ANN401  (a Java object)
-    """Return the error to raise instead of a Java exception: of a full disk, of the system, or of Lucene.
+    """Return the error to raise instead of a Java exception: a full disk, a system error, or a failure of Lucene.
 
     Args:
         error: The exception.
@@ -187,9 +188,9 @@ def java_failure(error: Any, doing: str) -> DiskFull | OSError | IndexingError: 
 
 
 def java_message(error: Any) -> str:  # noqa: ANN401  (a Java object)
-    """Return what a Java exception says, else its class."""
+    """Return the message of a Java exception, or its class if it has none."""
     name = str(error.getClass().getName())
-    # Its message is the path.
+    # The message of this exception is only the path.
     reason = f": {os.strerror(errno.EACCES)}" if name.endswith("AccessDeniedException") else ""
     return f"{error.getMessage() or name}{reason}"
 
@@ -228,7 +229,7 @@ def java_home() -> Path:
 
 
 def java_version() -> str:
-    """Return the version of the Java runtime without starting it; ``unknown`` where it does not say."""
+    """Return the version of the Java runtime without starting it; ``unknown`` if it does not state one."""
     try:
         lines = (java_home() / "release").read_text(encoding="utf-8").splitlines()
     except OSError:
@@ -244,4 +245,4 @@ def _quiet(jpype: Any) -> None:  # noqa: ANN401
 
 
 _loggers: list[JavaClass] = []
-"""References that keep the level of a logger."""
+"""References to the loggers, because Java may forget the level of a logger that nothing refers to."""

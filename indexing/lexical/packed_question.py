@@ -1,4 +1,4 @@
-"""A question as Java reads it, to score records where their terms are stored (``java/shrag/QuestionScorer.java``)."""
+"""Pack a question for Java, which scores records where their terms are stored (``java/shrag/QuestionScorer.java``)."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ TermCounts = tuple[tuple[str, int], ...]
 
 
 class SegmentTerms(NamedTuple):
-    """A segment's terms with how often it has each, and its translations' with their weights."""
+    """A segment's terms with their counts, and the terms of its translations with the translations' weights."""
 
     own: TermCounts
     translations: tuple[tuple[TermCounts, float], ...]
@@ -26,13 +26,13 @@ class QuestionWeights:
     Attributes:
         parameters: The parameters of BM25.
         contents_length: The mean length of the contents, in terms.
-        title_length: The same of titles.
+        title_length: The mean length of titles, in terms.
         in_contents: The idf of each of the question's terms in the contents.
         in_title: The idf of each of these terms in titles.
         segments: The segments of the question that count.
         segment_idf: The idf of each segment's rarest term.
         most_of_word: The most that a segment counts, in units of that idf.
-        first: The same segments, in which a term counts only where it stands first.
+        first: The same segments; a term counts only in the first segment that has it.
         sentence_weight: The weight of the best sentence.
         longest_sentence: The most terms of a sentence; longer ones are read in pieces.
         pairs: The pairs of terms that may follow each other, each with its positions in ``position_weights``.
@@ -60,8 +60,9 @@ class RecordScore(NamedTuple):
     """A record's score for a question.
 
     Attributes:
-        total: The score that records are ranked by.
-        words: BM25 as it is and the best sentence, without pairs: what the confidence is learnt from and measured by.
+        total: The score by which records are ranked.
+        words: The score by BM25, not damped, and by the best sentence, without pairs. The confidence is learned from
+            it.
     """
 
     total: float
@@ -75,12 +76,12 @@ class RecordScorer(Protocol):
         """Return the scores of each record, in the order of ``docids``.
 
         Raises:
-            ValueError: One is not in the index.
+            ValueError: A docid is not in the index.
         """
 
 
 class PackedQuestion(NamedTuple):
-    """The question's terms, and integers and numbers in the order in which Java reads them, in native byte order."""
+    """The question's terms, and its integers and floats in the order in which Java reads them, in native byte order."""
 
     terms: tuple[str, ...]
     integers: bytes

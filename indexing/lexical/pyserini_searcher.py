@@ -1,10 +1,10 @@
-"""PyseriniSearcher: search by Pyserini's own classes, ``LuceneSearcher`` and its query builder.
+"""PyseriniSearcher: search with Pyserini's own classes, ``LuceneSearcher`` and its query builder.
 
-It exists to compare with Pyserini (``--engine pyserini``); :mod:`shrag.indexing.lexical.searcher` is the default.
+It exists for comparison with Pyserini (``--engine pyserini``); :mod:`shrag.indexing.lexical.searcher` is the default.
 
 Pyserini calls Java through pyjnius, which cannot share the JVM that JPype starts, so a process uses one of the two
-engines. pyjnius keeps the object of a method call on an object that all threads share (kivy/pyjnius#563), so all calls
-of a process are made by one thread, one after another.
+engines. pyjnius stores the target of a call in a method object that all threads share (kivy/pyjnius#563). So one thread
+makes all calls of a process, one after another.
 """
 
 from __future__ import annotations
@@ -48,9 +48,9 @@ _BATCH = 256
 
 
 class PyseriniSearcher:
-    """Implements :class:`~shrag.indexing.search_engine.SearchEngine` by Pyserini, over one commit of an index.
+    """Implements :class:`~shrag.indexing.search_engine.SearchEngine` with Pyserini, over one commit of an index.
 
-    Also the index's :class:`~shrag.indexing.analyzed_record.RecordStore` and
+    It is also the index's :class:`~shrag.indexing.analyzed_record.RecordStore` and
     :class:`~shrag.indexing.vectors.store.StoredDocuments`. Thread-safe: calls wait for each other. Scores are
     Anserini's, which are rounded to four decimals.
     """
@@ -101,7 +101,7 @@ class PyseriniSearcher:
         return self._call(lambda: Statistics(self._field(CONTENTS, terms), self._field(TITLE, terms)))
 
     def frequencies(self, term: str, most: int) -> list[int]:
-        """See :class:`~shrag.indexing.search_engine.SearchEngine`; the first ones of the index."""
+        """See :class:`~shrag.indexing.search_engine.SearchEngine`; the documents are the first ones of the index."""
         return self._call(lambda: self._term_frequencies(term, most))
 
     def fetch(self, docids: Sequence[str]) -> list[AnalyzedRecord | None]:
@@ -135,7 +135,7 @@ class PyseriniSearcher:
             yield from (record for record in found if record is not None)
 
     def _call(self, function: Callable[[], _T]) -> _T:
-        """Call a function in Pyserini's thread; Java's exceptions are raised as :class:`IndexDamaged`."""
+        """Call a function in Pyserini's thread; raise Java's exceptions as :class:`IndexDamaged`."""
         return _thread().submit(self._guarded, function).result()
 
     def _guarded(self, function: Callable[[], _T]) -> _T:
@@ -227,8 +227,8 @@ class PyseriniSearcher:
             case Not(wanted, unwanted):
                 return self._combine([(self._build(wanted), must), (self._build(unwanted), must_not)])
             case DisjunctionMax(clauses):
-                # First the clauses: a list that a clause makes while ``add`` is looked up would be added to instead
-                # (pyjnius binds a method to the object that it was last looked up on).
+                # All clauses are built before the list. pyjnius binds a method to the object on which it was last
+                # looked up, so ``add`` would go to a list that a clause makes meanwhile.
                 built = list(map(self._build, clauses))
                 alternatives = self._pyserini.autoclass("java.util.ArrayList")()
                 for clause in built:
@@ -275,8 +275,8 @@ def _pyserini() -> _Pyserini:
     """Import Pyserini, which starts Java.
 
     Raises:
-        DependencyMissing: It is not installed with what it declares.
-        IndexingError: Java was started by the default engine.
+        DependencyMissing: Pyserini is not installed with the packages that it declares.
+        IndexingError: The default engine has started Java.
     """
     if is_java_running():
         raise IndexingError(
@@ -313,8 +313,8 @@ def _pyserini() -> _Pyserini:
 def _import_lucene() -> tuple[ModuleType, ModuleType]:
     """Import Pyserini's lexical search without its neural encoders.
 
-    They take 12 seconds to import (torch, transformers), and create an OpenAI client, which fails without a key.
-    Lexical search names their classes and uses none.
+    The encoders take 12 seconds to import (torch, transformers), and create an OpenAI client, which fails without a
+    key. Lexical search names their classes but does not use them.
     """
     encoders = ModuleType("pyserini.encode")
     encoders.__getattr__ = lambda name: object  # type: ignore[method-assign]
@@ -335,4 +335,4 @@ def _silence_lucene(autoclass: Callable[[str], Any]) -> None:
 
 
 _loggers: list[_JavaObject] = []
-"""References that keep the level of a logger."""
+"""References to the loggers, because Java may forget the level of a logger that nothing refers to."""

@@ -1,4 +1,4 @@
-"""Rerank passages by BM25, by the sentence that has most of the question, and by words that follow each other."""
+"""Rerank passages by BM25, by their best sentence, and by words that follow each other."""
 
 from __future__ import annotations
 
@@ -29,47 +29,64 @@ from shrag.models.reranker import Passage
 SENTENCE_WEIGHT = 0.3
 """Weight of the best sentence beside BM25, both in units of idf.
 
-Chosen on the development sets: right paragraph first on wiki-ko 0.914 without it and 0.932 with, on wiki-en 0.760 and
-0.783; nDCG@10 on multihop-en 0.687 and 0.692, multihop-ko 0.827 and 0.823, CACM 0.499 and 0.498.
+Chosen on the development sets, without / with the best sentence:
+
+- right paragraph first: wiki-ko 0.914 / 0.932, wiki-en 0.760 / 0.783
+- nDCG@10: multihop-en 0.687 / 0.692, multihop-ko 0.827 / 0.823, CACM 0.499 / 0.498
 """
 
 SENTENCE_WORDS = 6
-"""Words of a question up to which the best sentence has its whole weight; of ``n`` words it has ``SENTENCE_WORDS / n``.
+"""Words of a question up to which the best sentence has its whole weight.
 
-A longer question asks for a topic rather than a fact, and no single sentence holds it: nDCG@10 with the whole weight
-and with this one is 0.369 and 0.371 on Cranfield, 0.502 and 0.506 on CACM, and equal on the other sets.
+For a longer question of ``n`` words it has ``SENTENCE_WORDS / n`` of its weight. A longer question asks for a topic
+rather than a fact, and no single sentence holds a topic. nDCG@10 with the whole weight / with this one:
+
+- Cranfield 0.369 / 0.371, CACM 0.502 / 0.506, other sets equal
 """
 
 LONGEST_SENTENCE = 16
 """Most terms of a sentence; a longer one is split into overlapping pieces.
 
-A text without recognised full stops is a single sentence, which would have all of the question's terms. nDCG@10 without
-this limit and with it: Cranfield 0.360 and 0.369, CACM
-0.498 both, multihop-en 0.692 and 0.694, and over 500 questions each wiki-en 0.871 and 0.870, wiki-ko 0.964 both,
-multihop-ko 0.820 both. Of 16, 20, 24, 30 and 40 it is the best on Cranfield; elsewhere they hardly differ.
+A text without recognized full stops is a single sentence, which would have all of the question's terms. Without / with
+this limit, nDCG@10 is
+
+- Cranfield 0.360 / 0.369, CACM 0.498 / 0.498, multihop-en 0.692 / 0.694
+- 500 questions each: wiki-en 0.871 / 0.870, wiki-ko 0.964 / 0.964, multihop-ko 0.820 / 0.820
+
+Of 16, 20, 24, 30 and 40, this is the best value on Cranfield; elsewhere they hardly differ.
 """
 
 
 PAIR_WEIGHT = 0.2
-"""Weight of two words that follow each other in the question and in a passage, in units of the idf of the commoner one.
+"""Weight of two words that follow each other in the question and in a passage, in units of the commoner one's idf.
 
-The ordered window of the sequential dependence model (Metzler and Croft 2005). As the best sentence's, it is less for
-long questions. Right paragraph first without it and with it: wiki-ko 0.931 and 0.937, wiki-en 0.774 and 0.785,
-multihop-en 0.819 and 0.827, multihop-ko 0.855 and 0.848, Cranfield 0.360 and 0.356, CACM 0.673 both, the questions of
-four language pairs 0.750 both. With the whole weight for long questions Cranfield falls to 0.338.
+This is the ordered window of the sequential dependence model (Metzler and Croft 2005). Like the weight of the best
+sentence, it is less for long questions: with the whole weight Cranfield falls to 0.338. Without / with pairs, the right
+paragraph is first for
+
+- wiki-ko 0.931 / 0.937, wiki-en 0.774 / 0.785
+- multihop-en 0.819 / 0.827, multihop-ko 0.855 / 0.848
+- Cranfield 0.360 / 0.356, CACM 0.673 / 0.673
+- questions of four language pairs 0.750 / 0.750
 """
 
 
 MOST_OF_WORD = 1.2
-"""The most that a word of the question counts, in units of its idf: what a word in text and title may reach.
+"""The most that a word of the question counts, in units of its idf: the most that one term in text and title can reach.
 
-GPT-4 or *long-term* is searched for as three terms, which together would count three times. Below it, ``x`` times the
-idf counts as ``x ** 0.75``: a record that has more of the question's words ranks before one that has fewer more often.
-Right record first without both and with them: the questions of four language pairs 0.774 and 0.798, 699 titles in the
-other language 0.516 and 0.564, the demonstration 0.872 and 0.897, wiki-ko and wiki-en in one index 0.936 and 0.936,
-0.776 and 0.786, each alone 0.939 and 0.941, 0.777 and 0.789, multihop-ko and multihop-en alone 0.851 and 0.857, 0.827
-and 0.823, Cranfield 0.356 and 0.347, CACM 0.673 and 0.635, pubmed-qa 0.958 both. With a power of 0.5 Cranfield and
-multihop-ko fall further; a smaller ``k1`` finds fewer records in the other language (0.494 of the titles with 0.5).
+*GPT-4* or *long-term* is searched for as three terms, which together would count three times. Below the limit, ``x``
+times the idf counts as ``x ** 0.75``. So a record that has more of the question's words ranks before a record that has
+fewer of them more often. Right record first without / with limit and power:
+
+- questions of four language pairs 0.774 / 0.798
+- 699 titles in the other language 0.516 / 0.564
+- the demonstration 0.872 / 0.897
+- wiki-ko and wiki-en in one index 0.936 / 0.936 and 0.776 / 0.786, alone 0.939 / 0.941 and 0.777 / 0.789
+- multihop-ko and multihop-en, alone 0.851 / 0.857 and 0.827 / 0.823
+- Cranfield 0.356 / 0.347, CACM 0.673 / 0.635, pubmed-qa 0.958 / 0.958
+
+With a power of 0.5 Cranfield and multihop-ko fall further. A smaller ``k1`` finds fewer records in the other language
+(0.494 of the titles with 0.5).
 """
 
 
@@ -77,15 +94,14 @@ class LexicalReranker:
     """Implements :class:`~shrag.models.reranker.Reranker` with an index's analyzer and statistics.
 
     ``score = Σ damped bm25(word, passage) + w · max over sentences of Σ idf(words in the title or sentence) + p · Σ min
-    idf (pairs of words)``; ``w`` is :data:`SENTENCE_WEIGHT` and ``p`` :data:`PAIR_WEIGHT`, both less for long
-    questions, and :data:`MOST_OF_WORD` says how BM25 is damped.
+    idf (pairs of words)``; ``w`` is :data:`SENTENCE_WEIGHT` and ``p`` is :data:`PAIR_WEIGHT`, both less for long
+    questions. :data:`MOST_OF_WORD` says how BM25 is damped.
 
-    In all sums a word of the question counts in its own language or by its best translation, whichever scores higher,
-    in every passage alike. So the scores of passages in two languages are on one scale: a translation adds to a passage
-    what it holds of the question, and nothing makes up for words that have no translation. Words that only frame the
-    request do not count, and light words (*actually*) little. Of a compound (딥러닝: 딥, 러닝) the words count, not the
-    compound, since only passages in Korean can have that.
-    ``docs/en/explanation/strategies.md`` has what else was tried.
+    In all sums, and in every passage alike, a word of the question counts in its own language or by its best
+    translation, whichever scores higher. So the scores of passages in two languages are on one scale. Nothing makes up
+    for words that have no translation. Words that only frame the request do not count, and light words (*actually*)
+    count little. The words of a compound count (딥러닝: 딥, 러닝), but not the compound itself, since only passages in
+    Korean can have it. ``docs/en/explanation/strategies.md`` describes what else was tried.
     """
 
     name = "BM25 + best sentence"
@@ -113,7 +129,7 @@ class LexicalReranker:
 class QuestionReranker:
     """Implements :class:`~shrag.models.reranker.Reranker` for one analyzed question.
 
-    With a ``scorer``, :meth:`score_records` has the records scored where their terms are stored.
+    With a ``scorer``, :meth:`score_records` lets it score the records where their terms are stored.
     """
 
     question: AnalyzedQuestion
@@ -130,7 +146,7 @@ class QuestionReranker:
         return [each.total for each in self._score_passages(passages)]
 
     def score_records(self, records: Sequence[AnalyzedRecord]) -> list[RecordScore]:
-        """Return the scores of records of the index, the same to the last bit as those of their passages."""
+        """Return the scores of records of the index, equal to the last bit to those of their passages."""
         if self.scorer is None:
             return self._score_passages(list(map(to_passage, records)))
         return self.scorer.score_records(pack_question(self._weights()), [each.record.docid for each in records])
@@ -143,7 +159,7 @@ class QuestionReranker:
 
 
 def weigh_question(question: AnalyzedQuestion, parameters: Bm25, pair_weight: float = PAIR_WEIGHT) -> QuestionWeights:
-    """Return what counts of a question, and how much."""
+    """Return the parts of a question that count in a record, with their weights."""
     contents, title = question.statistics.contents, question.statistics.title
     terms = [
         (
@@ -189,8 +205,8 @@ def weigh_question(question: AnalyzedQuestion, parameters: Bm25, pair_weight: fl
 class _PassageScorer:
     """Scores passages for one question.
 
-    A passage holds few of a question's terms. They are picked out of it once, and only the segments of the question
-    that have one of them are added up: the others add nothing.
+    A passage has few of a question's terms. They are picked out of it once. Then only the segments of the question that
+    have one of them are added up, because the others add nothing.
     """
 
     def __init__(self, weights: QuestionWeights) -> None:
@@ -229,7 +245,7 @@ class _PassageScorer:
         return RecordScore(damped + best_sentence + pairs, words + best_sentence)
 
     def _weigh(self, terms: frozenset[str]) -> float:
-        """Return the idf of the question's segments that a sentence of these terms holds."""
+        """Return the total idf of the question's segments that a sentence with these terms has."""
         known = self._sentences.get(terms)
         if known is None:
             held = {term: self._weights.in_contents[term] for term in terms}
@@ -242,14 +258,14 @@ class _PassageScorer:
     def _weigh_pairs(self, texts: Sequence[Sequence[str]], found: Sequence[Sequence[str]]) -> float:
         """Return the weight of the question's pairs of words that follow each other in one of the texts.
 
-        ``found`` are those terms of each text that are the question's.
+        ``found`` are the terms of each text that are also terms of the question.
         """
         pairs = self._weights.pairs
         held: set[int] = set()
         for terms, among in zip(texts, found, strict=True):
             if len(among) < 2:
                 continue
-            # Terms that follow each other in the text do so among the question's too, and of these there are few.
+            # Terms that follow each other in the text also do so among its few terms of the question.
             near = pairs.keys() & chain(pairwise(among), zip(among, among[2:], strict=False))
             if near:
                 for pair in near.intersection(pairwise(terms)):
@@ -262,7 +278,7 @@ class _PassageScorer:
 
 
 def _pieces(terms: Sequence[str], query: AbstractSet[str]) -> Iterable[AbstractSet[str]]:
-    """Return the ``query`` terms of each overlapping piece of a long sentence, of the pieces that have any.
+    """Return the ``query`` terms of each overlapping piece of a long sentence; pieces without any are left out.
 
     A piece has :data:`LONGEST_SENTENCE` terms and begins in the middle of the one before.
     """
@@ -288,7 +304,7 @@ def _having(segments: Sequence[SegmentTerms]) -> dict[str, tuple[int, ...]]:
 
 
 def _pairs(segments: Sequence[SegmentTerms]) -> dict[tuple[str, str], list[int]]:
-    """Return the pairs of terms of consecutive segments, in either language, with the positions of the first ones."""
+    """Return pairs of terms of consecutive segments, in either language, with the positions of the first segments."""
     phrases = [
         {tuple([term for term, _ in terms]) for terms in (each.own, *(terms for terms, _ in each.translations))}
         for each in segments
@@ -308,11 +324,11 @@ def _pairs(segments: Sequence[SegmentTerms]) -> dict[tuple[str, str], list[int]]
 def _best_scores(
     segments: Sequence[SegmentTerms], having: Mapping[str, tuple[int, ...]], scores: Mapping[str, float]
 ) -> Iterator[tuple[int, float]]:
-    """Yield the positions of the segments with ``scores``, by rising position, and the score of each.
+    """Yield the position of each segment that has ``scores``, by rising position, and the segment's score.
 
-    It is that of its own terms or of its best translation, whichever is higher.
+    A segment's score is that of its own terms or of its best translation, whichever is higher.
     """
-    # In the question's order, so that sums are the same to the last bit however they were come by.
+    # In the question's order, so that sums are equal to the last bit in Python and Java.
     for position in sorted({position for term in scores for position in having.get(term, ())}):
         own, translations = segments[position]
         best = _sum(scores, own)
@@ -324,7 +340,7 @@ def _best_scores(
 def _damp(score: float, idf_of_rarest: float, most: float) -> float:
     """Return ``min(score, most * idf) ** 0.75 * idf ** 0.25``: see :data:`MOST_OF_WORD`."""
     score = min(score, most * idf_of_rarest)
-    # Square roots are the same to the last bit in every language; powers are not.
+    # Square roots are equal to the last bit in every programming language; powers are not.
     return math.sqrt(score * math.sqrt(score * idf_of_rarest))
 
 

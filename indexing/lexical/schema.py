@@ -1,6 +1,6 @@
 """Fields and similarity of the Lucene index.
 
-The names, and what is stored, are Anserini's, so that Pyserini's ``LuceneSearcher`` reads the index too.
+The fields have Anserini's names and stored values, so that Pyserini's ``LuceneSearcher`` reads the index too.
 """
 
 from __future__ import annotations
@@ -15,8 +15,9 @@ TITLE = "title"
 """The terms of the title."""
 
 CONTENTS = "contents"
-"""The terms of title and text together, which ranks better than the sum of two fields: a term in both is normalized by
-one length. Stored too: one line for the title and one for each sentence."""
+"""The terms of title and text together. The stored value has one line for the title and one for each sentence. One
+field ranks better than the sum of two, because a term in both is normalized by one length.
+"""
 
 RAW = "raw"
 """The record as JSON, stored and not indexed."""

@@ -1,13 +1,13 @@
 """LuceneSearcher with its term and record caches.
 
 A call into Java releases the interpreter's lock and waits for it again, which under load takes longer than the call
-itself. So each step is one call (``java/shrag/IndexSearch.java``): all queries of a question, the docids of their hits,
-the records. The queries are nested: one call looks each term up once and runs them in parallel
+itself. So each step is one call (``java/shrag/IndexSearch.java``): for all queries of a question, for the docids of
+their hits, for the records. The call for the queries looks each term up once and runs the queries in parallel
 (docs/en/explanation/benchmarks.md).
 
-The index does not change, so recent terms, docids and records are cached. A term takes some 15 µs in Lucene's
-dictionary, less than one here. Records are cached as stored: decoding one takes 8 µs, reading one 30, and decoded they
-would take six times the memory, in objects that every garbage collection has to visit.
+The index does not change, so recent terms, docids and records are cached. Looking a term up takes some 15 µs in
+Lucene's dictionary, and less than 1 µs here. Records are cached as stored: reading one takes 30 µs, decoding one 8 µs.
+Decoded records would take six times the memory, in objects that every garbage collection has to visit.
 """
 
 from __future__ import annotations
@@ -56,30 +56,30 @@ from shrag.indexing.search_engine import AuthorName, FieldStatistics, Hit, Stati
 from shrag.messages.text import Text
 
 SEPARATOR = "\0"
-"""Separates nodes of queries and texts, from and to Java."""
+"""Separates the nodes of queries, and texts, in strings from and to Java."""
 
 _AUTHOR: ValueField = "author"
 _NAMES_AT_ONCE = 100_000
-_MOST_PARTS = 20  # of names: of more, which would take over 90 MB, none is found by a word
-_FEWEST_DOCUMENTS = 3  # of a term that another is corrected to: rarer ones are mostly misspelt themselves
+_MOST_PARTS = 20  # more names would take over 90 MB: then no name is found by a word
+_FEWEST_DOCUMENTS = 3  # documents of a term that may correct another: rarer terms are mostly misspelled themselves
 _LETTERS_OF_TWO_EDITS = 8
 _BATCH = 256
 _CACHED_TERMS = 100_000
 _CACHED_DOCIDS = 100_000
 
 MOST_BYTES = 32 << 20
-"""Some 20,000 abstracts with their terms."""
+"""Size of the record cache, enough for some 20,000 abstracts with their terms."""
 
 
 class RecordCache:
-    """The stored records read last by document number, at most ``most_bytes``. Thread-safe."""
+    """Cache of the stored records read last, by document number, in at most ``most_bytes``. Thread-safe."""
 
     def __init__(self, most_bytes: int = MOST_BYTES) -> None:
         self._cache = LRUCache[int, bytes](most_bytes, getsizeof=len)
         self._lock = threading.Lock()
 
     def get(self, numbers: Iterable[int]) -> dict[int, bytes | None]:
-        """Return the record of each document number, None if it is not cached."""
+        """Return the record of each document number, or None if it is not cached."""
         with self._lock:
             return {number: self._cache.get(number) for number in numbers}
 
@@ -187,7 +187,7 @@ class LuceneSearcher:
             )
 
     def frequencies(self, term: str, most: int) -> list[int]:
-        """See :class:`~shrag.indexing.search_engine.SearchEngine`; the first ones of the index."""
+        """See :class:`~shrag.indexing.search_engine.SearchEngine`; the documents are the first ones of the index."""
         with self._java_errors():
             postings = self._postings.getTermPostingsEnum(self._reader, CONTENTS, self._bytes(term), self._with_counts)
             found: list[int] = []
@@ -282,7 +282,7 @@ class LuceneSearcher:
         return [found[number] for number in numbers]
 
     def terms(self) -> Iterator[str]:
-        """Yield every term of the contents, in the order of their UTF-8 bytes; each of the titles is one of them."""
+        """Yield every term of the contents in the order of their UTF-8 bytes. They include every term of the titles."""
         with self._java_errors():
             terms = self._terms_of(self._reader, CONTENTS)
             left = terms.iterator() if terms is not None else None
@@ -324,9 +324,9 @@ class LuceneSearcher:
 
     @contextmanager
     def _java_errors(self) -> Iterator[None]:
-        """Convert Java's exceptions, and those of decoding what was read, to :class:`IndexDamaged`.
+        """Raise Java's exceptions, and errors of decoding what was read, as :class:`IndexDamaged`.
 
-        A lack of memory is no damage: :class:`IndexingError`.
+        A lack of memory is raised as :class:`IndexingError`, because it is no damage.
         """
         try:
             yield
@@ -344,7 +344,7 @@ class LuceneSearcher:
             ) from error
 
     def _document_frequencies(self, terms: Sequence[str]) -> list[tuple[int, int]]:
-        """Return for each term the number of documents with it in the contents, and in the title."""
+        """Return for each term the number of documents with it in the contents, and with it in the title."""
         cached = self._terms
         known = {term: cached.get(term) for term in terms}
         new = [term for term, found in known.items() if found is None]
@@ -383,7 +383,7 @@ class LuceneSearcher:
         return [decode_record(stored) if stored is not None else None for stored in found]
 
     def _stored(self, numbers: Sequence[int]) -> list[bytes]:
-        """Return what is stored of documents, for :func:`decode_record`."""
+        """Return the stored bytes of documents, for :func:`decode_record`."""
         data = bytes(memoryview(self._java.stored(numbers)))
         ends = list(accumulate(memoryview(data)[: 4 * len(numbers)].cast("i"), initial=4 * len(numbers)))
         return [data[start:end] for start, end in pairwise(ends)]
@@ -412,20 +412,27 @@ class LuceneSearcher:
 def write_queries(queries: Sequence[Query]) -> str:
     """Encode queries for Java, as nodes separated by NUL, each before its clauses.
 
-    The first letter of a node is its kind: ``t`` a term; ``o`` or, ``a`` and, ``b`` disjunction max, with the number of
-    clauses; ``n`` not, with an included and an excluded query; ``w`` a boost with its factor and a query.
+    The first letter of a node is its kind:
+
+    - ``t``: a term
+    - ``o`` (or), ``a`` (and), ``b`` (disjunction max): clauses, whose number follows the letter
+    - ``n``: not, with an included and an excluded query
+    - ``w``: a boost, with its factor and a query
     """
     written: dict[int, str] = {}
     return SEPARATOR.join([_write(query, written) for query in queries])
 
 
 def join_texts(texts: Iterable[str]) -> str:
-    """Join at least one text for Java; a NUL in a text is replaced, and such a text is in no index."""
+    """Join one or more texts for Java. A NUL in a text is replaced; no index has a text with one."""
     return SEPARATOR.join(map(_escape, texts))
 
 
 def _write(query: Query, written: dict[int, str]) -> str:
-    """Encode a query, or take it from those ``written``, by identity: the queries of a question share most clauses."""
+    """Encode a query, or take its encoding from ``written``.
+
+    ``written`` has encodings by the identity of the query, because the queries of a question share most clauses.
+    """
     known = written.get(id(query))
     if known is None:
         known = written[id(query)] = _write_new(query, written)

@@ -1,4 +1,4 @@
-"""Find the words of a question that its best records do not cover, as a person is told them."""
+"""Find the words of a question that its best records do not cover, in the form in which users see them."""
 
 from __future__ import annotations
 
@@ -16,16 +16,20 @@ _MOST_SHOWN = 4
 _WORD = re.compile(r"[^\W_]+(?:[-'’.][^\W_]+)*")
 _NO_LETTER = re.compile(r"[\W_]+")
 _VERB_ENDINGS = ("ed", "ing", "ly")
-# Suffixes that belong to a Korean word (자유학기제) but are no term, unlike particles, which are left out.
+# Suffixes that belong to a Korean word (자유학기제) although they are no terms; particles do not belong to it.
 _SUFFIXES = "소제자성용식형화률율법론학품원체층망계력감"
-# A noun of one syllable and a particle, which may be analysed as a name: 산은.
+# A noun of one syllable with a particle (산은), which may be analyzed as a name.
 _DOUBTFUL = re.compile("[\uac00-\ud7a3][은는을를]")
 
 
 class UncoveredWords(NamedTuple):
-    """The words of a question that its best records do not have, the first four, and their share of its subject words.
+    """The subject words of a question that its best records do not have.
 
-    A subject word is a distinctive one that neither frames the request nor is one that any question may have.
+    A subject word is a distinctive word that does not frame the request and is neither a general word nor a verb.
+
+    Attributes:
+        words: The first four of these words.
+        share: The share of the question's subject words that the records do not have.
     """
 
     words: tuple[str, ...]
@@ -33,10 +37,10 @@ class UncoveredWords(NamedTuple):
 
 
 def uncovered_words(question: AnalyzedQuestion, records: Sequence[AnalyzedRecord]) -> UncoveredWords:
-    """Return the subject words of a question, whole and as written, of which its best three records have no part.
+    """Return the subject words of a question, whole and as written, that are missing from its best three records.
 
-    Left out are those of which it is not certain that they are missing: verbs, and words that a record writes otherwise
-    (LabView, Lab view).
+    A word is missing if no record has any part of it. Words whose absence is uncertain are left out: verbs, and words
+    that a record writes otherwise (LabView, Lab view).
     """
     best = records[:_COVERING]
     covered = [covered_segments(question, record) for record in best]
@@ -58,7 +62,7 @@ def uncovered_words(question: AnalyzedQuestion, records: Sequence[AnalyzedRecord
             subject.add(word)
             if not any(each[number] for each in covered for number in parts):
                 missing.append(word)
-    # Few questions get here, and the letters of a text take longer than all of the above.
+    # Only few questions have missing words, and reading the letters of a text takes longer than all of the above.
     texts = [_letters(f"{each.record.title} {each.record.text}") for each in best] if missing else []
     uncovered = [
         word for word in dict.fromkeys(missing) if not any(_letters(word).removesuffix("s") in text for text in texts)
@@ -67,7 +71,7 @@ def uncovered_words(question: AnalyzedQuestion, records: Sequence[AnalyzedRecord
 
 
 def _as_written(match: re.Match[str], parts: Iterable[QuerySegment]) -> str:
-    """Return a word with its suffix, without its particles."""
+    """Return a word with its suffix and without its particles."""
     end = min(max((part.end for part in parts), default=match.start()), match.end())
     if match.string[end : match.end()][:1] in _SUFFIXES:
         end = min(end + 1, match.end())
@@ -75,7 +79,7 @@ def _as_written(match: re.Match[str], parts: Iterable[QuerySegment]) -> str:
 
 
 def _names_subject(word: str) -> bool:
-    """Return whether a word is none that any question may have; English verbs are known by their endings."""
+    """Return whether a word can name a subject: it is neither a general word nor, by its ending, an English verb."""
     lower = word.lower()
     general = lower in GENERAL_WORDS or (word.islower() and word.isascii() and lower.endswith(_VERB_ENDINGS))
     return len(word) > 1 and not general and not _DOUBTFUL.fullmatch(word)

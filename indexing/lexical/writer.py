@@ -12,14 +12,14 @@ from shrag.indexing.lexical.schema import CONTENTS, DOCID, RAW, TITLE, similarit
 
 _BUFFER_MB = 256.0
 
-# Segments are merged at the end, up to this many, so that each record is written only twice.
+# Up to this many segments are merged at once, at the end, so that each record is written only twice.
 _SEGMENTS_AT_ONCE = 128
 
 
 class LuceneIndexWriter:
     """Writes a new index, or continues after the last commit of an existing one; documents keep the order of adding.
 
-    Lucene's index sort by docid would double the time; the searcher breaks ties by docid instead.
+    Lucene's index sort by docid would double the time, so the searcher breaks ties by docid instead.
     """
 
     def __init__(self, folder: Path, parameters: Bm25) -> None:
@@ -37,7 +37,7 @@ class LuceneIndexWriter:
             merging = lucene_class("index.LogDocMergePolicy")()
             merging.setMergeFactor(_SEGMENTS_AT_ONCE)
             config.setMergePolicy(merging)
-            # In this thread, so that errors are raised here.
+            # Merges run in this thread, so that their errors are raised here.
             config.setMergeScheduler(lucene_class("index.SerialMergeScheduler")())
             self._directory = lucene_class("store.FSDirectory").open(java_class("java.nio.file.Paths").get(str(folder)))
             self._writer = lucene_class("index.IndexWriter")(self._directory, config)
@@ -94,7 +94,7 @@ class LuceneIndexWriter:
             return self.count()
 
     def commit(self, data: Mapping[str, str]) -> int:
-        """Merge to one segment, then commit as :meth:`checkpoint`."""
+        """Merge to one segment, then commit as :meth:`checkpoint` does."""
         with java_errors(self._doing):
             self._writer.forceMerge(1)
         return self.checkpoint(data)

@@ -1,8 +1,8 @@
-"""Find the phrases of a question that a lexicon has, and its words that have a transliteration.
+"""Find the phrases of a question that a lexicon translates, and its words that have a transliteration.
 
 The longest phrases are translated first. Each word of a translated phrase (인공 신경망 → neural network) has an equal
-share of the translation's weight. Its parts are translated too (class imbalance → 클래스 불균형, but also imbalance →
-불균형), and count less.
+share of the translation's weight. The parts of the phrase are translated too, and count less (class imbalance → 클래스
+불균형, but also imbalance → 불균형).
 """
 
 from __future__ import annotations
@@ -19,17 +19,19 @@ from shrag.indexing.translation.query_transliteration import find_transliteratio
 
 _MOST_TRANSLATIONS = 4
 _MOST_OF_PART = 2
-# By this the confidence of what translates a part of a phrase is multiplied, so it has 0.7 of its weight. Right record
-# first without parts, with 0.7 and with the whole weight: the questions of four language pairs 0.806, 0.823 and 0.815,
-# 84 across languages 0.857, 0.881 and 0.881, 752 titles in the other language 0.568, 0.582 and 0.598; AUC of the
-# confidence among questions near the collection 0.873, 0.877 and 0.869.
+# Factor of the confidence of a translation of a part of a phrase, which gives it 0.7 of the weight.
+# Right record first without parts / with 0.7 / with the whole weight:
+# - questions of four language pairs: 0.806 / 0.823 / 0.815
+# - 84 questions across languages: 0.857 / 0.881 / 0.881
+# - 752 titles in the other language: 0.568 / 0.582 / 0.598
+# AUC of the confidence among questions near the collection: 0.873 / 0.877 / 0.869.
 _PART_CONFIDENCE = 0.3
 # Beside a pair that occurs a hundred times, one that occurs once is more likely a mistake than a synonym.
 _RARE = 0.08
 _HANGUL = re.compile("[\uac00-\ud7a3]")
 _NEGATING = frozenset("비불부무미반탈몰")
 _LONGEST_PREFIX = 1
-# What stands between two words that are no phrase (water *and the* depth), unless the phrase itself has it.
+# Text that separates two words (water *and the* depth): they form no phrase, unless the phrase itself has that text.
 _SEPARATOR = re.compile(r"[,;:.?!()]|\b(?:and|or)\b", re.IGNORECASE)
 
 
@@ -40,13 +42,18 @@ class BilingualLexicon(Protocol):
         """Return the entries of each phrase, a sequence of terms in either language, the most confident first."""
 
     def transliterations(self, word: str) -> list[Entry]:
-        """Return entries of a Hangul word, or an English one in lower case, for its likely transliterations."""
+        """Return entries for the likely transliterations of a Hangul word, or of an English one in lower case."""
 
 
 class PhraseTranslation(NamedTuple):
-    """A translation in the lexicon: ``text`` as written; ``share`` is the part of its weight that one word has.
+    """A translation from the lexicon.
 
-    ``rest`` are the terms of the parts of the word that it does not translate (U-Net → 네트: u).
+    Attributes:
+        text: The translation as written.
+        terms: Its index terms.
+        share: The part of its weight that one word of the translated phrase has.
+        confidence: The confidence in the translation.
+        rest: The terms of the word's parts that it does not translate (U-Net → 네트: u).
     """
 
     text: str
@@ -62,14 +69,17 @@ def translate_phrases(
     lexicon: BilingualLexicon,
     prefixes: Mapping[int, str] = MappingProxyType({}),
 ) -> dict[int, tuple[PhraseTranslation, ...]]:
-    """Return the translations of the groups that have any, by the group's position; those of phrases come first.
+    """Return the translations of groups, by the group's position; those of phrases come before those of parts.
 
     Args:
         text: The question.
         groups: The groups of its tokens.
         lexicon: Translates them.
-        prefixes: The prefixes of groups that are Korean words with one: 비대면 and 대면 have the same terms in the
-            lexicon, and what translates one does not translate the other.
+        prefixes: The prefixes of those groups that are Korean words with one. 비대면 and 대면 have the same terms in
+            the lexicon, but a translation of one does not translate the other.
+
+    Returns:
+        The translations; groups without any are left out.
     """
     finder = _PhraseFinder(text, groups, lexicon, prefixes)
     found: dict[int, list[PhraseTranslation]] = {}
@@ -136,14 +146,17 @@ class _PhraseFinder:
         return self._within(0, len(self._terms), MAX_TERMS)
 
     def parts(self, phrase: _KnownPhrase) -> Iterator[_KnownPhrase]:
-        """Yield the shorter phrases in one of several words, and those in these."""
+        """Yield the shorter phrases within a phrase of several words, and those within them."""
         if len(phrase.groups) > 1:
             for part in self._within(phrase.start, phrase.end, phrase.end - phrase.start - 1):
                 yield part
                 yield from self.parts(part)
 
     def translations(self, phrase: _KnownPhrase, group: int, most: int) -> list[PhraseTranslation]:
-        """Return the ``most`` confident translations of a phrase as they are those of one of its groups."""
+        """Return the first ``most`` translations of a phrase, for the word of one of its groups.
+
+        The terms of this word that the phrase leaves out are their ``rest``.
+        """
         rest = tuple(
             term
             for place, (number, term) in enumerate(self._terms)
@@ -163,14 +176,14 @@ class _PhraseFinder:
         terms = self._terms
         phrases = [tuple(term for _, term in terms[start:end]) for end in range(limit, start, -1)]
         if prefix := self._prefixes.get(terms[start][0], ""):
-            # Kiwi reads a word with a prefix here that it reads as one elsewhere (대학교).
+            # Kiwi may divide a word into prefix and noun here that it reads as one noun elsewhere (대학교).
             phrases = [each for phrase in phrases for each in ((f"{prefix}{phrase[0]}", *phrase[1:]), phrase)]
         for phrase, listed in zip(phrases, self._lexicon.look_up(phrases), strict=True):
             end = start + len(phrase)
             within = {found.group().lower() for found in self._separators[start : end - 1] if found}
             entries = [entry for entry in listed if within <= set(entry.english.lower().split())]
             entries = _with_prefix(entries, phrase, prefix if phrase[0] == terms[start][1] else "")
-            # A phrase that ends inside a word (the deep of deep-learning) is none.
+            # A phrase must not end inside a word (the deep of deep-learning).
             if entries and not (end < len(terms) and terms[end][0] == terms[end - 1][0]):
                 groups = tuple(sorted({number for number, _ in terms[start:end]}))
                 return _KnownPhrase(start, end, groups, _phrase_translations(phrase, entries, 1 / len(groups)))
@@ -178,10 +191,10 @@ class _PhraseFinder:
 
 
 def _with_prefix(entries: Sequence[Entry], phrase: tuple[str, ...], prefix: str) -> list[Entry]:
-    """Return the entries whose Korean phrase begins with a prefix, or with none, as the phrase asked for does.
+    """Return the entries whose Korean phrase begins with the same prefix as ``phrase``, or with none if it has none.
 
-    Where no entry has the prefix, those without one are returned, unless it negates: high performance is performance,
-    and 비대면 (not face to face) is not face to face. English phrases have no prefix.
+    If no entry has the prefix, the entries without a prefix are returned, unless the prefix negates: high performance
+    is performance, but 비대면 (not face to face) is not face to face. English phrases have no prefix.
     """
     if not entries or phrase != entries[0].korean_terms:
         return list(entries)
@@ -193,7 +206,7 @@ def _with_prefix(entries: Sequence[Entry], phrase: tuple[str, ...], prefix: str)
 
 
 def _head(korean: str, term: str) -> str:
-    """Return the prefix before the first term of a Korean phrase, empty where there is none."""
+    """Return the prefix before the first term of a Korean phrase; empty if there is none."""
     found = korean.find(term)
     return korean[:found] if 0 < found <= _LONGEST_PREFIX else ""
 
@@ -210,7 +223,7 @@ def _phrase_translations(phrase: tuple[str, ...], entries: Sequence[Entry], shar
 
 
 def to_translation(entry: Entry, share: float, *, korean: bool) -> PhraseTranslation:
-    """Return what an entry gives for its phrase in one language, which is ``korean`` or English: the other one."""
+    """Return the English side of an entry as a translation if its phrase was ``korean``, else the Korean side."""
     if korean:
         return PhraseTranslation(entry.english, entry.english_terms, share, entry.score)
     return PhraseTranslation(entry.korean, entry.korean_terms, share, entry.score)

@@ -1,6 +1,6 @@
-"""Translate query terms (CLIR).
+"""Translate query terms (cross-language information retrieval, CLIR).
 
-Of a word's translations only the best one counts for a document. Each is weighted so that it counts as much as the
+Only the best translation of a word counts for a document. Each translation is weighted so that it counts as much as the
 word that it translates.
 """
 
@@ -30,7 +30,7 @@ from shrag.indexing.translation.phrase_translation import (
 from shrag.indexing.translation.synonyms import add_synonyms
 
 _KOREAN_SHARE = 0.2
-# Matches once for each term that has Hangul: a passage is tested as one string, which takes a sixth of the time.
+# Matches once for each term with Hangul, so that a passage is tested as one string. This takes a sixth of the time.
 _HANGUL_TERM = re.compile("[\uac00-\ud7a3][^ ]*")
 _CONFIDENCE_EXPONENT = 0.3
 _LEAST_SCALE = 0.25
@@ -40,7 +40,7 @@ _DISTINCTIVE = 0.5
 class Translation(NamedTuple):
     """A translation with the weight that makes it count as much as the translated word.
 
-    ``rest`` are the terms of the parts of the word that it does not translate.
+    ``rest`` are the terms of the word's parts that it does not translate.
     """
 
     text: str
@@ -50,18 +50,23 @@ class Translation(NamedTuple):
 
     @property
     def all_terms(self) -> tuple[str, ...]:
-        """The terms, all of which a text has that has the word."""
+        """The terms that a text must all have to have the word."""
         return (*self.terms, *self.rest)
 
 
 @dataclass(frozen=True, slots=True)
 class QuerySegment:
-    """Tokens of a question that share characters (GPT-4: gpt, 4, gpt4), their distinct terms, and translations.
+    """Tokens of a question that share characters (GPT-4: gpt, 4, gpt4), with their distinct terms and translations.
 
-    ``forms`` are those of :func:`word_forms`. The most confident translation is the first. ``is_framing`` says that the
-    segment only frames the request (``Could you summarize``): it is neither a keyword nor translated, and should not
-    weigh in a ranking. ``is_light`` says that it is a light word (:mod:`shrag.indexing.analysis.light_words`): neither
-    a keyword nor translated, and of little weight.
+    Attributes:
+        tokens: The tokens.
+        terms: The distinct terms.
+        translations: The translations, the most confident first.
+        is_framing: Whether the segment only frames the request (``Could you summarize``). It is then neither a keyword
+            nor translated, and should not weigh in a ranking.
+        is_light: Whether it is a light word (:mod:`shrag.indexing.analysis.light_words`), a genre word or a limit by
+            year. It is then neither a keyword nor translated, and has little weight.
+        forms: The :func:`word_forms` of its tokens.
     """
 
     tokens: tuple[Token, ...]
@@ -76,12 +81,12 @@ class QuerySegment:
 
     @property
     def is_compound(self) -> bool:
-        """Whether it is a compound, whose parts are segments of their own."""
+        """Whether it is a compound. The parts of a compound are segments of their own."""
         return self.tokens[0].kind == "compound"
 
     @property
     def is_content(self) -> bool:
-        """Whether it counts in a ranking: neither a compound, whose parts count, nor framing."""
+        """Whether it counts in a ranking. Compounds do not, since their parts do; nor do framing words."""
         return not (self.is_compound or self.is_framing)
 
     @property
@@ -100,7 +105,7 @@ class QuerySegment:
         return max([token.end for token in self.tokens])
 
     def written_in(self, question: str) -> str:
-        """Return it as it is written in the question."""
+        """Return it as the question writes it."""
         return question[self.start : self.end]
 
 
@@ -128,7 +133,7 @@ class AnalyzedQuestion:
 
     @property
     def terms(self) -> list[str]:
-        """The terms of the question in its order, repeated ones too."""
+        """The terms of the question in its order, including repeated ones."""
         return [token.term for token in self.tokens]
 
     @property
@@ -144,7 +149,7 @@ class AnalyzedQuestion:
 def analyze_question(
     text: str, analyzer: Analyzer, engine: SearchEngine, lexicon: BilingualLexicon | None = None
 ) -> AnalyzedQuestion:
-    """Analyze a question or another text, and translate it where there is a lexicon."""
+    """Analyze a question or another text, and translate it if there is a lexicon."""
     (tokens,) = analyzer.tokens([text])
     segments = translate_query(tokens, lexicon, framing_spans(text), text)
     terms = [
@@ -168,19 +173,18 @@ def analyze_question(
 def translate_query(
     tokens: Iterable[Token], lexicon: BilingualLexicon | None, framing: Sequence[tuple[int, int]] = (), text: str = ""
 ) -> list[QuerySegment]:
-    """Group a question's tokens, which come by rising start, into segments, and translate them.
+    """Group a question's tokens into segments, and translate them.
 
-    Compounds (인공신경망) come last, each a segment without translations: its parts (인공, 신경망) have them.
-    Words without a translation may have a transliteration.
+    Compounds (인공신경망) come last. Each is a segment without translations, because its parts (인공, 신경망) have
+    them. Words without a translation may have a transliteration.
 
     Args:
-        tokens: The tokens.
+        tokens: The tokens by rising start.
         lexicon: Translates them.
-        framing: The ranges of the question that frame it, as
-            :func:`~shrag.indexing.analysis.request_framing.framing_spans` gives them; ignored where nothing else has a
-            keyword, unless ``text`` is a greeting.
-        text: The question; without it no English word has a transliteration or is light, and phrases reach over ``and``
-            and commas.
+        framing: The ranges that frame the question, as :func:`~shrag.indexing.analysis.request_framing.framing_spans`
+            gives them. They are ignored if nothing else has a keyword, unless ``text`` is a greeting.
+        text: The question. Without it no English word is transliterated or light, and phrases extend across ``and`` and
+            commas.
     """
     compounds: list[Token] = []
     simple: list[Token] = []
@@ -216,10 +220,10 @@ def weight_translations(
 ) -> list[tuple[Translation, ...]]:
     """Return each segment's translations with their weights, from 0 to 1.
 
-    A translation that is rarer than its word, and so has a higher idf, is weighted down towards the word's. A common
-    one keeps its own idf: it tells less than the word.
+    A translation that is rarer than its word has a higher idf, and is weighted down toward the word's idf. A more
+    common translation keeps its own idf, because it tells less than the word.
 
-    ``weights`` are the idf of all terms of the segments and translations; 0 for terms that the index does not have.
+    ``weights`` has the idf of all terms of the segments and translations, and 0 for terms that the index does not have.
     """
     return [
         tuple(
@@ -240,9 +244,10 @@ def weight_translations(
 
 
 def word_forms(tokens: Sequence[Token]) -> tuple[frozenset[str], ...]:
-    """Return the sets of terms, all of one of which a text has that has the word of these overlapping tokens.
+    """Return the forms of the word that overlapping tokens belong to.
 
-    *GPT-4* is written as one term or as all its parts: a text that has a 4 only does not have it.
+    Each form is a set of terms. A text has the word if it has all terms of one form. *GPT-4* is one term or all its
+    parts, so a text with only a 4 does not have it.
 
     >>> gpt4 = [Token("gpt", 0, 3, "foreign"), Token("gpt4", 0, 5, "foreign"), Token("4", 4, 5, "number")]
     >>> [sorted(form) for form in word_forms(gpt4)]
@@ -260,12 +265,12 @@ def has_word(terms: AbstractSet[str], forms: Iterable[AbstractSet[str]], transla
 
 
 def least_distinctive_idf(idfs: Iterable[float]) -> float:
-    """Return the idf from which a word is distinctive for a question: half that of the question's rarest word."""
+    """Return the least idf of a distinctive word of a question: half the idf of the question's rarest word."""
     return _DISTINCTIVE * max(idfs, default=0.0)
 
 
 def is_korean(terms: Iterable[str]) -> bool:
-    """Return whether at least a fifth of the terms has Hangul, as ``detect_language`` requires of letters."""
+    """Return whether at least a fifth of the terms have Hangul; ``detect_language`` requires the same of letters."""
     terms = list(terms)
     text, wanted = " ".join(terms), math.ceil(_KOREAN_SHARE * len(terms))
     if not wanted or text.isascii():
@@ -296,10 +301,10 @@ def _overlapping(tokens: Iterable[Token]) -> list[list[Token]]:
 
 
 def _join_prefixes(groups: list[list[Token]], compounds: list[Token]) -> dict[int, str]:
-    """Join the prefix of a Korean word (비대면, 비지도학습), which is no term by itself, to the noun behind it.
+    """Join the prefix of a Korean word (비대면, 비지도학습) to the noun after it; a prefix is no term by itself.
 
-    A compound of a prefix and one noun becomes a token of the noun's group, and a noun like any other; of more nouns
-    the first one begins with the prefix.
+    A compound of a prefix and one noun becomes a token of the noun's group, with the kind of a noun. In a compound with
+    more nouns, the first noun is extended to begin with the prefix.
 
     Args:
         groups: The groups of the question's tokens; changed.
@@ -324,13 +329,13 @@ def _join_prefixes(groups: list[list[Token]], compounds: list[Token]) -> dict[in
 
 
 def _framed(groups: Sequence[Sequence[Token]], framing: Sequence[tuple[int, int]]) -> frozenset[int]:
-    """Return the positions of the groups within the ranges, none if no other group has a keyword."""
+    """Return the positions of the groups within the ranges, or none if no other group has a keyword."""
     framed = frozenset(number for number, group in enumerate(groups) if all(_within(token, framing) for token in group))
     return framed if _have_keyword(groups, framed) else frozenset()
 
 
 def _have_keyword(groups: Sequence[Sequence[Token]], left_out: AbstractSet[int]) -> bool:
-    """Return whether a group has a keyword, but for those at the positions ``left_out``."""
+    """Return whether a group has a keyword, not counting the groups at the positions ``left_out``."""
     others = (token for number, group in enumerate(groups) if number not in left_out for token in group)
     return any(token.kind in KEYWORD_KINDS for token in others)
 
@@ -341,9 +346,10 @@ def _light(
     framed: AbstractSet[int],
     translations: Mapping[int, Sequence[PhraseTranslation]],
 ) -> frozenset[int]:
-    """Return the positions of light words, genre words and limits by year, none if no other group has a keyword.
+    """Return the positions of light words, genre words and limits by year, or none if no other group has a keyword.
 
-    A light word of a phrase that is translated as one (*decision making*) is none, nor a name (*Children in Need*).
+    A word is not light if it belongs to a phrase that is translated as a whole (*decision making*) or to a name
+    (*Children in Need*).
     """
     spans = [*genre_spans(text), *year_limit_spans(text)]
     light = frozenset(

@@ -1,4 +1,4 @@
-"""Find the words of a question that the glossary does not translate but the index has in the other script."""
+"""Find transliterations in the index of those words of a question that the glossary does not translate."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _MIN_LOG_ODDS = -1.0
 
 
 class Transliteration(NamedTuple):
-    """Entries of a word that covers the groups of tokens with these numbers."""
+    """Entries for a word, and the numbers of the groups of tokens that the word covers."""
 
     groups: tuple[int, ...]
     entries: list[Entry]
@@ -41,8 +41,8 @@ def find_transliterations(
 ) -> Iterator[Transliteration]:
     """Yield the transliterations of the untranslated nouns and English words, alone or joined with the next ones.
 
-    Kiwi may cut an unknown loanword, and a name may be written with spaces: up to three Korean nouns in succession, or
-    two capitalized English words, are also looked up as one.
+    Kiwi may cut an unknown loanword into pieces, and a name may be written with spaces. So up to three Korean nouns or
+    capitalized English words in succession are also looked up as one.
 
     Args:
         text: The question.
@@ -83,7 +83,7 @@ def _look_up_run(run: Sequence[_Word], look_up: Callable[[str], list[Entry]]) ->
     if not all(_may_join(*pair) for pair in pairwise(run)):
         return []
     entries = look_up(_joined(run))
-    # A word beside a transliteration is no part of it where the others have it alone (러시아 군: Russia).
+    # A word is no part of a transliteration that the other words have without it (러시아 군: Russia).
     shorter = [*look_up(_joined(run[:-1])), *look_up(_joined(run[1:]))] if entries else []
     return [] if _terms(entries) & _terms(shorter) else entries
 
@@ -92,7 +92,7 @@ def _may_join(first: _Word, second: _Word) -> bool:
     if second.group != first.group + 1 or first.is_korean != second.is_korean:
         return False
     if first.is_korean:
-        # Of words with a space between them each must be like a loanword: 오스트레일리아 수도 is not Australia South.
+        # Words with a space between them must each look like a loanword: 오스트레일리아 수도 is not Australia South.
         return first.end == second.start or all(
             len(word.text) > 1 and loanword_log_odds(word.text) >= _MIN_LOG_ODDS for word in (first, second)
         )

@@ -8,15 +8,19 @@ from shrag.indexing.analysis.analyzer import Token
 from shrag.indexing.translation.phrase_translation import BilingualLexicon, PhraseTranslation, to_translation
 
 LEAST_CONFIDENCE = 0.8
-"""Least product of the confidences of both translations, which mostly are the first ones of their words then.
+"""Least product of the confidences of both translations. Mostly only the first translations of their words reach it.
 
-Right record first without synonyms, with those of this confidence, and with all: the questions of four language pairs
-0.839, 0.855 and 0.863, wiki-ko 0.9408, 0.9408 and 0.9390, multihop-ko 0.858, 0.858 and 0.858; within ten 0.952, 0.960
-and 0.968, 0.989 all, 0.973 all. An index of one language has hardly any.
+Right record first without synonyms / with those of this confidence / with all, and within ten in brackets:
+
+- questions of four language pairs: 0.839 / 0.855 / 0.863 (0.952 / 0.960 / 0.968)
+- wiki-ko: 0.9408 / 0.9408 / 0.9390 (0.989 each)
+- multihop-ko: 0.858 / 0.858 / 0.858 (0.973 each)
+
+An index of one language has hardly any synonyms.
 """
 
 _SYNONYM_CONFIDENCE = 0.3
-"""By this the confidence of a synonym is multiplied, so it has 0.7 of its weight, as a part of a phrase has."""
+"""Factor of the confidence of a synonym, which gives it 0.7 of the weight, like a part of a phrase."""
 
 _MOST_PIVOTS = 2
 
@@ -26,12 +30,12 @@ def add_synonyms(
     translations: Mapping[int, tuple[PhraseTranslation, ...]],
     lexicon: BilingualLexicon,
 ) -> dict[int, tuple[PhraseTranslation, ...]]:
-    """Return the translations of each word with its surest synonym behind them, if there is one.
+    """Return the translations of each word, followed by its surest synonym if it has one.
 
     Args:
-        groups: The groups of a question's tokens, a word each.
-        translations: Their translations by position, the surest first; those of phrases get no synonym.
-        lexicon: Has the words that have the same translation.
+        groups: The groups of a question's tokens, one for each word.
+        translations: Their translations by position, the surest first. Those of phrases get no synonym.
+        lexicon: Has the words with the same translation.
     """
     found: dict[int, tuple[PhraseTranslation, ...]] = {}
     for number, known in translations.items():
@@ -44,7 +48,7 @@ def add_synonyms(
 def _synonyms(
     own: set[str], translations: Sequence[PhraseTranslation], lexicon: BilingualLexicon
 ) -> Iterator[PhraseTranslation]:
-    """Yield the synonyms of a word of these terms that are sure enough."""
+    """Yield the synonyms of the word with the terms ``own`` that reach :data:`LEAST_CONFIDENCE`."""
     pivots = [each for each in translations[:_MOST_PIVOTS] if each.share == 1]
     taken = {each.terms for each in translations}
     for pivot, entries in zip(pivots, lexicon.look_up([each.terms for each in pivots]), strict=True):
@@ -53,7 +57,7 @@ def _synonyms(
             through = entry.english if through_english else entry.korean
             synonym = to_translation(entry, pivot.share, korean=not through_english)
             confidence = pivot.confidence * synonym.confidence
-            # Of 비지도 and 지도 the lexicon has the same terms, so what was translated is compared as it is written.
+            # The written forms are compared, because 비지도 and 지도 have the same terms in the lexicon.
             if (
                 through == pivot.text
                 and confidence >= LEAST_CONFIDENCE

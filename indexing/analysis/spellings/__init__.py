@@ -1,1 +1,1 @@
-"""Spellings of one word that have one term: British and American, and those of Korean loanwords."""
+"""Spellings of a word that share one term: British and American ones, and those of Korean loanwords."""

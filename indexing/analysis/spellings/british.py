@@ -1,14 +1,14 @@
-"""American spellings of British English words, so that both have one term: *behaviour* and *behavior*.
+"""Replace British spellings by American ones, so that *behaviour* and *behavior* have one term.
 
-Rules of single words, for documents and questions alike. That a rule forms a word that does not exist does no harm, as
-long as no other word has that form: what counts is that all forms of a word change, or none (*precise*, *precision*).
+The rules apply to single words of documents and questions alike. A rule may form a word that does not exist, as long as
+no other word has that form. It is only important that all forms of a word change, or none (*precise*, *precision*).
 """
 
 from __future__ import annotations
 
 import re
 
-# Verbs that end in -ise in American English too, where nouns have -ision or another ending.
+# Beginnings of words that keep -ise in American English (advise, franchise), including verbs with a noun in -ision.
 _IN_ISE = (
     "adverti|advi|ani|appri|ari|chasti|circumci|compri|conci|demi|despi|devi|enterpri|exerci|experti|franchi|improvi"
     "|inci|merchandi|morti|paradi|practi|premi|promi|repri|revi|sunri|surmi|surpri|televi|treati|upri"
@@ -79,9 +79,9 @@ RULES = [
         ("^woollen", "woolen"),
     )
 ]
-"""What is replaced, and by what, in this order."""
+"""Patterns and their replacements, applied in this order."""
 
-# Every rule needs one of these, and few other words have them: most are done with after this.
+# Every rule needs one of these, and few other words have one: most words need only this test.
 _MAY_DIFFER = re.compile(
     "is(?:e|ing|ation|able)|ys(?:e|ing|able)|[bdglmnprv]i?our|(?:cent|fib|goit|lib|lit|lust|ag|met|sab|omb|ect|eat)re"
     "|centring|logu|l(?:ed|er|ing|or)|ae|oe|leuco|sulph|minium|plough|mould|grey|tyre|artefact|sceptic|ageing|dgement"
@@ -90,7 +90,7 @@ _MAY_DIFFER = re.compile(
 
 
 def american_spelling(word: str) -> str:
-    """Return a word in lower case as it is spelled in American English.
+    """Return the American spelling of a word in lower case.
 
     >>> american_spelling("colourised"), american_spelling("centres"), american_spelling("precise")
     ('colorized', 'centers', 'precise')

@@ -1,8 +1,8 @@
-"""Spellings of Korean loanwords: each has one term, that of its standard spelling (컨텐츠: 콘텐츠).
+"""Spellings of Korean loanwords: all spellings of a word have the term of its standard spelling (컨텐츠 → 콘텐츠).
 
-The standard spellings are those of the National Institute of Korean Language's rules, but where records mostly have
-another one (플라스마, 레이더). Names of chemicals in the nomenclature of 1998 and before it are one word too (메테인:
-메탄). Left out are words whose other spelling is a word of its own (매트릭스, 메트릭스).
+The standard spellings follow the rules of the National Institute of Korean Language, unless records mostly have another
+one (플라스마, 레이더). A chemical's name in the nomenclature of 1998 and its earlier name are one word too (메테인 →
+메탄). The table leaves out words whose other spelling is a word of its own (매트릭스, 메트릭스).
 """
 
 from __future__ import annotations
@@ -43,16 +43,16 @@ STANDARD_SPELLINGS = dict(
     카복실:카르복실 카보닐:카르보닐
     """.split()
 )
-"""Noun in another spelling → its standard spelling, which is the term of both."""
+"""A noun in another spelling → its standard spelling, whose term both have."""
 
 _OF_SAME_LENGTH = {other: standard for other, standard in STANDARD_SPELLINGS.items() if len(other) == len(standard)}
 _OTHER = re.compile("|".join(sorted(_OF_SAME_LENGTH, key=len, reverse=True)))
 
 
 def with_standard_spellings(text: str) -> str:
-    """Return a text with the standard spellings that are as long as the others, so that no position changes.
+    """Replace other spellings by the standard ones of the same length, so that no position changes.
 
-    They stand within words too (데이타베이스), which Kiwi reads as one unknown noun.
+    They are replaced within longer words too (데이타베이스), which Kiwi would read as one unknown noun.
 
     >>> with_standard_spellings("유전알고리듬과 데이타베이스, 네트웍")
     '유전알고리즘과 데이터베이스, 네트웍'

@@ -16,7 +16,7 @@ _MAX_WORDS = 200_000
 """Most words of each kind, the most frequent ones."""
 _MIN_PHRASE_COUNT = 2
 _MIN_LOG_ODDS = 1.0
-"""Korean nouns that are less likely to be loanwords are left out."""
+"""Least log-odds of a Korean noun that is kept as a possible loanword."""
 _ENGLISH = re.compile("[A-Za-z][a-z]{2,23}")
 _NAME = re.compile(r"(?=\b([A-Z][a-z]{1,14} [A-Z][a-z]{1,14})\b)")
 _HYPHENATED = re.compile(r"\b[A-Za-z][a-z]{1,14}-[a-z]{2,14}\b")
@@ -30,7 +30,7 @@ class SpelledWord(NamedTuple):
         text: As written, in lower case.
         letters: The same without space or hyphen.
         terms: Its index terms, separated by spaces.
-        frequency: The number of records with it, or how often a name or a word with a hyphen occurs.
+        frequency: The number of records with a word, or of occurrences of a name or a word with a hyphen.
     """
 
     text: str
@@ -53,7 +53,7 @@ def count_spellings(records: Iterable[Record]) -> SpellingCounts:
     for record in records:
         text = f"{record.title}\n{record.text}"
         english.update({word.lower() for word in _ENGLISH.findall(text)})
-        # All occurrences: a name that matters may be in one record only.
+        # All occurrences count, because a name that matters may be in one record only.
         phrases.update(name.lower() for name in _NAME.findall(text))
         phrases.update(word.lower() for word in _HYPHENATED.findall(text))
         korean.update(set(_KOREAN.findall(text)))

@@ -1,9 +1,9 @@
 """Costs of English spellings of Korean sounds, and syllables of loanwords: tables learned from the term lists.
 
-A cost is the negative logarithm of the probability that a sound of a loanword has the spelling in its English origin;
-the log-odds of a syllable compare loanwords with other nouns. ``bench/analysis/transliteration_costs.py`` estimates
-both from 2,165 pairs of a Korean and an English word and 18,010 other words of the term lists. Costs of sounds that
-the pairs have seldom (ㄸ, ㅙ) were set by hand.
+A cost is the negative logarithm of the probability that a sound of a loanword has the spelling in its English origin.
+The log-odds of a syllable compare loanwords with other nouns. ``bench/analysis/transliteration_costs.py`` estimates
+both from 2,165 pairs of a Korean and an English word and 18,010 other words of the term lists. Costs of sounds that are
+rare in the pairs (ㄸ, ㅙ) were set by hand.
 """
 
 from __future__ import annotations
@@ -85,8 +85,9 @@ SPELLING_COSTS: Mapping[str, Mapping[str, float]] = {
         "ㅣㅓ": "ia:18 ea:20 eer:24 io:24 ear:24 ior:28 wire:28 ie:28 iu:28 i:34 eare:34 ere:34 ew:34 ier:34",
     }.items()
 }
-"""Sound, as :func:`~shrag.indexing.glossary.spelling.model.sounds` gives it → its English spellings and their
-costs; the spelling may be empty."""
+"""Sound, as :func:`~shrag.indexing.glossary.spelling.model.sounds` gives it → its English spellings and their costs. A
+spelling may be empty.
+"""
 
 _SYLLABLES = {
     -4: ("개검격결경공관근급등량력료명법변병분생속습여역염영육응작적증책축출충통편표학합행험현형환활회"),

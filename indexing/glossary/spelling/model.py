@@ -1,7 +1,8 @@
 """Probabilistic transliteration model: how likely a Korean word is a loanword, and from which English word.
 
-The likelihood ratio of a pair compares the probability of the English spelling given the Korean letters with that of
-the same letters in any English word. It says what the evidence of a pair is worth, and grows with the words' length.
+For a pair of words, the model takes the probability of the English spelling given the Korean letters. It divides it by
+the probability of the same letters in any English word. This likelihood ratio says how strong the evidence is; it grows
+with the words' length.
 """
 
 from __future__ import annotations
@@ -41,16 +42,18 @@ def loanword_log_odds(korean: str) -> float:
 
 
 def has_loanword_syllable(korean: str) -> bool:
-    """Return whether a syllable is more frequent in loanwords; without one a word is no loanword for the model."""
+    """Return whether a syllable is more frequent in loanwords; the model takes no other word for a loanword."""
     return any(SYLLABLE_LOG_ODDS.get(syllable, _UNKNOWN_SYLLABLE) > 0 for syllable in korean)
 
 
 def sounds(korean: str) -> tuple[str, ...]:
     """Split a Hangul word into the units that have English spellings.
 
-    These are the letters (jamo), with ``$`` after a final consonant; ``^ㄹ`` at the beginning of a word, which may be r
-    or l, and ``ㄹㄹ`` between vowels, which is l; ``ㄱㅅ``, which may be x; two vowels that are one in English (ㅔㅣ,
-    cake); and ㅅㅕ (-tion).
+    - letters (jamo), with ``$`` after a final consonant
+    - ``^ㄹ`` at the beginning of a word, which may be r or l, and ``ㄹㄹ`` between vowels, which is l
+    - ``ㄱㅅ``, which may be x
+    - two vowels that are one in English (ㅔㅣ, cake)
+    - ㅅ with a vowel such as ㅕ (ㅅㅕ, -tion)
 
     >>> sounds("케이션"), sounds("롤러")
     (('ㅋ', 'ㅔㅣ', 'ㅅㅕ', 'ㄴ$'), ('^ㄹ', 'ㅗ', 'ㄹㄹ', 'ㅓ'))
@@ -75,7 +78,7 @@ def sounds(korean: str) -> tuple[str, ...]:
 
 
 class KoreanWord:
-    """A Hangul word, prepared to be compared with many English ones."""
+    """A Hangul word, prepared for comparison with many English words."""
 
     def __init__(self, korean: str) -> None:
         parts = sounds(korean)
@@ -92,7 +95,7 @@ class KoreanWord:
     def spelling_cost(self, english: str, most: float) -> float | None:
         """Return the negative log-probability of an English spelling, or None if it is not below ``most``.
 
-        The best segmentation of ``english`` into spellings of the word's jamo counts (Viterbi).
+        It is that of the best segmentation of ``english`` into spellings of the word's jamo (Viterbi).
         """
         length = len(english)
         if length not in self._lengths:
@@ -104,7 +107,7 @@ class KoreanWord:
                 return None
         ends = [cost + _SILENT * (length - end) for end, cost in costs.items() if end <= length <= end + _MAX_SILENT]
         best = min(ends, default=most)
-        # By chance a few likely sounds may make up for unlikely ones: what is over the mean counts twice.
+        # A few likely sounds may make up for unlikely ones by chance, so cost above the mean counts twice.
         best += max(0.0, best - _MAX_MEAN_COST * len(self._spellings))
         return best if best < most else None
 
@@ -136,7 +139,7 @@ class LetterModel:
 
     @classmethod
     def of_words(cls, words: Iterable[str]) -> LetterModel:
-        """Count the letters of lower-case words of ASCII letters."""
+        """Estimate the model from lower-case words of ASCII letters."""
         counts = {first + second: 0.5 for first in _LETTERS + "^" for second in _LETTERS}
         for word in words:
             for first, second in pairwise("^" + word):
@@ -168,7 +171,9 @@ _CONSONANTS: tuple[tuple[str, str], ...] = (
     ("b+", "b p"), ("c+", "k"), ("d+", "d"), ("f+", "p"), ("g+", "g k"), ("j", "j"), ("k+", "k"), ("l+", "l r"),
     ("m+", "m"), ("n+", "n"), ("p+", "p"), ("q", "k"), ("s+", "s j"), ("t+", "t"), ("v+", "b p"), ("z+", "j s c"),
 )  # fmt: skip
-"""English spellings (the first that matches counts; ``^``: begins the word) and classes of their Korean consonants."""
+"""English spellings and the classes of their Korean consonants. The first match counts; ``^`` is the beginning of a
+word.
+"""
 _CONSONANT = re.compile("|".join(f"({spelling})" for spelling, _ in _CONSONANTS))
 _CLASSES_OF = [[("" if each == "-" else each) for each in classes.split()] for _, classes in _CONSONANTS]
 _MAX_KEYS = 48

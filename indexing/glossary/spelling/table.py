@@ -1,10 +1,10 @@
 """Spellings of an index's vocabulary, to recognize transliterations in a question.
 
-The glossary file has the English words and names and the Korean nouns of the records by the consonants that a
-transliteration keeps. A word of a question that the glossary does not translate is compared with those of the same
-consonants. The posterior probability that one of them is its origin (or its transliteration) weighs the evidence of the
-spelling (:mod:`~shrag.indexing.glossary.spelling.model`) against chance: the number of words in the index, and
-how likely the Korean word is a loanword at all.
+The glossary file lists the English words and names and the Korean nouns of the records by the consonants that a
+transliteration keeps. A question's word that the glossary does not translate is compared with the words of the same
+consonants. Each gets the posterior probability that it is the origin of the question's word, or its transliteration.
+The probability weighs the evidence of the spelling (:mod:`~shrag.indexing.glossary.spelling.model`) against chance.
+Chance depends on the number of words in the index, and on how likely the Korean word is a loanword at all.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ _LETTERS = re.compile("[a-z]+")
 
 
 class Spelling(NamedTuple):
-    """A word, or a name of two words, of the index that a word of a question transliterates.
+    """A word or a name of two words of the index that a question's word transliterates, or that transliterates it.
 
     Attributes:
         text: As written, in lower case.
@@ -100,10 +100,11 @@ def write_spellings(
 def _weighted(
     words: Sequence[SpelledWord], log_odds: Callable[[str], float], keys: Callable[[str], list[str]]
 ) -> Iterator[tuple[SpelledWord, float, list[str]]]:
-    """Yield each word that has keys with its weight, the part of the log-odds that does not depend on the question.
+    """Yield each word that has keys, with its weight and its keys.
 
-    The prior probability of a word grows with the square root of its frequency; a small vocabulary has few of the words
-    that a question may transliterate.
+    The weight is the part of the log-odds that does not depend on the question. The prior probability of a word grows
+    with the square root of its frequency. The sum of these roots counts as at least ``_MIN_TOTAL``, because a small
+    vocabulary has few of the words that a question may transliterate.
     """
     total = max(_MIN_TOTAL, sum(math.sqrt(word.frequency) for word in words))
     for word in words:
@@ -117,9 +118,9 @@ def _korean_keys(word: str) -> list[str]:
 
 
 class SpellingTable:
-    """Reads the table of spellings; the caller makes threads take turns.
+    """Reads the table of spellings. Not thread-safe: the caller makes threads take turns.
 
-    A glossary file without the table, of an earlier version, gives no spellings.
+    A glossary file of an earlier version has no such table and gives no spellings.
     """
 
     def __init__(self, database: sqlite3.Connection) -> None:
@@ -187,12 +188,13 @@ _Rival = tuple[str, str, float]
 """A text, its terms with spaces, and its log-odds against the hypothesis that the word has no counterpart."""
 
 _NEGLIGIBLE = -3.0
-# No spelling is better evidence than this, in proportion to the sounds of the word: others need no comparison.
+# No spelling gives more evidence than this for each sound of a word. A word that cannot reach the least gain needs no
+# comparison.
 _GAIN_PER_SOUND, _LEAST_GAIN = 1.3, -0.6
 
 
 def _posterior(rivals: Sequence[_Rival]) -> list[Spelling]:
-    """Return the likely ones of rivals, one for each stem."""
+    """Return the likely rivals, one for each stem."""
     if not rivals:
         return []
     odds = [math.exp(min(50.0, score)) for _, _, score in rivals]
