@@ -64,7 +64,7 @@ class PackedRecord(msgspec.Struct, frozen=True, array_like=True, tag=True):
 def analyze_record(
     record: Record, analyzer: Analyzer, before_part: Callable[[], None] = lambda: None
 ) -> AnalyzedRecord:
-    """Analyze a record's title and each sentence of its text; ``before_part`` is called before each."""
+    """Analyze a record's title and each sentence of its text, calling ``before_part`` before each of them."""
     before_part()
     (title,) = analyzer.terms([record.title])
     sentences: list[str] = []

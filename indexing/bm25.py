@@ -34,7 +34,7 @@ def idf(document_frequency: int, documents: int) -> float:
 
 
 class FieldScores(NamedTuple):
-    """Computes what each term of a question adds to a document's score in one field; made once for many documents.
+    """Computes what each term of a question adds to a document's score in one field. One object serves many documents.
 
     Attributes:
         idf: The idf of each of the question's terms in the field.

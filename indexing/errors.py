@@ -36,7 +36,7 @@ class EngineUnavailable(IndexingError):
 
 
 class TooManyCandidates(IndexingError):
-    """A distributed engine cannot return as many candidates as would make the best records certain."""
+    """The best records are certain only with more candidates than a distributed engine can return."""
 
 
 class TooManyRejectedRecords(IndexingError):

@@ -1,8 +1,10 @@
 """Encode the values of records and filters for Java, each record and each filter as one string.
 
-A record is written as the names and values of its fields in turn, separated by NUL. A value is a year, or a key to
-filter by and the text to show, separated by U+001F. A filter is written as the fields that it limits, separated by NUL.
-Each is a name with two years or with keys, separated by U+001F.
+NUL separates the parts of both strings, and U+001F separates what belongs to one part:
+
+- Record: for each value, the name of its field and the value. A value is a year, or the key to filter by and the text
+  to show.
+- Filter: for each field that it limits, one part with the name and the two years or the keys.
 """
 
 from __future__ import annotations

@@ -4,14 +4,16 @@ Questions are made from the titles of a sample of records. Each takes a part of 
 of other titles, because about half of a question's words are not in the record that answers it. If the title is short,
 as an article's name is, a sentence of the text is taken instead. The evidence for each question is measured twice:
 
-- With its record present, but without the title: the question is answerable if this record comes first.
+- With its record present: the question is answerable if this record comes first. A title from which a question was made
+  is taken out of the record.
 - With its record removed: the question is near the collection's subjects, and nothing answers it.
 
-Words drawn from several titles also make questions about nothing at all.
+Words drawn from several of these texts make questions about nothing at all, which nothing answers either.
 
-Logistic regression between the two classes weighs the evidence. The confidence of a question is the share of the
-answerable questions that have no more evidence: by the weighted evidence or by the score alone, whichever share is
-less. So a threshold of 0.05 refuses about 5 % of the questions that are answered.
+Logistic regression between the answerable and the unanswerable questions weighs the evidence. Each question has two
+shares: the share of the answerable questions with less weighted evidence, and the share with a lower score. Its
+confidence is the share of the answerable questions whose lesser share is below its own. So a threshold of 0.05 refuses
+about 5 % of the questions that are answered.
 """
 
 from __future__ import annotations
@@ -66,7 +68,7 @@ LEAST_ANSWERED = 30 * DRAWS
 """Least number of answerable questions; an index with fewer has no calibration."""
 
 COMPLETE = 0.2
-"""Least confidence if a record that may answer has the question's distinctive words together."""
+"""Least confidence if the best record has the question's distinctive words together (:attr:`Evidence.complete`)."""
 
 _KEPT = (0.5, 0.7, 0.9)  # of a title's words
 _KEPT_OF_SENTENCE = (0.15, 0.3, 0.45)  # the sentence itself stays in the record, so fewer
@@ -101,8 +103,8 @@ class ConfidenceCalibration(msgspec.Struct, frozen=True, forbid_unknown_fields=T
     def confidence(self, evidence: Evidence) -> float:
         """Return the share of the answerable questions that have less evidence, from 0 to 1.
 
-        A question of a few words cannot have much evidence. So the confidence is at least :data:`COMPLETE` if a record
-        has the distinctive words together in its title and a sentence.
+        A question of a few words cannot have much evidence. So the confidence is at least :data:`COMPLETE` if the best
+        record has the distinctive words together in its title and a sentence.
         """
         value = _share(self.lesser, self._lesser(evidence))
         return max(value, COMPLETE) if evidence.complete else value

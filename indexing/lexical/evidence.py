@@ -29,7 +29,8 @@ class Evidence(NamedTuple):
         lead: The best record's score minus that of the fifth.
         lead_over_second: The logarithm of the ratio of the best record's score to that of the second.
         lead_over_fifth: The logarithm of the ratio of the best record's score to that of the fifth.
-        complete: Whether a record's title and one of its sentences together have all distinctive words of the question.
+        complete: Whether the best record's title and one of its sentences together have all distinctive words of the
+            question.
     """
 
     log_score: float
@@ -48,7 +49,7 @@ class ScoredByWords(NamedTuple):
 
 
 NO_EVIDENCE = Evidence(-math.inf, 0, 0.0, 0.0, 0.0)
-"""The evidence if no record was found."""
+"""The evidence if no record was found, or if the best one scores 0."""
 
 
 def rank_by_words(

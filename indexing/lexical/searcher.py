@@ -60,8 +60,8 @@ SEPARATOR = "\0"
 
 _AUTHOR: ValueField = "author"
 _NAMES_AT_ONCE = 100_000
-_MOST_PARTS = 20  # more names would take over 90 MB: then no name is found by a word
-_FEWEST_DOCUMENTS = 3  # documents of a term that may correct another: rarer terms are mostly misspelled themselves
+_MOST_PARTS = 20  # with more names, which would take over 90 MB, no name is found by a word
+_FEWEST_DOCUMENTS = 3  # of a term that may correct another; rarer terms are mostly misspelled themselves
 _LETTERS_OF_TWO_EDITS = 8
 _BATCH = 256
 _CACHED_TERMS = 100_000

@@ -50,7 +50,7 @@ class Translation(NamedTuple):
 
     @property
     def all_terms(self) -> tuple[str, ...]:
-        """The terms that a text must all have to have the word."""
+        """All terms that a text needs in order to have the word."""
         return (*self.terms, *self.rest)
 
 
@@ -220,8 +220,9 @@ def weight_translations(
 ) -> list[tuple[Translation, ...]]:
     """Return each segment's translations with their weights, from 0 to 1.
 
-    A translation that is rarer than its word has a higher idf, and is weighted down toward the word's idf. A more
-    common translation keeps its own idf, because it tells less than the word.
+    A weight is the translation's share, times a power of its confidence, times a factor for its idf. A translation that
+    is rarer than its word has a higher idf, and the factor weights it down toward the word's idf. A more common
+    translation keeps its own idf, because it tells less than the word.
 
     ``weights`` has the idf of all terms of the segments and translations, and 0 for terms that the index does not have.
     """
