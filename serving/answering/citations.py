@@ -18,6 +18,7 @@ from shrag.corpora.text.sentences import detect_language
 from shrag.indexing.analysis.analyzer import fold
 from shrag.indexing.analyzed_record import AnalyzedRecord
 from shrag.indexing.open_index import OpenIndex
+from shrag.serving.answering.number_words import has_number_word
 from shrag.serving.events import Answer, Citation, Section, Sentence, SentenceIssue
 from shrag.serving.retrieval.query_terms import matched_share, text_terms
 
@@ -38,18 +39,6 @@ _THOUSANDS = re.compile(r",(?=\d{3}(?!\d))")
 _LATIN = re.compile(r"[A-Za-z][A-Za-z0-9]*(?:[-./&+][A-Za-z0-9]+)*")
 _NOT_WORD = re.compile(r"[^0-9a-z\u3131-\u318e\uac00-\ud7a3\u4e00-\u9fff]+")
 _QUOTED = re.compile('“([^“”]{8,})”|"([^"]{8,})"|「([^「」]{8,})」|『([^『』]{8,})』|‘([^‘’]{8,})’')
-_NUMBER_WORDS = {
-    "1": "하나|한|일|one|single|first",
-    "2": "둘|두|이|two|both|second",
-    "3": "셋|세|삼|three|third",
-    "4": "넷|네|사|four|fourth",
-    "5": "다섯|오|five|fifth",
-    "6": "여섯|육|six|sixth",
-    "7": "일곱|칠|seven|seventh",
-    "8": "여덟|팔|eight|eighth",
-    "9": "아홉|구|nine|ninth",
-    "10": "열|십|ten|tenth",
-}
 
 
 @dataclass(frozen=True)
@@ -125,10 +114,7 @@ def _numbers(text: str) -> list[str]:
 
 
 def _has_number(number: str, cited: _Cited) -> bool:
-    if number in cited.numbers:
-        return True
-    words = _NUMBER_WORDS.get(number)
-    return words is not None and re.search(rf"(?:\b|(?<=\s))(?:{words})", cited.text, re.IGNORECASE) is not None
+    return number in cited.numbers or has_number_word(number, cited.text)
 
 
 def _names(text: str, *, english: bool) -> list[str]:

@@ -78,6 +78,8 @@ def evidence(demo: Engine) -> list[AnalyzedRecord]:
         ("저자는 “얇을수록 차폐가 약하다”고 하였다.", (1,), ""),
         ("그래핀 필름의 차폐 효율은 31 dB였다.", (1,), "number"),
         ("그래핀 필름 4가지를 견주었다.", (1,), "number"),
+        # The record has 이후 and 얇을수록, which are no numbers, and neither is "found" of the English one.
+        ("그래핀 필름 2장을 만들었다.", (1,), "number"),
         ("그래핀 필름은 MXene보다 차폐가 약하다.", (1,), "name"),
         ("저자는 “두꺼울수록 차폐가 약하다”고 하였다.", (1,), "quote"),
         ("고양이는 우유를 좋아하지만 개는 그렇지 않다.", (1,), "unrelated"),
