@@ -116,7 +116,8 @@ def run_experiment(
 
     Raises:
         ResultsMismatch: The folder holds results and ``resume`` is off, or they belong to another experiment.
-        ExperimentRejected: Data or a language model that the experiment needs is missing.
+        ExperimentRejected: Data, a language model or vectors that the experiment needs are missing.
+        ModelError: An encoder or a re-ranker cannot be loaded.
         PlotLibraryMissing: The experiment has plots and matplotlib is not installed.
         CorpusError, IndexingError: A corpus cannot be read, or an index cannot be built or opened.
         DiskFull: The disk is full.
@@ -136,7 +137,7 @@ def run_experiment(
             options.log(f"index {index_name(judged_set, encoder)}")
             prepare_index(judged_set, encoder, folders)
         indexes = stack.enter_context(OpenIndexes(folders.indexes))
-        _check_strategies(experiment, indexes, models)
+        _check_conditions(experiment, folders, indexes, models)
         identity = build_identity(experiment, questions, indexes, models)
         threads = options.threads or min(DEFAULT_MAX_THREADS, len(os.sched_getaffinity(0)))
         generations = {name: index_generation(indexes[name].manifest) for name in identity.indexes}
@@ -172,12 +173,15 @@ def _check_prerequisites(experiment: Experiment, folder: Path, models: LanguageM
         check_peer(peer)
 
 
-def _check_strategies(experiment: Experiment, indexes: OpenIndexes, models: LanguageModels) -> None:
-    """Raise :class:`ExperimentRejected` if a condition without a model lacks a model or vectors that it needs."""
-    for judged_set in experiment.sets:
-        for condition in experiment.conditions:
-            if not condition.peer and models.of(condition) is None:
-                check_condition(condition, indexes.under(judged_set, condition))
+def _check_conditions(experiment: Experiment, folders: Folders, indexes: OpenIndexes, models: LanguageModels) -> None:
+    """Raise :class:`ExperimentRejected` if a condition lacks a model, or an index lacks vectors that it needs."""
+    for condition in experiment.conditions:
+        if condition.peer:
+            continue
+        choice = models.of(condition)
+        with choice.open(experiment.seed) if choice else nullcontext() as model:
+            for judged_set in experiment.sets:
+                check_condition(condition, indexes.under(judged_set, condition), folders.indexes, model)
 
 
 def _start_session(
