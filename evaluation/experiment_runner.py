@@ -134,7 +134,7 @@ def run_experiment(
             raise ResultsMismatch(message_of(busy)) from None
         questions = {each.name: read_questions(each, folders.data, experiment.seed) for each in experiment.sets}
         for judged_set, encoder in required_indexes(experiment):
-            options.log(f"index {index_name(judged_set, encoder)}")
+            options.log(Text("index {name}", name=index_name(judged_set, encoder)))
             prepare_index(judged_set, encoder, folders)
         indexes = stack.enter_context(OpenIndexes(folders.indexes))
         _check_conditions(experiment, folders, indexes, models)
@@ -151,7 +151,7 @@ def run_experiment(
         questions_asked = sum(runner.run(part, condition) for part, condition in results.all_parts())
         if experiment.judge or experiment.judge_records:
             _judge(results, models.configured, indexes, options)
-        options.log("table and plots")
+        options.log(Text("table and plots"))
         table = _write_reports(results, questions, indexes, options)
         _end_session(folder, card, results)
     return ExperimentResult(table, questions_asked)
@@ -212,15 +212,15 @@ def _start_session(
 def _judge(results: ResultFolder, model: ModelChoice | None, indexes: OpenIndexes, options: RunOptions) -> None:
     """Have the configured language model judge the answers and the records, as far as the experiment wants it."""
     if not results.judge or model is None:
-        options.log("nothing is judged: no language model is configured")
+        options.log(Text("nothing is judged: no language model is configured"))
         return
     experiment = results.experiment
     with model.open(experiment.seed) as judge:
         if experiment.judge:
-            options.log(f"the answers are judged by {results.judge}")
+            options.log(Text("the answers are judged by {model}", model=results.judge))
             judge_results(results, judge, options.report)
         if experiment.judge_records:
-            options.log(f"the records are judged by {results.judge}")
+            options.log(Text("the records are judged by {model}", model=results.judge))
             judge_records(results, indexes.under, judge, experiment.judge_records, options.report)
 
 
