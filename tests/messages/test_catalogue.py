@@ -11,7 +11,7 @@ from shrag.messages.text import LOCALE
 
 ROOT = Path(__file__).resolve().parents[2]
 
-TRANSLATED = ("cli", "corpora", "evaluation", "indexing", "models", "prompts", "serving")
+TRANSLATED = ("cli", "corpora", "evaluation", "indexing", "models", "prompts", "serving", "shrag")
 """Packages whose messages are all in the catalogue."""
 
 NOT_SHOWN = {"ValueError", "TypeError", "RuntimeError", "AssertionError", "AttributeError", "PlainTextResponse"}
