@@ -8,7 +8,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 import pytest
 
-from bench.server import http_client
+from bench.server.http_client import run_load
 
 
 @pytest.fixture
@@ -40,9 +40,9 @@ def answered() -> Iterator[tuple[int, list[int]]]:
 def test_without_wrk_the_rate_counts_only_responses_with_the_status_200(
     answered: tuple[int, list[int]], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(http_client.shutil, "which", lambda _: None)
+    monkeypatch.setattr("shutil.which", lambda _: None)
     port, sent = answered
-    rate, line = http_client.run_load(port, "/v1/search", ["{}"], clients=1, seconds=1)
+    rate, line = run_load(port, "/v1/search", ["{}"], clients=1, seconds=1)
     counts = {status: sent.count(status) for status in (200, 500, 429)}
     assert min(counts.values()) > 0
     assert 0 < rate <= counts[200]  # the test takes a second or more
