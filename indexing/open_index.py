@@ -6,7 +6,7 @@ Files that changed since they were last verified are verified before the index i
 from __future__ import annotations
 
 import threading
-from contextlib import suppress
+from contextlib import ExitStack, closing, suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Literal, Protocol
@@ -45,7 +45,7 @@ from shrag.indexing.storage.manifest import IndexManifest
 from shrag.indexing.storage.vector_card import FOLDER as VECTORS
 from shrag.indexing.storage.vector_card import VectorCard, check_vector_card, weights_folder
 from shrag.indexing.vectors.vector_index import VectorIndex
-from shrag.messages.text import Text
+from shrag.messages.text import Text, message_of
 
 _RETRY_SECONDS = 1.0
 # Verification in the background starts after this many seconds, so that the first answers come first. A command that
@@ -88,7 +88,7 @@ class ChecksumVerifier:
     def raise_if_damaged(self) -> None:
         """Raise :class:`IndexDamaged` if damage was found."""
         if self._problem is not None:
-            raise IndexDamaged(str(self._problem))
+            raise IndexDamaged(message_of(self._problem))
 
     def report(self, error: Exception) -> None:
         """Record damage that was found by reading the index."""
@@ -263,18 +263,23 @@ def _open_generation(
     is_published: bool = False,
 ) -> OpenIndex:
     there = files_there(folder, manifest) if engine.is_distributed else manifest
-    checksums = ChecksumVerifier(folder, there, verify)
-    token_store = TokenStore(folder / TOKEN_STORE)
-    analyzer = KoreanEnglishAnalyzer(token_store, load_dictionary(folder))
-    check_analyzer(name, manifest, analyzer.fingerprint)
-    _check_vectors(name, manifest)
-    threading.Thread(target=_warm_up, args=(analyzer, first_question), name="warm-up", daemon=True).start()
-    searcher = _open_searcher(engine, name, folder, manifest, is_published=is_published)
-    vectors = manifest.vectors
-    dense = _dense(name, folder, vectors, analyzer, searcher) if vectors else None
-    glossary = Glossary(folder / GLOSSARY)
-    # The hold says to `shrag index remove` that the generation is in use.
-    files = (searcher, token_store, glossary, checksums, FolderHold(folder))
+    with ExitStack() as opened:  # closes what is open if a later step fails
+        checksums = opened.enter_context(closing(ChecksumVerifier(folder, there, verify)))
+        token_store = opened.enter_context(closing(TokenStore(folder / TOKEN_STORE)))
+        analyzer = KoreanEnglishAnalyzer(token_store, load_dictionary(folder))
+        check_analyzer(name, manifest, analyzer.fingerprint)
+        _check_vectors(name, manifest)
+        threading.Thread(target=_warm_up, args=(analyzer, first_question), name="warm-up", daemon=True).start()
+        searcher = opened.enter_context(
+            closing(_open_searcher(engine, name, folder, manifest, is_published=is_published))
+        )
+        vectors = manifest.vectors
+        dense = _dense(name, folder, vectors, analyzer, searcher) if vectors else None
+        glossary = opened.enter_context(closing(Glossary(folder / GLOSSARY)))
+        # The hold says to `shrag index remove` that the generation is in use.
+        hold = opened.enter_context(closing(FolderHold(folder)))
+        calibration = read_calibration(folder / CALIBRATION)
+        opened.pop_all()
     embedded = searcher if isinstance(searcher, LuceneSearcher) else None
     return OpenIndex(
         name,
@@ -283,10 +288,10 @@ def _open_generation(
         searcher,
         searcher,
         checksums,
-        files,
+        (searcher, token_store, glossary, checksums, hold),
         dense,
         glossary,
-        read_calibration(folder / CALIBRATION),
+        calibration,
         scorer=embedded,
         authors=embedded,
         spelling=embedded,

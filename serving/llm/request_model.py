@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import TypeVar
 
-from shrag.messages.text import Text
+from shrag.messages.text import Text, message_of
 from shrag.models.errors import InvalidOutput, ModelError, ModelRefused, ModelUnavailable
 from shrag.models.language_model import Completion, CompletionStream, LanguageModel, Message
 from shrag.serving.concurrency import waiting
@@ -73,7 +73,7 @@ class RequestModel:
 
     def _raise_if_failed(self) -> None:
         if self._failure is not None:
-            raise ModelUnavailable(str(self._failure))
+            raise ModelUnavailable(message_of(self._failure))
 
 
 class _RequestStream:

@@ -5,6 +5,7 @@ from collections.abc import Iterator, Mapping, Sequence
 
 import pytest
 
+from shrag.messages.text import in_language
 from shrag.models.errors import InvalidOutput, ModelError, ModelRefused, ModelUnavailable
 from shrag.models.language_model import Completion, LanguageModel, Message
 from shrag.serving.concurrency import ProcessorShare
@@ -106,3 +107,11 @@ def test_the_turn_on_the_processors_is_given_up_while_the_model_works_and_held_o
     assert share.run(work) == ["a", "b"]
     assert probing.free == [True] * 4
     assert held == [True, True]
+
+
+def test_a_later_call_fails_with_the_same_message_in_either_language() -> None:
+    model = RequestModel(_Probing(ProcessorShare(1)))
+    model.cancel()
+    with pytest.raises(ModelUnavailable) as raised:
+        model.complete([Message("user", "?")])
+    assert in_language(raised.value, "ko") == "질문이 철회되었습니다. 다시 질문해 주세요."
