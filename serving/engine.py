@@ -60,7 +60,10 @@ def _in_thread(
     @wraps(method)
     async def call(engine: Engine, /, *args: _Arguments.args, **kwargs: _Arguments.kwargs) -> _Result:
         token = CancellationToken()
-        kwargs.setdefault("cancellation", token)
+        given = kwargs.get("cancellation")
+        if isinstance(given, CancellationToken):
+            given.on_cancel(token.cancel)
+        kwargs["cancellation"] = token
         try:
             return await asyncio.to_thread(method, engine, *args, **kwargs)
         except asyncio.CancelledError:
@@ -77,12 +80,19 @@ def _taken_in_threads(
 
     @wraps(method)
     async def call(engine: Engine, /, *args: _Arguments.args, **kwargs: _Arguments.kwargs) -> AsyncGenerator[Event]:
-        run = await asyncio.to_thread(method, engine, *args, **kwargs)
+        token = CancellationToken()
+
+        def begin() -> EventRun[Event]:
+            run = method(engine, *args, **kwargs)
+            token.on_cancel(run.close)
+            return run
+
         try:
+            run = await asyncio.to_thread(begin)
             while (event := await asyncio.to_thread(next, run, None)) is not None:
                 yield event
         finally:
-            run.close()
+            token.cancel()  # if the run is only being made, it is closed once it is made
 
     return call
 

@@ -14,7 +14,11 @@ import shrag
 from shrag.corpora.errors import CorpusError
 from shrag.indexing.errors import IndexingError, IndexMissing
 from shrag.models.language_model import Completion, Message
+from shrag.serving.concurrency import CancellationToken
 from shrag.serving.engine import Engine
+from shrag.serving.event_run import EventRun
+from shrag.serving.events import Event
+from shrag.serving.request import Request
 from tests.support.scripted_models import ScriptedModel, listed
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -89,7 +93,8 @@ def test_questions_are_answered_without_blocking_the_event_loop(demo_home: Path)
     asyncio.run(ask())
 
 
-def test_cancelling_the_task_of_an_answer_stops_the_model(demo: Engine) -> None:
+@pytest.mark.parametrize("given", [None, CancellationToken()])
+def test_cancelling_the_task_of_an_answer_stops_the_model(demo: Engine, given: CancellationToken | None) -> None:
     asked, cancelled = threading.Event(), threading.Event()
 
     class _Waiting(ScriptedModel):
@@ -101,7 +106,7 @@ def test_cancelling_the_task_of_an_answer_stops_the_model(demo: Engine) -> None:
             return super().complete(messages, schema, max_tokens=max_tokens)
 
     async def ask(model: _Waiting) -> None:
-        task = asyncio.create_task(Engine(demo.open_index, model).aask(QUESTION))
+        task = asyncio.create_task(Engine(demo.open_index, model).aask(QUESTION, cancellation=given))
         await asyncio.to_thread(asked.wait, 60)
         task.cancel()
         with pytest.raises(asyncio.CancelledError):
@@ -112,6 +117,34 @@ def test_cancelling_the_task_of_an_answer_stops_the_model(demo: Engine) -> None:
     asyncio.run(ask(model))
     assert asked.is_set()
     assert model.streams == []
+
+
+def test_cancelling_a_task_while_its_events_are_begun_closes_their_run(
+    demo: Engine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    begun, go_on = threading.Event(), threading.Event()
+    runs: list[EventRun[Event]] = []
+
+    def run(request: Request) -> EventRun[Event]:
+        begun.set()
+        assert go_on.wait(60)
+        runs.append(Engine.run(demo, request))
+        return runs[0]
+
+    async def take() -> list[Event]:
+        return [event async for event in demo.aevents(QUESTION)]
+
+    async def cancel() -> None:
+        task = asyncio.create_task(take())
+        await asyncio.to_thread(begun.wait, 60)
+        task.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await task
+        go_on.set()
+
+    monkeypatch.setattr(demo, "run", run)
+    asyncio.run(cancel())
+    assert [each.closed for each in runs] == [True]
 
 
 def test_the_python_of_its_page_runs_with_the_output_shown(demo_home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
