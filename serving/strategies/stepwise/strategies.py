@@ -6,10 +6,10 @@ all steps are searched in parallel; they are solved in order, since a solution d
 
 from __future__ import annotations
 
-from collections.abc import Generator
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Generator, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
+from itertools import chain
 
 from shrag.indexing.analyzed_record import to_passage
 from shrag.messages.text import Text
@@ -119,26 +119,31 @@ class StepSolver:
     def _plan_steps(self) -> Generator[Event, None, None]:
         """Decompose the question, and at the same time search for it as it is."""
         plan = self._plan
-        with plan.timer.stage("plan"), ThreadPoolExecutor(1, thread_name_prefix="plan") as worker:
-            searching = None
-            if self._variant.searches:
-                searching = worker.submit(find, plan.question, plan.request, plan.resources, self._candidates)
-            questions, events = self._decompose()
-        yield from events
-        if searching is not None:
-            self._first = searching.result()
-            yield from self._first.model_events
+        works = [self._decompose, self._search_question] if self._variant.searches else [self._decompose]
+        with plan.timer.stage("plan"):
+            events = parallel_map(lambda work: work(), works)
+        yield from chain.from_iterable(events)
+        if self._first is not None:
             plan.root = replace(plan.root, query=plan.question.text, docids=self._first.hits.candidates)
             yield plan.root
-        self._steps = [_Step(Node(number, 0, "step", each.question), each) for number, each in enumerate(questions, 1)]
         yield from [step.node for step in self._steps]
 
-    def _decompose(self) -> tuple[list[SubQuestion], list[Event]]:
+    def _decompose(self) -> Sequence[Event]:
+        """Set the steps; return the events of the model's calls."""
         question = self._plan.question
-        if not self._variant.decomposes:
-            return [SubQuestion(question.text, question.text)], []
-        steps, events = attempt("decompose", self._model, partial(plan_substeps, question, self._settings.steps))
-        return steps or [SubQuestion(part, part) for part in split_coordination(question, parse_sentence)], events
+        questions = [SubQuestion(question.text, question.text)]
+        events: list[Event] = []
+        if self._variant.decomposes:
+            steps, events = attempt("decompose", self._model, partial(plan_substeps, question, self._settings.steps))
+            questions = steps or [SubQuestion(part, part) for part in split_coordination(question, parse_sentence)]
+        self._steps = [_Step(Node(number, 0, "step", each.question), each) for number, each in enumerate(questions, 1)]
+        return events
+
+    def _search_question(self) -> Sequence[Event]:
+        """Search for the user's question as it is; return the events of the model's calls."""
+        plan = self._plan
+        self._first = find(plan.question, plan.request, plan.resources, self._candidates)
+        return self._first.model_events
 
     def _search(self) -> Generator[Event, None, None]:
         """Search for all steps in parallel; a step that equals the user's question takes the result of that."""

@@ -6,6 +6,8 @@ import pytest
 
 from shrag.models.errors import InvalidOutput, ModelRefused
 from shrag.models.language_model import LanguageModel
+from shrag.serving import concurrency
+from shrag.serving.concurrency import ProcessorShare
 from shrag.serving.engine import Engine
 from shrag.serving.errors import StrategyUnavailable
 from shrag.serving.events import (
@@ -22,11 +24,15 @@ from shrag.serving.events import (
     Truncated,
 )
 from shrag.serving.llm.call_budget import CallBudget
-from shrag.serving.request import Request, parse_question
-from shrag.serving.search_settings import SearchSettings
+from shrag.serving.request import Question, Request, parse_question
+from shrag.serving.search_settings import Candidates, SearchSettings
+from shrag.serving.strategies.planning import subquery
+from shrag.serving.strategies.planning.subquery import SubqueryResult
+from shrag.serving.strategies.stepwise import strategies
 from shrag.serving.strategies.stepwise.similarity_threshold import cache_thresholds
 from shrag.serving.strategies.stepwise.strategies import StepwiseStrategy
 from shrag.serving.strategies.stepwise.variants import VARIANTS
+from shrag.serving.strategy import Resources
 from tests.support.scripted_models import ScriptFile
 
 BOTH = "LSTM은 양파와 지하수위를 얼마나 잘 예측하는가?"
@@ -311,3 +317,18 @@ def test_the_papers_threshold_needs_the_vectors_of_a_model(demo: Engine) -> None
     for name in ("raise-0.84", "raise-0.80"):
         with pytest.raises(StrategyUnavailable, match="needs vectors that a model made"):
             demo.events(BOTH, strategy=name)
+
+
+def test_the_search_beside_the_decomposition_takes_its_turn_on_the_processors(
+    demo: Engine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    share = ProcessorShare(1)
+    in_turn: list[bool] = []
+
+    def find(question: Question, request: Request, resources: Resources, default: Candidates) -> SubqueryResult:
+        in_turn.append(getattr(concurrency._THREAD, "share", None) is share)
+        return subquery.find(question, request, resources, default)
+
+    monkeypatch.setattr(strategies, "find", find)
+    share.run(lambda: _events(demo, "raise", ScriptFile("raise")))
+    assert in_turn == [True]
