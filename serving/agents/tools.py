@@ -160,7 +160,10 @@ class Tool(Generic[_Arguments]):
                     names=names,
                 ),
             ) from None
-        return self.work(indexes, parsed, cancellation)
+        try:
+            return self.work(indexes, parsed, cancellation)
+        except ClientDisconnected as error:
+            raise QuestionError("cancelled", message_of(error)) from None
 
 
 def read_record(indexes: ServedIndexes, docid: str, name: str = "") -> tuple[str, int, Record]:
@@ -194,7 +197,7 @@ def _tool(
 
 
 @_tool("Search scholarly records", SearchArguments, SearchReply)
-def search(indexes: ServedIndexes, arguments: SearchArguments, _: CancellationToken) -> ToolResult:
+def search(indexes: ServedIndexes, arguments: SearchArguments, cancellation: CancellationToken) -> ToolResult:
     """Find Korean and English scholarly records (papers, abstracts) for a question in either language, best first."""
     if not 1 <= arguments.k <= MOST_K:
         raise QuestionError(
@@ -204,6 +207,7 @@ def search(indexes: ServedIndexes, arguments: SearchArguments, _: CancellationTo
         result = engine.search(
             arguments.query, k=arguments.k, strategy=arguments.strategy, record_filter=arguments.record_filter(),
             facets=arguments.facets, history=_turns(arguments.history), offset=arguments.offset,
+            cancellation=cancellation,
         )  # fmt: skip
     reply = search_reply(result, _index_in_uri(indexes, arguments.index))
     return ToolResult(reply, results_text(reply.results, reply.message), (*result.fallbacks, result.timings))
@@ -216,13 +220,10 @@ def ask(indexes: ServedIndexes, arguments: AskArguments, cancellation: Cancellat
     Every sentence cites records by number and is checked against them; what failed a check is marked.
     """
     with indexes.use(arguments.index or "") as engine:
-        try:
-            result = engine.ask(
-                arguments.question, strategy=arguments.strategy, record_filter=arguments.record_filter(),
-                history=_turns(arguments.history), cancellation=cancellation,
-            )  # fmt: skip
-        except ClientDisconnected as error:
-            raise QuestionError("cancelled", message_of(error)) from None
+        result = engine.ask(
+            arguments.question, strategy=arguments.strategy, record_filter=arguments.record_filter(),
+            history=_turns(arguments.history), cancellation=cancellation,
+        )  # fmt: skip
     reply = ask_reply(result)
     return ToolResult(reply, ask_text(reply), (result.answer, *result.search.fallbacks, result.search.timings))
 

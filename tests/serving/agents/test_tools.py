@@ -201,11 +201,15 @@ def test_a_call_withdrawn_stops_the_model(demo_home: Path, demo: Engine) -> None
     with pytest.raises(QuestionError, match="withdrawn"):
         TOOLS["ask"].run(served, {"question": QUESTION}, cancellation)
     assert model.streams == []
+    served.close()
+
+
+@pytest.mark.parametrize("arguments", [{"query": QUESTION}, {"question": QUESTION}])
+def test_a_call_withdrawn_before_it_begins_is_not_worked_on(served: ServedIndexes, arguments: dict[str, Any]) -> None:
     early = CancellationToken()
     early.cancel()
     with pytest.raises(QuestionError, match="withdrawn"):
-        TOOLS["ask"].run(served, {"question": QUESTION}, early)
-    served.close()
+        TOOLS["search" if "query" in arguments else "ask"].run(served, arguments, early)
 
 
 def test_the_arguments_and_replies_are_objects_with_their_bounds_in_the_schema() -> None:
