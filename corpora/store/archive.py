@@ -234,7 +234,7 @@ def open_archive(path: Path, kind: ArchiveKind) -> Iterator[OpenedArchive]:
             )
         ) from None
     except OSError as error:
-        if error.filename is None or Path(error.filename) in volumes:
+        if error.filename is not None and Path(error.filename) in volumes:  # else it is of what the caller writes
             raise CorpusError(
                 Text("{path} cannot be read: {strerror}.", path=path, strerror=error.strerror or error)
             ) from None

@@ -29,7 +29,7 @@ def find_volumes(path: Path) -> list[Path]:
 
 
 class VolumeReader(io.RawIOBase):
-    """Reads files one after the other as one stream."""
+    """Reads files one after the other as one stream. An ``OSError`` has the path of the file that cannot be read."""
 
     def __init__(self, paths: list[Path]) -> None:
         self._left = list(paths)
@@ -44,7 +44,11 @@ class VolumeReader(io.RawIOBase):
         while self._stream is not None or self._left:
             if self._stream is None:
                 self._stream = self._left.pop(0).open("rb")
-            if count := self._stream.readinto(buffer):  # type: ignore[attr-defined]
+            try:
+                count = self._stream.readinto(buffer)  # type: ignore[attr-defined]
+            except OSError as error:
+                raise OSError(error.errno, error.strerror, self._stream.name) from error
+            if count:
                 return int(count)
             self._stream.close()
             self._stream = None

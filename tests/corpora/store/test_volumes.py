@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import errno
 import io
+import os
+import resource
 from pathlib import Path
 
 import pytest
 
 from shrag.corpora.errors import CorpusError
+from shrag.corpora.files import DiskFull, disk_errors
 from shrag.corpora.store.archive import extract_archive, verify_archive, write_archive
 from shrag.corpora.store.volumes import VolumeReader, VolumeWriter, find_volumes, volume_path
 
@@ -34,3 +38,30 @@ def test_an_archive_in_volumes_is_verified_and_extracted_as_one_file_is(tmp_path
     with pytest.raises(CorpusError, match=r"a\.tar\.001 exists already"):
         write_archive(path, "bundle", "a", content)
     assert not list(tmp_path.glob(".*"))
+
+
+def test_a_full_disk_is_no_fault_of_the_archive_that_is_extracted(tmp_path: Path) -> None:
+    path = tmp_path / "a.tar"
+    write_archive(path, "bundle", "a", {"x": b"1" * 200_000})
+    soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (100_000, hard))
+    try:
+        with pytest.raises(DiskFull), disk_errors(tmp_path):
+            extract_archive(path, "bundle", tmp_path / "out")
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
+    assert not (tmp_path / "out").exists()
+
+
+def test_an_archive_on_a_failing_disk_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    class _Failing(io.BytesIO):
+        name = str(tmp_path / "a.tar")
+
+        def readinto(self, _: object) -> int:
+            raise OSError(errno.EIO, os.strerror(errno.EIO))
+
+    path = tmp_path / "a.tar"
+    write_archive(path, "bundle", "a", {"x": b"1"})
+    monkeypatch.setattr("shrag.corpora.store.volumes.Path.open", lambda *_: _Failing())
+    with pytest.raises(CorpusError, match=r"a\.tar cannot be read: Input/output error"):
+        verify_archive(path, "bundle")
