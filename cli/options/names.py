@@ -16,9 +16,9 @@ from shrag.corpora.errors import ConfigurationRejected
 _Command = TypeVar("_Command", bound=Callable[..., Any])
 
 
-def corpus_argument(name: str = "name", **options: Any) -> Callable[[_Command], _Command]:  # noqa: ANN401  (click's)
-    """Return the decorator for an argument that names a corpus; ``options`` are those of ``click.argument``."""
-    return click.argument(name, shell_complete=_complete_corpora, **options)
+def corpus_argument() -> Callable[[_Command], _Command]:
+    """Return the decorator for the argument ``name``, which names a corpus."""
+    return click.argument("name", shell_complete=_complete_corpora)
 
 
 def index_argument(name: str = "name", **options: Any) -> Callable[[_Command], _Command]:  # noqa: ANN401  (click's)

@@ -37,9 +37,6 @@ KV_BYTES: Mapping[KvDtype, int] = {"auto": 2, "fp8": 1}
 CUDA_BLOCK = 16
 """The default number of tokens in a block on CUDA."""
 
-CPU_BLOCK = 128
-"""The default number of tokens in a block in vLLM's CPU build."""
-
 
 @dataclass(frozen=True, slots=True)
 class KvOptions:
