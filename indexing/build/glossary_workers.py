@@ -99,13 +99,16 @@ def count_records(
 
     def ask(start: int) -> CountedRecords:
         for _ in range(_ATTEMPTS):
+            connection: Connection | None = getattr(own, "connection", None)
             try:
-                if getattr(own, "connection", None) is None:
-                    own.connection = server.connect()
-                own.connection.send(_Task(start, RANGE, tuple(rejected)))
-                return _result(own.connection.receive())
+                if connection is None:
+                    connection = own.connection = server.connect()
+                connection.send(_Task(start, RANGE, tuple(rejected)))
+                return _result(connection.receive())
             except EOFError:
-                own.connection = None
+                if connection is not None:
+                    server.release(connection)
+                    own.connection = None
         if (error := server.system_error()) is not None:
             raise error
         status, message = server.failure()
