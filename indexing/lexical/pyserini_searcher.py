@@ -21,6 +21,7 @@ from typing import Any, NamedTuple, TypeVar
 
 import msgspec
 import numpy as np
+from cachetools import LRUCache
 from numpy.typing import NDArray
 
 from shrag.indexing.analyzed_record import AnalyzedRecord, decode_record
@@ -45,6 +46,7 @@ _T = TypeVar("_T")
 
 _JavaObject = Any
 _BATCH = 256
+_CACHED_TERMS = 100_000
 
 
 class PyseriniSearcher:
@@ -58,7 +60,7 @@ class PyseriniSearcher:
     def __init__(self, folder: Path, parameters: Bm25) -> None:
         self._doing = f"reading {folder} by Pyserini"
         self._parameters = parameters
-        self._frequencies: dict[tuple[str, str], int] = {}
+        self._frequencies = LRUCache[tuple[str, str], int](_CACHED_TERMS)
         self._call(lambda: self._open(folder))
 
     def commit_data(self) -> dict[str, str]:
