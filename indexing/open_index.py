@@ -5,6 +5,7 @@ Files that changed since they were last verified are verified before the index i
 
 from __future__ import annotations
 
+import sqlite3
 import threading
 from contextlib import ExitStack, closing, suppress
 from dataclasses import dataclass, replace
@@ -238,7 +239,7 @@ def open_index(
         folder, manifest = current_generation(index)
         try:
             return _open_generation(name, folder, manifest, first_question, verify, engine, is_published=True)
-        except IndexingError:
+        except (IndexingError, OSError, sqlite3.DatabaseError):
             # A build may have removed this generation meanwhile: open the one that is current now.
             if read_current(index)[0] == manifest.generation:
                 raise
