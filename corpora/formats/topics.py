@@ -152,14 +152,14 @@ def read_qrels(path: Path) -> list[Qrel]:
 def _tab_topics(path: Path) -> Iterator[tuple[int, Topic]]:
     for number, text in read_text_lines(path):
         qid, tab, question = text.partition("\t")
-        qid = qid.strip()
-        if not tab or not qid:
+        qid, question = qid.strip(), question.strip()
+        if not tab or not qid or not question:
             raise CorpusError(
                 Text(
                     "{path} line {number} is no topic: expected qid, a tab, and the question.", path=path, number=number
                 )
             )
-        yield number, Topic(qid, question.strip())
+        yield number, Topic(qid, question)
 
 
 def _json_topics(path: Path) -> Iterator[tuple[int, Topic]]:
@@ -170,11 +170,12 @@ def _json_topics(path: Path) -> Iterator[tuple[int, Topic]]:
                 Text("{path} line {number} is no topic: {fields}.", path=path, number=number, fields=fields)
             )
         for asked in questions_in(fields):
-            qid, question = (
-                next((asked[key] for key in keys if isinstance(asked.get(key), str | int)), "")
+            qid, text_asked = (
+                str(next((asked[key] for key in keys if isinstance(asked.get(key), str | int)), "")).strip()
                 for keys in (_ID_KEYS, _TEXT_KEYS)
             )
-            if qid == "" or question == "":
+            question = plain_line(text_asked)
+            if not qid or not question:
                 raise CorpusError(
                     Text(
                         "{path} line {number} is no topic: expected an object with _id and text.",
@@ -182,7 +183,7 @@ def _json_topics(path: Path) -> Iterator[tuple[int, Topic]]:
                         number=number,
                     )
                 )
-            yield number, Topic(str(qid).strip(), plain_line(str(question)))
+            yield number, Topic(qid, question)
 
 
 def _trec_topics(path: Path) -> Iterator[tuple[int, Topic]]:

@@ -19,6 +19,8 @@ def test_topics_are_tab_separated(tmp_path: Path) -> None:
     ("text", "problem"),
     [
         ("1 no tab\n", "line 1 is no topic"),
+        ("1\ta\n2\t \n", "line 2 is no topic"),
+        ('{"_id": "1", "text": " "}\n', "line 1 is no topic"),
         ("1\ta\n1\tb\n", "line 2 gives topic 1 a second time"),
         ("", "holds no topic"),
     ],
