@@ -53,7 +53,8 @@ class TokenStore:
 
     def close(self) -> None:
         """Close the file."""
-        self._database.close()
+        with self._lock:
+            self._database.close()
 
 
 def write_token_store(path: Path, words: Iterable[tuple[str, bytes]]) -> None:

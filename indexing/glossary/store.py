@@ -113,7 +113,8 @@ class Glossary:
 
     def close(self) -> None:
         """Close the file."""
-        self._database.close()
+        with self._lock:
+            self._database.close()
 
     def __len__(self) -> int:
         with self._lock:
