@@ -80,7 +80,7 @@ def count_evidence(records: Iterable[Record], analyzer: Analyzer) -> CountedEvid
                     expansions[acronym, mention.phrase.lower()] += 1
             elif terms := " ".join(phrase_terms(analyzer, mention.english)):
                 contexts[terms, " ".join(mention.korean), mention.english, mention.exact] += 1
-        keywords.update(set(pair_keywords(record.text, getattr(record, "keywords", ()))))
+        keywords.update(set(pair_keywords(record.text, record.keywords)))
         english_words.update(set(_ENGLISH_WORD.findall(both)))
         korean_words.update(set(_KOREAN_WORD.findall(both)))
         if (texts := split_title(record.title) or _bilingual_record(record)) is not None:
