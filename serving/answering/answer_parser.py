@@ -26,8 +26,10 @@ _PARTS: dict[str, AnswerPart] = {
 }
 _REFUSALS = frozenset({"답변불가", "답변 불가", "no answer"})
 
-_HEADING = re.compile(r"\s*(?:\*\*)?#{1,6}\s*([^#]*?)\s*#*(?:\*\*)?\s*:?\s*#*\s*")
-_HEADING_WITH_REST = re.compile(r"\s*#{2,6}\s*([^#]+?)\s*#{2,6}\s*(.*)")
+_HEADING_MARK = re.compile(r"\s*+(?:\*\*)?#{1,6}+\s*+")
+_HEADING_END = re.compile(r"(?:#++(?:\*\*)?\s*+:?\s*+#*+\s*+)?")
+_OPENING = re.compile(r"\s*+#{2,6}+")
+_CLOSING = re.compile(r"#{2,6}+\s*+")
 _CITATION = re.compile(r"\[\s*(?:문헌|[Rr]ecords?)?\s*(\d{1,3}(?:\s*(?:[,;·~–-]|and|및)\s*\d{1,3})*)\s*\]")
 _RANGE = re.compile(r"(\d+)\s*[~–-]\s*(\d+)")
 _LINK = re.compile(r"!?\[([^\]\[]*)\]\((?:[a-z]+:|//?|#|www\.)[^()\s]*\)", re.IGNORECASE)
@@ -52,8 +54,7 @@ class AnswerParser:
     @property
     def refused(self) -> bool:
         """Whether the model answered that the records hold no answer."""
-        heading = _HEADING.fullmatch(self._text.strip().split("\n", 1)[0])
-        return heading is not None and heading.group(1).casefold() in _REFUSALS
+        return _heading_line(self._text.strip().split("\n", 1)[0]).casefold() in _REFUSALS
 
     def feed(self, piece: str) -> list[AnswerSentence]:
         """Add a piece of the text; return the sentences that are complete now."""
@@ -103,11 +104,33 @@ def _parse(text: str) -> Iterator[AnswerSentence]:
 
 def _heading(line: str) -> tuple[str | None, str]:
     """Return a line's heading, None where it has none, and the rest of the line."""
-    marked = _HEADING_WITH_REST.fullmatch(line)
-    if marked is not None:
-        return marked.group(1), marked.group(2)
-    whole = _HEADING.fullmatch(line)
-    return (whole.group(1), "") if whole is not None and whole.group(1) else (None, line)
+    opening = _OPENING.match(line)
+    if opening is not None:
+        text, _, _ = line[opening.end() :].partition("#")
+        closing = _CLOSING.match(line, opening.end() + len(text))
+        if text and closing is not None:
+            return text.strip(), line[closing.end() :]
+    whole = _heading_line(line)
+    return (whole, "") if whole else (None, line)
+
+
+def _heading_line(line: str) -> str:
+    """Return the text of a line that is only a heading, without its marks; empty for any other line.
+
+    >>> _heading_line("## Title ##"), _heading_line("**# Title**:"), _heading_line("## C# is a language")
+    ('Title', 'Title', '')
+    """
+    mark = _HEADING_MARK.match(line)
+    if mark is None:
+        return ""
+    text, _, _ = line[mark.end() :].partition("#")
+    end = line[mark.end() + len(text) :]
+    if not _HEADING_END.fullmatch(end):
+        return ""
+    text = text.rstrip()
+    if not end.rstrip().strip("#"):
+        text = text.removesuffix(":").rstrip().removesuffix("**").rstrip()
+    return text
 
 
 def _sentences(part: AnswerPart, lines: list[str]) -> Iterator[AnswerSentence]:

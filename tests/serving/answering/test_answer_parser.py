@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import time
 from collections.abc import Iterator
 
 import pytest
@@ -129,3 +130,11 @@ def test_the_text_is_parsed_once_per_sentence_for_any_pieces(monkeypatch: pytest
     monkeypatch.setattr(answer_parser, "_parse", count)
     _read("재택근무 일수와 갈등의 관계를 분석하였다 [1]. " * 50, 1)
     assert reads == 50
+
+
+@pytest.mark.parametrize("line", ["# {}a#b", "## {}a#b", "##a{}b#"])
+def test_a_line_that_is_nearly_a_heading_takes_no_longer_than_any_other(line: str) -> None:
+    started = time.process_time()
+    said = _read(line.format(" " * 12_000), 12_000)
+    assert time.process_time() - started < 1
+    assert len(said) == 1
