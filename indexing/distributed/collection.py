@@ -7,7 +7,7 @@ A condition is a tree of integers only. Text from a user, such as an author's na
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Literal, NamedTuple, Protocol
 
@@ -107,6 +107,21 @@ class Row(NamedTuple):
     year: int | None
     keys: tuple[int, ...]
     terms: tuple[int, ...]
+
+
+def batches(rows: Sequence[Row], size_of: Callable[[Row], int], most: int) -> Iterator[list[Row]]:
+    """Divide the rows into batches of at most the size ``most``; a row that is larger has one of its own."""
+    batch: list[Row] = []
+    size = 0
+    for row in rows:
+        own = size_of(row)
+        if batch and size + own > most:
+            yield batch
+            batch, size = [], 0
+        batch.append(row)
+        size += own
+    if batch:
+        yield batch
 
 
 class StoredParts(NamedTuple):

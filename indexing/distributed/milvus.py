@@ -30,6 +30,7 @@ from shrag.indexing.distributed.collection import (
     SparseVector,
     StoredParts,
     Without,
+    batches,
     hnsw_search_width,
 )
 from shrag.indexing.errors import DependencyMissing, EngineUnavailable, IndexingError
@@ -233,16 +234,8 @@ class MilvusCollection:
         Raises:
             IndexingError: A record is larger than Milvus stores.
         """
-        batch: list[dict[str, Any]] = []
-        size = 0
-        for row in rows:
-            size += len(row.stored) + 12 * len(row.terms)
-            if batch and size > _MOST_ROWS_BYTES:
-                self._upsert(batch)
-                batch, size = [], 0
-            batch.append(row_fields(row))
-        if batch:
-            self._upsert(batch)
+        for batch in batches(rows, lambda row: len(row.stored) + 12 * len(row.terms), _MOST_ROWS_BYTES):
+            self._upsert([row_fields(row) for row in batch])
 
     def finish(self) -> None:
         """See :class:`~shrag.indexing.distributed.collection.Collection`."""

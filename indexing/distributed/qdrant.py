@@ -26,8 +26,8 @@ from shrag.indexing.distributed.collection import (
 from shrag.indexing.distributed.qdrant_points import (
     INDEXED,
     as_filter,
-    batches,
     payload,
+    request_batches,
     selected,
     sparse,
     stored_parts,
@@ -153,7 +153,7 @@ class QdrantCollection:
     def upsert(self, rows: Sequence[Row]) -> None:
         """See :class:`~shrag.indexing.distributed.collection.Collection`."""
         models = self._models
-        for batch in batches(rows):
+        for batch in request_batches(rows):
             points = [
                 models.PointStruct(id=row.number, vector=vectors(models, row), payload=payload(row)) for row in batch
             ]

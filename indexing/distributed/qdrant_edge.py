@@ -31,8 +31,8 @@ from shrag.indexing.distributed.collection import (
 from shrag.indexing.distributed.qdrant_points import (
     INDEXED,
     as_filter,
-    batches,
     payload,
+    request_batches,
     selected,
     sparse,
     stored_parts,
@@ -166,7 +166,7 @@ class EdgeCollection:
     def upsert(self, rows: Sequence[Row]) -> None:
         """See :class:`~shrag.indexing.distributed.collection.Collection`."""
         types = self._types
-        for batch in batches(rows):
+        for batch in request_batches(rows):
             points = [types.Point(row.number, vectors(types, row), payload(row)) for row in batch]
             self.shard.update(types.UpdateOperation.upsert_points(points))
 

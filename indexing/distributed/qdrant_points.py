@@ -5,7 +5,7 @@ The argument ``types`` is the module of either of them. Both modules have classe
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -21,12 +21,13 @@ from shrag.indexing.distributed.collection import (
     SparseVector,
     StoredParts,
     Without,
+    batches,
 )
 
 INDEXED = ("number", "docid_number", "year", "keys", "terms")
 """The fields that conditions compare; each is an integer or a list of integers."""
 
-MOST_ROWS_BYTES = 8 << 20
+_MOST_ROWS_BYTES = 8 << 20
 """Most bytes of the records in one request; a server takes at most 32 MiB of JSON."""
 
 
@@ -76,17 +77,9 @@ def stored_parts(point: Any) -> StoredParts:  # noqa: ANN401 - a class of either
     )
 
 
-def batches(rows: Sequence[Row]) -> list[list[Row]]:
-    """Divide the rows into parts that each fit into one request."""
-    found: list[list[Row]] = [[]]
-    size = 0
-    for row in rows:
-        size += 2 * len(row.stored) + 40 * len(row.terms) + (0 if row.dense is None else 12 * len(row.dense))
-        if found[-1] and size > MOST_ROWS_BYTES:
-            found.append([])
-            size = 0
-        found[-1].append(row)
-    return found
+def request_batches(rows: Sequence[Row]) -> Iterator[list[Row]]:
+    """Divide the rows into batches that each fit into one request."""
+    return batches(rows, _request_size, _MOST_ROWS_BYTES)
 
 
 def as_filter(types: Any, condition: Condition, interval: str) -> Any:  # noqa: ANN401 - a class of the module
@@ -106,3 +99,7 @@ def as_filter(types: Any, condition: Condition, interval: str) -> Any:  # noqa: 
         case Between(field, first, last):
             span = getattr(types, interval)(gte=first, lte=last)
             return types.Filter(must=[types.FieldCondition(key=field, range=span)])
+
+
+def _request_size(row: Row) -> int:
+    return 2 * len(row.stored) + 40 * len(row.terms) + (0 if row.dense is None else 12 * len(row.dense))
