@@ -102,13 +102,13 @@ class CancellationToken:
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
-        self._callback: Callable[[], None] | None = None
+        self._callbacks: list[Callable[[], None]] = []
         self._cancelled = False
 
     def on_cancel(self, callback: Callable[[], None]) -> None:
         """Call ``callback`` on cancellation; at once if the token is cancelled already."""
         with self._lock:
-            self._callback = callback
+            self._callbacks.append(callback)
             cancelled = self._cancelled
         if cancelled:
             callback()
@@ -117,6 +117,6 @@ class CancellationToken:
         """Cancel."""
         with self._lock:
             self._cancelled = True
-            callback = self._callback
-        if callback is not None:
+            callbacks = list(self._callbacks)
+        for callback in callbacks:
             callback()

@@ -39,11 +39,12 @@ def test_what_goes_wrong_first_in_their_order_is_raised() -> None:
 def test_a_token_cancels_what_is_there_and_what_comes_afterwards() -> None:
     cancelled: list[str] = []
     token = CancellationToken()
-    token.on_cancel(lambda: cancelled.append("before"))
+    token.on_cancel(lambda: cancelled.append("first"))
+    token.on_cancel(lambda: cancelled.append("second"))
     assert cancelled == []
     token.cancel()
     token.on_cancel(lambda: cancelled.append("behind"))
-    assert cancelled == ["before", "behind"]
+    assert cancelled == ["first", "second", "behind"]
     CancellationToken().cancel()
 
 
