@@ -141,15 +141,13 @@ class EvidenceCollector(ScratchDatabase):
                 ],
             )
 
-    def expansions(self) -> dict[str, tuple[str, int]]:
-        """Return for each acronym's term its most frequent expansion and the number of records with it."""
+    def expansions(self) -> dict[str, str]:
+        """Return for each acronym's term its most frequent expansion."""
         self._flush()
-        rows = self._database.execute(
-            "SELECT acronym, phrase, count FROM expansions ORDER BY acronym, count DESC, phrase"
-        )
-        best: dict[str, tuple[str, int]] = {}
-        for acronym, phrase, count in rows:
-            best.setdefault(acronym, (phrase, count))
+        rows = self._database.execute("SELECT acronym, phrase FROM expansions ORDER BY acronym, count DESC, phrase")
+        best: dict[str, str] = {}
+        for acronym, phrase in rows:
+            best.setdefault(acronym, phrase)
         return best
 
     def bilingual_texts(self) -> Iterator[BilingualPair]:

@@ -102,7 +102,7 @@ class _Miner:
             self._spellings.setdefault(stem, word)
         self._expansions = {
             acronym: _Meaning(phrase, phrase_terms(analyzer, phrase))
-            for acronym, (phrase, _) in evidence.expansions().items()
+            for acronym, phrase in evidence.expansions().items()
         }
         self._bitexts = self._bilingual_bitexts()
         self._general = weigh_vocabulary(select_vocabulary(frequencies, analyzer), frequencies, self._bitexts)

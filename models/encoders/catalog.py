@@ -32,8 +32,8 @@ class Golden(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 class ModelCard(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
     """The fields of encoder and re-ranker cards; None or empty if not known.
 
-    ``parameters`` is the number of parameters, computed from the architecture. ``activation_bytes`` is the peak memory
-    of one token of a batch in half precision. ``files`` describes files by their names in the model's folder.
+    ``parameters`` is the number of parameters, computed from the architecture. ``files`` describes files by their names
+    in the model's folder.
     """
 
     name: str
@@ -43,7 +43,6 @@ class ModelCard(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only
     licence: str = "unknown"
     parameters: int | None = None
     max_tokens: int
-    activation_bytes: int | None = None
     files: dict[str, CardFile] = {}
 
     @property

@@ -61,7 +61,7 @@ def test_mgtes_file_is_its_parameters_in_half_precision_the_sparse_head_and_a_he
 def test_unknown_facts_of_a_card_are_none() -> None:
     card = find_encoder_card("kure")
     assert card is not None
-    assert (card.revision, card.files, card.activation_bytes, card.min_dimension) == (None, {}, None, None)
+    assert (card.revision, card.files, card.min_dimension) == (None, {}, None)
 
 
 def test_a_key_that_no_card_has_is_refused() -> None:
