@@ -8,6 +8,7 @@ from __future__ import annotations
 import subprocess
 import sys
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from pathlib import Path
 
 import msgspec
@@ -75,8 +76,9 @@ class RayWorkers:
         if self._driver.stdin is None or self._driver.stdout is None:
             raise AssertionError("both are pipes")
         job = msgspec.structs.replace(self._job, tasks=[msgspec.Raw(msgspec.json.encode(task)) for task in tasks])
-        self._driver.stdin.write(msgspec.json.encode(job) + b"\n")
-        self._driver.stdin.flush()
+        with suppress(BrokenPipeError):  # if the driver has ended already, there are no results
+            self._driver.stdin.write(msgspec.json.encode(job) + b"\n")
+            self._driver.stdin.flush()
         for line in self._driver.stdout:
             result = msgspec.json.decode(line, type=ShardResult)
             if result.manifest is None:
