@@ -21,7 +21,7 @@ from typing import NamedTuple
 import msgspec
 import numpy as np
 
-from shrag.corpora.files import FolderBusy, check_name, disk_errors, lock_folder
+from shrag.corpora.files import FolderBusy, check_name, disk_errors, lock_folder, write_atomically
 from shrag.indexing.analyzed_record import AnalyzedRecord, pack_record
 from shrag.indexing.distributed.collection import Between, Collection, Row, VectorDatabase, value_number
 from shrag.indexing.distributed.database import alias_name, collection_name, open_database
@@ -299,16 +299,18 @@ class LoadProgress:
     def begin(self, done: int) -> None:
         """Start the file anew with ``done`` rows."""
         self.path.parent.mkdir(parents=True, exist_ok=True)
-        self.path.unlink(missing_ok=True)
-        self.append(done)
+        write_atomically(self.path, self._line(done))
 
     def append(self, rows: int) -> None:
         """Note that ``rows`` rows are stored."""
         with self.path.open("ab") as stream:
-            stream.write(msgspec.json.encode(_Shard(self.collection, rows)) + b"\n")
+            stream.write(self._line(rows))
             stream.flush()
             os.fsync(stream.fileno())
 
     def remove(self) -> None:
         """Delete the file."""
         self.path.unlink(missing_ok=True)
+
+    def _line(self, rows: int) -> bytes:
+        return msgspec.json.encode(_Shard(self.collection, rows)) + b"\n"

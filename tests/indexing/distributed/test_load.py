@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import errno
+import os
 import shutil
 import signal
 import subprocess
@@ -15,7 +17,7 @@ import pytest
 from shrag.indexing.distributed import searcher
 from shrag.indexing.distributed.collection import Between, StoredParts
 from shrag.indexing.distributed.database import alias_name, collection_name, open_database
-from shrag.indexing.distributed.load import load_index
+from shrag.indexing.distributed.load import LoadProgress, load_index
 from shrag.indexing.distributed.opening import load_folder
 from shrag.indexing.distributed.qdrant_edge import EdgeCollection
 from shrag.indexing.errors import IndexMismatch
@@ -109,7 +111,7 @@ def test_a_load_that_is_complete_is_not_repeated(home: Path) -> None:
 
 _LOAD = """
 import sys; from pathlib import Path
-from shrag.indexing.distributed.load import load_index
+from shrag.indexing.distributed.load import LoadProgress, load_index
 from shrag.indexing.query import Query, any_of
 from shrag.indexing.record_filter import RecordFilter
 from shrag.indexing.search_engine import EngineChoice
@@ -203,6 +205,23 @@ def test_a_server_answers_from_the_loaded_generation_until_the_next_one_is_loade
         assert current.refresh(), current.status.problem
         assert current.status.generation == 2
         assert current.status.problem == ""
+
+
+def test_a_full_disk_leaves_the_progress_that_names_the_collection(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    progress = LoadProgress(tmp_path / "progress.jsonl", "first")
+    progress.begin(0)
+    progress.append(5)
+
+    def full(*_: object) -> None:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr(os, "fsync", full)
+    with pytest.raises(OSError, match="No space left"):
+        progress.begin(0)
+    assert progress.read() == 5
+    assert LoadProgress.collection_of(progress.path) == "first"
 
 
 def test_a_collection_is_dropped_with_its_generation_and_no_other_is(generations: Path) -> None:
