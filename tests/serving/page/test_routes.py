@@ -223,8 +223,8 @@ def test_the_last_page_that_can_be_reached_says_how_to_see_other_records(client:
     html = client.get("/", params=asked).text
     assert set(_page_links(html)) == {"prev"}
     assert (
-        "Results are shown up to record 100. To see other records, raise the number of records or narrow the results with a filter."
-        in html
+        "Results are shown up to record 100. To see other records, raise the number of records or narrow the "
+        "results with a filter." in html
     )
 
 

@@ -101,7 +101,7 @@ def test_the_form_keeps_the_strategy_and_says_why_another_cannot_be_asked(demo: 
     assert '<option value="rewrite" disabled data-description="Rewrites' in html
     assert "Simpler questions (needs a language model)</option>" in html
     assert "(needs vectors)</option>" in html
-    assert '<option value="" data-description="Chooses keywords' in html
+    assert '<option value="" data-description="Searches with the' in html
     korean = render_full_page("page.html", demo, PageRequest(None, "ko", strategy="<b>"))
     assert '<option value="&lt;b&gt;" selected' in korean
     assert "간단한 질문으로 바꾸어 검색 (언어 모델 필요)" in korean

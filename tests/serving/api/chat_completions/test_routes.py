@@ -137,7 +137,8 @@ def test_a_follow_up_question_is_read_after_the_turns_before_it_and_the_text_say
     answer = _create(client, model="demo/shrag", messages=messages)
     text = answer.choices[0].message.content
     assert text.startswith(
-        "> Together with the earlier questions, this was understood as: And what about their conception rate? milk yield fall dairy cows "
+        "> Together with the earlier questions, this was understood as: And what about their conception rate? milk "
+        "yield fall dairy cows "
         "heat stress\n\n## "
     )
     assert answer.shrag["hits"][0]["docid"] == "DEMO-AGR-008"
