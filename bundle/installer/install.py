@@ -104,7 +104,7 @@ def _check_folder(installation: Installation) -> None:
     folder = installation.folder
     ours = {"bin", "current", "files", "home", "releases"}
     if folder.exists() and not folder.is_dir():
-        raise CorpusError(Text("{folder} is no folder: name another with --into.", folder=folder))
+        raise CorpusError(Text("{folder} is not a folder: name another with --into.", folder=folder))
     others = sorted(each.name for each in folder.iterdir() if each.name not in ours) if folder.is_dir() else []
     others = [name for name in others if not name.startswith(".")]
     if others:

@@ -32,7 +32,7 @@ def command(ctx: click.Context) -> None:
     config = Path(CONFIG_FILE).absolute()
     home: Home = ctx.obj
     if config.exists():
-        echo(Text("{config} is there already and stays as it is.", config=config), err=True)
+        echo(Text("{config} exists already and is not changed.", config=config), err=True)
     else:
         named = ctx.find_root().get_parameter_source("home") in _NAMED
         text = _TEMPLATE.read_text(encoding="utf-8")
@@ -44,7 +44,7 @@ def command(ctx: click.Context) -> None:
             home = Home(home_of(config, {}))
     if is_added(home.corpora):
         echo(
-            Text("The corpus {name} is in {folder} already and stays as it is.", name=DEMO, folder=home.corpora),
+            Text("The corpus {name} is already in {folder} and is not changed.", name=DEMO, folder=home.corpora),
             err=True,
         )
     else:

@@ -227,7 +227,7 @@ class _Draft:
         if reader.rejected > max_rejects:
             problems.append(
                 Text(
-                    "{rejected} of {lines} lines are no records (all of them in {left}), the first is "
+                    "{rejected} of {lines} lines are not records (all of them in {left}), the first is "
                     "{first_reject}; nothing was stored: correct the source or allow them with --max-rejects "
                     "{rejected}.",
                     rejected=reader.rejected,

@@ -209,8 +209,8 @@ class Parser:
             except (msgspec.MsgspecError, UnicodeDecodeError) as error:
                 raise CorpusError(
                     Text(
-                        "The process that reads files sent what cannot be decoded ({error}): run it again. If that "
-                        "happens twice, test the memory of this machine.",
+                        "The process that reads files sent data that cannot be decoded ({error}): run it again. If "
+                        "that happens twice, test the memory of this machine.",
                         error=error,
                     )
                 ) from error
@@ -221,8 +221,8 @@ class Parser:
         if not self._ready and receive_message(worker.replies) is None:
             raise CorpusError(
                 Text(
-                    "The process that reads files ended at its start (exit status {status}): allow it more "
-                    "memory with --max-memory, it may use {memory} MiB.",
+                    "The process that reads files ended as it started (exit status {status}): it may use {memory} "
+                    "MiB of memory, allow it more with --max-memory.",
                     status=worker.process.wait(),
                     memory=self._limits.memory // _MIB,
                 )

@@ -71,7 +71,7 @@ def _header(path: Path, line: str) -> tuple[list[str], str]:
     except csv.Error as error:
         raise CorpusError(
             Text(
-                "{path} line 1 is no header of a table ({error}): export it with a line for each row.",
+                "{path} line 1 is not the header of a table ({error}): export it with a line for each row.",
                 path=path,
                 error=error,
             )

@@ -119,8 +119,8 @@ class _RecordParser:
         if code and not self._count:
             raise CorpusError(
                 Text(
-                    "{path} is no list of records but an error of the search interface ({code} "
-                    "{message!r}): ask it again.",
+                    "{path} is not a list of records but an error response of the search API ({code} {message!r}): "
+                    "send the request again.",
                     path=self._path,
                     code=code,
                     message=self._outer.get("errormessage", ""),
@@ -137,7 +137,7 @@ class _RecordParser:
         if self._depth > _DEEPEST:
             raise CorpusError(
                 Text(
-                    "{path} nests XML deeper than {deepest} elements: these are no records.",
+                    "{path} nests XML deeper than {deepest} elements: these are not records.",
                     path=self._path,
                     deepest=_DEEPEST,
                 )

@@ -84,7 +84,7 @@ def check_result_files(card: RunCard, folder: Path) -> Text:
 def _why(card: RunCard, archived: str, manifest: IndexManifest) -> str:
     """Return the first difference from the card's index of the same name, or from its only index."""
     if not card.generations:
-        return Text("the card does not say which build was asked")
+        return Text("the card does not say which index was searched")
     identities = card.identity.indexes
     if archived not in identities and len(identities) > 1:
         return Text("it has {names}", names=", ".join(identities))

@@ -56,7 +56,7 @@ def read_annotations(path: Path) -> Annotations:
             if isinstance(entry.fields, str):
                 raise EvaluationError(
                     Text(
-                        "{path} line {number} is no annotation: {fields}.",
+                        "{path} line {number} is not an annotation: {fields}.",
                         path=path,
                         number=entry.number,
                         fields=entry.fields,
@@ -110,7 +110,7 @@ def _read(path: Path, number: int, fields: Mapping[str, object], column: str) ->
     if not item or not who or value is None:
         raise EvaluationError(
             Text(
-                "{path} line {number} is no annotation: {expected}.",
+                "{path} line {number} is not an annotation: {expected}.",
                 path=path,
                 number=number,
                 expected=_EXPECTED.replace("label or score", column),
@@ -119,7 +119,10 @@ def _read(path: Path, number: int, fields: Mapping[str, object], column: str) ->
     if column == "score" and value and not _is_number(value):
         raise EvaluationError(
             Text(
-                "{path} line {number}: {value!r} is no score, which is a number.", path=path, number=number, value=value
+                "{path} line {number}: {value!r} is not a score, which is a number.",
+                path=path,
+                number=number,
+                value=value,
             )
         )
     return item, who, value

@@ -103,8 +103,8 @@ class MilvusDatabase:
         except self.errors as error:
             raise EngineUnavailable(
                 Text(
-                    "Milvus at {address} does not answer as it should ({error}): see that it runs and can be reached, "
-                    "or use the engine lucene.",
+                    "Milvus at {address} does not answer correctly ({error}): check that it is running and can be "
+                    "reached, or use the engine lucene.",
                     address=self.address,
                     error=_describe(error),
                 )

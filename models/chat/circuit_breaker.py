@@ -156,7 +156,7 @@ class CircuitBreaker:
     def _raise_if_open(self) -> None:
         if self.state == "open":
             raise ModelUnavailable(
-                Text("{last_failure} It is used again once it answers a check.", last_failure=self._last_failure)
+                Text("{last_failure} It is used again once it answers a health check.", last_failure=self._last_failure)
             )
 
 

@@ -175,7 +175,9 @@ class EndpointPool:
         away = [each for each in self._endpoints if each.circuit.state == "open"]
         if away or not self.last_failure:
             why = away[0].circuit.last_failure if away else Text("Every endpoint of the language model failed.")
-            return ModelUnavailable(Text("{last_failure} It is used again once it answers a check.", last_failure=why))
+            return ModelUnavailable(
+                Text("{last_failure} It is used again once it answers a health check.", last_failure=why)
+            )
         return ModelRefused(self.last_failure)
 
     def _problem(self, endpoint: _Endpoint) -> str:

@@ -59,7 +59,7 @@ def probe(client: EndpointClient, model: str = "", seconds: float = _SECONDS) ->
     if served is None:
         raise ModelRefused(
             Text(
-                "{where} is no OpenAI-compatible endpoint (/models: {status}): check the address.",
+                "{where} is not an OpenAI-compatible endpoint (/models: {status}): check the address.",
                 where=where,
                 status=status,
             )

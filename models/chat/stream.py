@@ -63,7 +63,7 @@ def check_finish_reason(where: str, reason: str | None) -> Literal["stop", "leng
     if reason is None:
         raise incomplete_answer(where, Text("the last chunk is missing"))
     if reason in {"abort", "error"}:
-        raise incomplete_answer(where, Text("it says {reason!r}", reason=reason))
+        raise incomplete_answer(where, Text("it ended with {reason!r}", reason=reason))
     return "stop"
 
 

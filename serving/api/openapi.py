@@ -22,7 +22,7 @@ from shrag.serving.http.sse import SSE_TYPE
 _PROBLEMS = {
     400: "The request cannot be read, or its Host is not one of the server's.",
     401: "The server needs an API key, and this is not it.",
-    403: "A page of another site may not ask here.",
+    403: "Requests from pages of other sites are refused.",
     404: "There is no such thing.",
     409: "The index lacks what the strategy needs.",
     413: "The body is too large.",

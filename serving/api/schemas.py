@@ -87,7 +87,7 @@ class QuestionRequest(Struct, frozen=True, forbid_unknown_fields=True):
     question: str
     k: _K = DEFAULT_K
     strategy: str = DEFAULT_STRATEGY
-    keyword_order: Annotated[KeywordOrder, Meta(description="What keywords are ranked by.")] = "tfidf"
+    keyword_order: Annotated[KeywordOrder, Meta(description="How the keywords are ranked.")] = "tfidf"
     choices: Annotated[list[str], Meta(description="What to answer by one of: from 2 to 10, or none.")] = []
     settings: Annotated[
         dict[str, str | int | bool],

@@ -82,15 +82,15 @@ def check_reranker(choice: str, threshold: float | None = None) -> None:
     if threshold is not None and (by_encoder or choice in {AUTO, LEXICAL, VECTORS}):
         raise UnknownReranker(
             Text(
-                "The scores of the re-ranker {choice} have no fixed scale, so that a least score of "
-                "{threshold:g} means nothing: leave it out, or choose {cross_encoder}.",
+                "The scores of the re-ranker {choice} have no fixed scale, so that a minimum score of {threshold:g} "
+                "has no meaning: leave it out, or choose {cross_encoder}.",
                 choice=choice,
                 threshold=threshold,
                 cross_encoder=CROSS_ENCODER,
             )
         )
     if threshold is not None and not 0 <= threshold <= 1:
-        raise UnknownReranker(Text("A least score must be from 0 to 1, got {threshold:g}.", threshold=threshold))
+        raise UnknownReranker(Text("The minimum score must be from 0 to 1, got {threshold:g}.", threshold=threshold))
 
 
 def open_reranker(choice: str, index: OpenIndex, weights: Path, threshold: float | None = None) -> Reranker:

@@ -67,7 +67,7 @@ _FEW_RECORDS = 5_000
     type=click.IntRange(0),
     default=0,
     show_default=True,
-    help="Most records that may be left out because they cannot be analysed.",
+    help="Maximum number of records that may be left out because they cannot be analysed.",
 )
 @click.pass_obj
 def build(

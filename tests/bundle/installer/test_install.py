@@ -189,7 +189,7 @@ def test_a_folder_of_other_content_and_one_in_use_are_refused(tmp_path: Path) ->
         install_bundle(bundle, folder, _say_nothing)
     assert (folder / "letters.txt").read_text() == "mine"
     assert main(["undo", "--into", str(folder)]) == 3
-    with pytest.raises(CorpusError, match="is no folder"):
+    with pytest.raises(CorpusError, match="is not a folder"):
         install_bundle(bundle, bundle, _say_nothing)
 
 

@@ -217,7 +217,7 @@ send_message(sys.stdout.buffer, b"{sent.decode()}")
     more = tmp_path / "more.jsonl"
     more.write_text(LINE % 2, encoding="utf-8")
     with pytest.raises(
-        CorpusError, match=r"^The process that reads files sent what cannot be decoded \(.+\): run it again"
+        CorpusError, match=r"^The process that reads files sent data that cannot be decoded \(.+\): run it again"
     ):
         add_corpus(tmp_path / "corpora", "c", "scienceon", [more], limits=ParserLimits(seconds=100))
     assert open_corpus(tmp_path / "corpora", "c")[0] == before

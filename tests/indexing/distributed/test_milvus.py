@@ -101,7 +101,7 @@ def test_a_server_that_dies_or_hangs_is_reported_in_time_and_used_again_when_it_
     ):
         fault()
         started = time.monotonic()
-        with pytest.raises(EngineUnavailable, match=f"Milvus at {server.address} does not answer as it should"):
+        with pytest.raises(EngineUnavailable, match=f"Milvus at {server.address} does not answer correctly"):
             collection.search(query, 5)
         assert time.monotonic() - started < 3 * TIMEOUT
         repair()

@@ -35,9 +35,9 @@ def test_an_endpoint_without_models_is_an_error() -> None:
 @pytest.mark.parametrize(
     ("status", "body", "kind", "words"),
     [
-        (404, b"", ModelRefused, "no OpenAI-compatible endpoint"),
-        (200, b"<html>", ModelRefused, "no OpenAI-compatible endpoint"),
-        (200, b'{"data": 5}', ModelRefused, "no OpenAI-compatible endpoint"),
+        (404, b"", ModelRefused, "not an OpenAI-compatible endpoint"),
+        (200, b"<html>", ModelRefused, "not an OpenAI-compatible endpoint"),
+        (200, b'{"data": 5}', ModelRefused, "not an OpenAI-compatible endpoint"),
         (403, b"", ModelRefused, "SHRAG_LLM_API_KEY"),
         (503, b"", ModelUnavailable, "starting"),
     ],

@@ -57,7 +57,7 @@ def test_models_that_are_no_reranker_are_rejected(tmp_path: Path, encoder_folder
     with pytest.raises(WeightsMissing, match="copy the folder of BAAI/bge-reranker-v2-m3"):
         load_cross_encoder("bge-reranker-v2-m3", tmp_path)
     two = make_reranker(tmp_path / "two", labels=2)
-    with pytest.raises(WeightsRejected, match="gives 2 numbers a pair"):
+    with pytest.raises(WeightsRejected, match="gives 2 numbers for a pair"):
         load_cross_encoder(str(two), tmp_path, device="cpu")
     encoder = shutil.copytree(encoder_folder, tmp_path / "encoder")
     with pytest.raises(WeightsRejected):  # it has no layers for a score
