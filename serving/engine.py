@@ -150,7 +150,7 @@ class Engine:
 
         Args:
             question: The question, in Korean or English.
-            k: Records at most.
+            k: Maximum number of records.
             strategy: A strategy's name, or the stages of a pipeline.
             every_record: Whether duplicate records of one paper are ranked separately.
             keyword_order: How the keywords are ranked; overrides the settings.

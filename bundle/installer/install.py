@@ -290,7 +290,7 @@ def _say_left(installation: Installation, manifest: BundleManifest, what: str, k
     replace = " --replace" if what == "corpus" else ""
     report(
         Text(
-            "{key} was changed here and stays as it is. To replace it: {command}",
+            "{key} was changed here, so it was not replaced. To replace it: {command}",
             key=key,
             command=f"{program} {what} import {archive}{replace}",
         )

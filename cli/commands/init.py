@@ -22,7 +22,7 @@ _TEMPLATE = Path(__file__).with_name("init.toml")
 def command(ctx: click.Context) -> None:
     """Write a commented shrag.toml here, and add the demonstration corpus. What is there already stays as it is.
 
-    The data folder of this folder and those in it is then var, unless the file is given another.
+    The data folder for this folder and the folders in it is then var, unless the file names another one.
 
     Example: shrag init && shrag index demo
     """

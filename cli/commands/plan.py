@@ -48,7 +48,7 @@ class Size(click.ParamType[int]):
 
 @click.command()
 @click.option("--budget", type=Size(), default="50GB", show_default=True, help="Maximum GPU memory that SHRAG may use.")
-@click.option("--card", help=f"Plan for this card ({', '.join(load_cards())}) instead of this machine's.")
+@click.option("--card", help=f"Plan for this GPU ({', '.join(load_cards())}) instead of this machine's.")
 @click.option("--llm", default=DEFAULT_PROFILE, show_default=True, help="A profile, or a folder of weights.")
 @click.option("--encoder", default=DEFAULT_ENCODER, show_default=True, help="A name, a folder, or none.")
 @click.option("--reranker", default=DEFAULT_RERANKER, show_default=True, help="A name, a folder, or none.")

@@ -188,8 +188,8 @@ class EndpointPool:
         if endpoint.refusal or endpoint.served in {"", expected}:
             return endpoint.refusal
         return Text(
-            "{where} serves {model} and not {expected}, as the others: all addresses of [llm] url must serve the "
-            "same model.",
+            "{where} serves {model} instead of {expected}, which the others serve: all addresses of [llm] url must "
+            "serve the same model.",
             where=endpoint.member.address.given,
             model=endpoint.served,
             expected=expected,

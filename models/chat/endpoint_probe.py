@@ -50,7 +50,11 @@ def probe(client: EndpointClient, model: str = "", seconds: float = _SECONDS) ->
         )
     if status >= 500:
         raise ModelUnavailable(
-            Text("{where} answers {status}: it, or a proxy in front of it, is starting.", where=where, status=status)
+            Text(
+                "{where} answers {status}: the server, or a proxy in front of it, is still starting; try again later.",
+                where=where,
+                status=status,
+            )
         )
     try:
         served = _decode_models(body).data if status == 200 else None

@@ -69,7 +69,7 @@ def check_finish_reason(where: str, reason: str | None) -> Literal["stop", "leng
 
 def incomplete_answer(where: str, why: str) -> ModelError:
     """Return the error for a response that is incomplete."""
-    return ModelUnavailable(Text("{where} broke off its answer ({why}): ask again.", where=where, why=why))
+    return ModelUnavailable(Text("{where} broke off its response ({why}): ask again.", where=where, why=why))
 
 
 class ChunkSource(Protocol):

@@ -114,7 +114,7 @@ def read_folder(folder: Path) -> WeightSizes:
         if not (folder / name).is_file():
             raise WeightsMissing(
                 Text(
-                    "{index} names {name}, which is not there: copy the whole model into {folder}.",
+                    "{index} names {name}, which is missing: copy the whole model into {folder}.",
                     index=index,
                     name=name,
                     folder=folder,
@@ -195,7 +195,7 @@ def _check_layout(path: Path, tensors: Mapping[str, _Tensor], data: int) -> None
             known = ", ".join(sorted(BITS))
             raise WeightsRejected(
                 Text(
-                    "{path} stores {name!r} as {dtype!r}, the known types are {known}.",
+                    "{path} stores {name!r} as {dtype!r}, the known types are {known}: use another model.",
                     path=path,
                     name=name,
                     dtype=tensor.dtype,

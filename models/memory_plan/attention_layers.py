@@ -202,7 +202,7 @@ def _layer_types(text: Mapping[str, object], count: int) -> list[str]:
     if not slides_nowhere:
         raise UnknownArchitecture(
             Text(
-                "The {kind} configuration has no layer_types that say which layers slide: {way_out}.",
+                "The {kind} configuration has no layer_types that say which layers have a sliding window: {way_out}.",
                 kind=kind,
                 way_out=_WAY_OUT,
             )

@@ -70,7 +70,7 @@ class UseDifference:
             return text
         if self.excess < 0:
             return Text(
-                "{text}: the most is in use after full batches; compare again after some long prompts", text=text
+                "{text}: memory use is highest after full batches; compare again after some long prompts", text=text
             )
         return Text(
             "{text}: correct the plan with --slack or a smaller cache, or end other programs on the card", text=text
@@ -127,7 +127,7 @@ def start_obstacle(plan: MemoryPlan, use: GpuUse) -> str | None:
     if wanted <= use.free:
         return None
     return Text(
-        "vLLM would not start now: it needs {wanted} free and {free} are; end other programs on the card",
+        "vLLM would not start now: it needs {wanted} of free memory, and {free} is free; end other programs on the GPU",
         wanted=gib(wanted),
         free=gib(use.free),
     )

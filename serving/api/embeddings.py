@@ -33,7 +33,9 @@ class EmbeddingRequest(Struct, frozen=True):
     model: Annotated[str, Meta(description="An index, `INDEX/ENCODER`, or the encoder of an index served.")]
     input: _Text | Annotated[list[_Text], Meta(min_length=1, max_length=MOST_TEXTS)]
     encoding_format: Literal["float", "base64"] = "float"
-    dimensions: Annotated[int | None, Meta(description="Only the encoder's own number.")] = None
+    dimensions: Annotated[int | None, Meta(description="Number of dimensions; only the encoder's own is accepted.")] = (
+        None
+    )
     input_type: Literal["query", "passage"] = "query"
 
 

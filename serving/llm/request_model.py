@@ -57,7 +57,7 @@ class RequestModel:
     def cancel(self) -> None:
         """Close the open streams and make no more calls. Any thread may call this."""
         with self._lock:
-            self._failure = ModelUnavailable(Text("The question was withdrawn: ask it again."))
+            self._failure = ModelUnavailable(Text("The question was cancelled: ask it again."))
             streams = list(self._streams)
         for stream in streams:
             stream.close()

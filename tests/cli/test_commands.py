@@ -145,7 +145,7 @@ def test_a_corpus_shows_what_it_holds_and_what_it_left_out(
     assert capsys.readouterr().out == ""
     assert run(["corpus", "rejects", "c"]) == 0
     told = capsys.readouterr()
-    assert "was refused because of these, and stored nothing" in told.err
+    assert "was refused because of the following lines, and nothing of it was stored" in told.err
     assert told.out.startswith("a.jsonl line 2 (byte 49): not a JSON object")
     assert run([*add, "--max-rejects", "1"]) == 0
     out = capsys.readouterr().out

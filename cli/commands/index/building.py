@@ -60,7 +60,8 @@ _FEW_RECORDS = 5_000
     "--ray",
     metavar="local|auto|HOST:PORT",
     default="",
-    help="Analyse and encode on a Ray cluster (shrag[ray]): one of this machine alone, its own, or another.",
+    help="Analyse and encode on a Ray cluster (shrag[ray]): a new one of this machine alone (local), the one that "
+    "this machine belongs to (auto), or the one at an address.",
 )
 @click.option(
     "--max-rejected",

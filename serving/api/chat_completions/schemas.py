@@ -54,7 +54,7 @@ class ChatRequest(Struct, frozen=True):
     messages: Annotated[list[ChatMessage], Meta(min_length=1, max_length=1_000)]
     stream: bool = False
     stream_options: StreamOptions | None = None
-    n: Annotated[int | None, Meta(description="Answers wanted; there is one.")] = None
+    n: Annotated[int | None, Meta(description="Number of answers; only 1 is possible.")] = None
 
 
 @dataclass(frozen=True, slots=True)

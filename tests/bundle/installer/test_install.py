@@ -167,7 +167,7 @@ def test_data_arrives_is_upgraded_and_what_was_changed_there_stays(
     for _ in range(2):
         said: list[str] = []
         install_bundle(tmp_path / "new.tar", folder, said.append)
-        left = [line for line in said if "was changed here and stays as it is" in line]
+        left = [line for line in said if "was changed here, so it was not replaced" in line]
         assert [line.split()[0] for line in left] == ["corpora/lib", "indexes/lib"]
         assert left[0].endswith(" --replace")
         assert open_corpus(home / "corpora", "lib")[0].records == 7

@@ -107,7 +107,8 @@ def test_the_card_here_is_asked_and_its_real_use_compared(
     assert capsys.readouterr().err == ""
     smi.write_text(smi.read_text().replace("94771", "30000"))
     assert run(["plan"]) == 0
-    assert "Warning: vLLM would not start now: it needs 42.12 GiB free and 29.30 GiB are" in capsys.readouterr().err
+    told = "Warning: vLLM would not start now: it needs 42.12 GiB of free memory, and 29.30 GiB is free"
+    assert told in capsys.readouterr().err
     assert run(["plan", "--compare"]) == 0
     captured = capsys.readouterr()
     assert "Warning: planned 45.07 GiB, in use 47.85 GiB, +6.2%: correct the plan" in captured.err

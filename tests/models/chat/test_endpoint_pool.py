@@ -176,7 +176,7 @@ def test_an_endpoint_of_another_model_gets_no_requests_until_it_serves_the_same(
     with _pool([first, other], OFTEN) as pool:
         assert (pool.name, pool.complete(ASK).text, pool.complete(ASK).text) == ("qwen", "x", "x")
         problem = pool.statuses[1].problem
-        assert "serves llama and not qwen, as the others: all addresses of [llm] url must serve" in problem
+        assert "serves llama instead of qwen, which the others serve: all addresses of [llm] url must serve" in problem
         assert "\n" not in problem
         other.models = ("qwen",)
         wait_until(lambda: not pool.statuses[1].problem)

@@ -128,7 +128,9 @@ def test_a_window_without_layer_types_is_everywhere_or_nowhere(changes: dict[str
 )
 def test_a_window_without_known_layers_is_rejected(changes: dict[str, object]) -> None:
     with pytest.raises(
-        UnknownArchitecture, match=r"has no layer_types that say which layers slide: .*--kv-bytes-per-token"
+        UnknownArchitecture,
+        match=r"has no layer_types that say which layers have a sliding window: "
+        r".*--kv-bytes-per-token",
     ):
         attention_layers({**QWEN3, **changes})
 

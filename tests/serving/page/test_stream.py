@@ -161,7 +161,7 @@ def test_an_answer_from_memory_is_not_said_to_be_checked(demo: Engine) -> None:
     page = render_page(engine, PageRequest("LSTM은 양파와 지하수위를 얼마나 잘 예측하는가?", "en", strategy="cot"))
     assert "Closed-book answer" in page
     assert "Nothing in it was checked." in page
-    assert "every sentence was checked" not in page
+    assert "Every sentence was checked" not in page
     assert "Records cited" not in page
 
 
