@@ -323,7 +323,7 @@ def _read_members(path: Path, archive: tarfile.TarFile, header: ArchiveHeader) -
         if file is None or not _is_plain(member) or member.size != file.bytes:
             raise CorpusError(
                 Text(
-                    "{path} holds {name!r}, which is not as its header says: {copy_again}.",
+                    "{path} holds {name!r}, which differs from its header: {copy_again}.",
                     path=path,
                     name=member.name[:100],
                     copy_again=_COPY_AGAIN,

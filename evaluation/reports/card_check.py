@@ -72,8 +72,8 @@ def check_result_files(card: RunCard, folder: Path) -> Text:
     if others or not card.files:
         raise ResultsMismatch(
             Text(
-                "The results in {folder} are not those of their run card ({name} is missing, new or changed): "
-                "carry the whole folder, or run the experiment again.",
+                "The results in {folder} are not those of their run card ({name} is missing, new or changed): copy "
+                "the whole folder, or run the experiment again.",
                 folder=folder,
                 name=others[0] if others else "every file",
             )

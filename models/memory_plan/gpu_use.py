@@ -73,7 +73,7 @@ class UseDifference:
                 "{text}: memory use is highest after full batches; compare again after some long prompts", text=text
             )
         return Text(
-            "{text}: correct the plan with --slack or a smaller cache, or end other programs on the card", text=text
+            "{text}: correct the plan with --slack or a smaller cache, or end other programs on the GPU", text=text
         )
 
 
@@ -83,7 +83,7 @@ def ask_nvidia_smi(options: Sequence[str]) -> str:
         command = ["nvidia-smi", *options]
         done = subprocess.run(command, capture_output=True, text=True, check=True, timeout=_SECONDS)  # noqa: S603  (numbers and names of its own)
     except FileNotFoundError:
-        raise GpuMissing(Text("There is no nvidia-smi here to read a GPU's memory: name a card with --card.")) from None
+        raise GpuMissing(Text("There is no nvidia-smi here to read a GPU's memory: name a GPU with --card.")) from None
     except subprocess.TimeoutExpired:
         raise GpuMissing(
             Text("nvidia-smi did not answer within {seconds} s: check the driver, or use --card.", seconds=_SECONDS)
@@ -143,7 +143,7 @@ def compare_use(plan: MemoryPlan, use: GpuUse, processes: Collection[int] = ()) 
     if hidden:
         raise GpuMissing(
             Text(
-                "nvidia-smi does not report the memory of process {hidden}: leave --pid out to compare the whole card.",
+                "nvidia-smi does not report the memory of process {hidden}: leave --pid out to compare the whole GPU.",
                 hidden=hidden[0],
             )
         )

@@ -53,7 +53,7 @@ def test_the_index_accounts_for_every_line_of_its_sources(demo_home: Path) -> No
 
 
 def test_a_missing_index_is_answered_with_the_command_and_those_there_are(home: Path) -> None:
-    with pytest.raises(IndexMissing, match=r"no index 'other' .*there is demo.*`shrag index other`"):
+    with pytest.raises(IndexMissing, match=r"no index 'other' .*existing indexes: demo.*`shrag index other`"):
         open_index(home / "indexes", "other")
     (home / "indexes" / "demo" / CURRENT_FILE).write_text("gen-1\n")
     with pytest.raises(IndexDamaged, match="does not name a generation"):
