@@ -79,7 +79,7 @@ HEADINGS: Mapping[AnswerLanguage, Mapping[AnswerPart, str]] = {
 _LABELS: Mapping[str, Mapping[AnswerLanguage, str]] = {
     "extractive": {
         "ko": "발췌 답변: 언어 모델을 쓰지 않고 검색한 문헌의 문장을 그대로 옮겼습니다.",
-        "en": "Extractive answer: sentences copied from the records found, written by no language model.",
+        "en": "Extractive answer: the sentences are copied from the records found. No language model wrote them.",
     },
     "generated": {
         "ko": "생성 답변: 언어 모델({model})이 검색한 문헌을 근거로 작성했습니다.",
@@ -88,8 +88,7 @@ _LABELS: Mapping[str, Mapping[AnswerLanguage, str]] = {
     "closed_book": {
         "ko": "검색 없이 쓴 답변: 언어 모델({model})이 문헌을 검색하지 않고 작성했습니다. "
         "근거를 확인하지 않은 내용입니다.",
-        "en": "Closed-book answer: written by the language model {model} from what it knows. Nothing was searched or "
-        "checked.",
+        "en": "Closed-book answer: written by the language model {model} without a search. Nothing in it was checked.",
     },
 }
 
