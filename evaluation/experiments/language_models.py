@@ -50,8 +50,9 @@ class LanguageModels:
         """Raise :class:`ExperimentRejected` if a condition needs a language model that is missing."""
         for condition in experiment.conditions:
             if why := self.missing(condition):
-                named = f"give --model {condition.model}=URL, or its url in [[models]]"
-                way_out = named if isinstance(condition.model, str) else "set [llm] url in shrag.toml or SHRAG_LLM_URL"
+                named = Text("give --model {name}=URL, or its url in [[models]]", name=condition.model)
+                default = Text("set [llm] url in shrag.toml or SHRAG_LLM_URL")
+                way_out = named if isinstance(condition.model, str) else default
                 raise ExperimentRejected(
                     Text(
                         "The condition {name} needs a language model, and {why}: {way_out}; or leave the "

@@ -13,7 +13,7 @@ from typing import Any, cast, get_args
 
 import msgspec
 
-from shrag.messages.text import Text
+from shrag.messages.text import Text, joined
 from shrag.models.encoders.catalog import EncoderCard, Pooling, find_encoder_card
 from shrag.models.encoders.weights import (
     CONFIG,
@@ -160,7 +160,7 @@ def _pooling(folder: Path, config: dict[str, Any]) -> Pooling:
                 "{folder} sets the pooling {chosen}, SHRAG supports {pooling}: use another model.",
                 folder=folder / _POOLING,
                 chosen=chosen,
-                pooling=" and ".join(get_args(Pooling)),
+                pooling=joined(get_args(Pooling), Text(" and ")),
             )
         )
     return cast("Pooling", chosen[0])

@@ -128,9 +128,9 @@ def check_weights(name: str, folder: Path, card: ModelCard | None = None) -> Wei
                     file=each,
                     name=name,
                     size=size,
-                    digest=digests.get(each, "none"),
-                    bytes=known.bytes or "any",
-                    sha256=known.sha256 or "any",
+                    digest=digests.get(each, Text("none")),
+                    bytes=known.bytes or Text("any"),
+                    sha256=known.sha256 or Text("any"),
                 )
             )
     return Weights(name, folder, digests)

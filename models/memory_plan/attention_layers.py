@@ -47,7 +47,7 @@ _STATE_WIDTHS = {"float32": 4, "bfloat16": 2, "float16": 2}
 # Far more than any model has; this limits the length of the result for a hostile configuration.
 _MAX_LAYERS = 10_000
 
-_WAY_OUT = "give the bytes its cache takes for one token yourself, with --kv-bytes-per-token"
+_WAY_OUT = Text("give the bytes its cache takes for one token yourself, with --kv-bytes-per-token")
 
 
 @dataclass(frozen=True, slots=True)
