@@ -127,7 +127,7 @@ def test_a_file_without_milvus_lite_is_told_which_package_to_install(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setitem(sys.modules, "milvus_lite", None)
-    with pytest.raises(DependencyMissing, match="needs milvus-lite, .*: `pip install milvus-lite`"):
+    with pytest.raises(DependencyMissing, match=r"needs milvus-lite, .*: `pip install milvus-lite`"):
         MilvusDatabase(str(tmp_path / "new" / "lite.db"))
     assert not (tmp_path / "new").exists()
 
