@@ -24,7 +24,7 @@ from shrag.cli.main import COMMANDS, shrag
 ROOT = Path(__file__).resolve().parents[1]
 PO = ROOT / "messages" / "locale" / "ko" / "LC_MESSAGES" / "shrag.po"
 MO = PO.with_suffix(".mo")
-PACKAGES = ("corpora", "models", "prompts", "indexing", "serving", "evaluation", "bundle", "cli")
+PACKAGES = ("shrag", "corpora", "models", "prompts", "indexing", "serving", "evaluation", "bundle", "cli")
 
 MessageId = str | tuple[str, str]
 """A template, or the singular and the plural of one of click's messages."""

@@ -116,7 +116,8 @@ def run_experiment(
 
     Raises:
         ResultsMismatch: The folder holds results and ``resume`` is off, or they belong to another experiment.
-        ExperimentRejected: Data or a language model that the experiment needs is missing.
+        ExperimentRejected: Data, a language model or vectors that the experiment needs are missing.
+        ModelError: An encoder or a re-ranker cannot be loaded.
         PlotLibraryMissing: The experiment has plots and matplotlib is not installed.
         CorpusError, IndexingError: A corpus cannot be read, or an index cannot be built or opened.
         DiskFull: The disk is full.
@@ -133,10 +134,10 @@ def run_experiment(
             raise ResultsMismatch(message_of(busy)) from None
         questions = {each.name: read_questions(each, folders.data, experiment.seed) for each in experiment.sets}
         for judged_set, encoder in required_indexes(experiment):
-            options.log(f"index {index_name(judged_set, encoder)}")
+            options.log(Text("index {name}", name=index_name(judged_set, encoder)))
             prepare_index(judged_set, encoder, folders)
         indexes = stack.enter_context(OpenIndexes(folders.indexes))
-        _check_strategies(experiment, indexes, models)
+        _check_conditions(experiment, folders, indexes, models)
         identity = build_identity(experiment, questions, indexes, models)
         threads = options.threads or min(DEFAULT_MAX_THREADS, len(os.sched_getaffinity(0)))
         generations = {name: index_generation(indexes[name].manifest) for name in identity.indexes}
@@ -150,7 +151,7 @@ def run_experiment(
         questions_asked = sum(runner.run(part, condition) for part, condition in results.all_parts())
         if experiment.judge or experiment.judge_records:
             _judge(results, models.configured, indexes, options)
-        options.log("table and plots")
+        options.log(Text("table and plots"))
         table = _write_reports(results, questions, indexes, options)
         _end_session(folder, card, results)
     return ExperimentResult(table, questions_asked)
@@ -172,12 +173,15 @@ def _check_prerequisites(experiment: Experiment, folder: Path, models: LanguageM
         check_peer(peer)
 
 
-def _check_strategies(experiment: Experiment, indexes: OpenIndexes, models: LanguageModels) -> None:
-    """Raise :class:`ExperimentRejected` if a condition without a model lacks a model or vectors that it needs."""
-    for judged_set in experiment.sets:
-        for condition in experiment.conditions:
-            if not condition.peer and models.of(condition) is None:
-                check_condition(condition, indexes.under(judged_set, condition))
+def _check_conditions(experiment: Experiment, folders: Folders, indexes: OpenIndexes, models: LanguageModels) -> None:
+    """Raise :class:`ExperimentRejected` if a condition lacks a model, or an index lacks vectors that it needs."""
+    for condition in experiment.conditions:
+        if condition.peer:
+            continue
+        choice = models.of(condition)
+        with choice.open(experiment.seed) if choice else nullcontext() as model:
+            for judged_set in experiment.sets:
+                check_condition(condition, indexes.under(judged_set, condition), folders.indexes, model)
 
 
 def _start_session(
@@ -208,15 +212,15 @@ def _start_session(
 def _judge(results: ResultFolder, model: ModelChoice | None, indexes: OpenIndexes, options: RunOptions) -> None:
     """Have the configured language model judge the answers and the records, as far as the experiment wants it."""
     if not results.judge or model is None:
-        options.log("nothing is judged: no language model is configured")
+        options.log(Text("nothing is judged: no language model is configured"))
         return
     experiment = results.experiment
     with model.open(experiment.seed) as judge:
         if experiment.judge:
-            options.log(f"the answers are judged by {results.judge}")
+            options.log(Text("the answers are judged by {model}", model=results.judge))
             judge_results(results, judge, options.report)
         if experiment.judge_records:
-            options.log(f"the records are judged by {results.judge}")
+            options.log(Text("the records are judged by {model}", model=results.judge))
             judge_records(results, indexes.under, judge, experiment.judge_records, options.report)
 
 

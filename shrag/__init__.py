@@ -107,22 +107,33 @@ def index(
         encoder: The encoder of the vectors, or ``none``. ``auto`` takes the encoder of the current generation, or the
             only encoder with weights if that generation has no vectors.
         force: Build even if the current generation is up to date.
-        update: Write only the records that the corpus added, changed and deleted. ``encoder`` and ``force`` then have
-            no effect.
+        update: Write only the records that the corpus added, changed and deleted. An update keeps the encoder, so that
+            it takes neither ``encoder`` nor ``force``.
         report: Called with the stage and the number of items done.
 
     Raises:
         CorpusError: There is no such corpus, or it cannot be read.
-        IndexingError: The build failed; the message says what to do.
+        IndexingError: The build failed, or ``update`` is given with ``encoder`` or ``force``; the message says what to
+            do.
         ModelError: The encoder cannot be loaded.
     """
     from shrag.indexing.build.builder import build_index
     from shrag.indexing.build.incremental import update_index
     from shrag.indexing.build.job import BuildOptions
+    from shrag.indexing.errors import IndexingError
+    from shrag.indexing.storage.vector_card import AUTO
+    from shrag.messages.text import Text
 
     folder, options = _home(home), BuildOptions(report=report)
     corpora, indexes = folder / "corpora", folder / "indexes"
     if update:
+        if force or encoder != AUTO:
+            raise IndexingError(
+                Text(
+                    "An update writes only what changed, and keeps the encoder of its index: leave out force and "
+                    "encoder, or leave out update to build the whole index."
+                )
+            )
         return update_index(corpora, indexes, name, options=options)[0]
     return build_index(corpora, indexes, name, encoder=encoder, force=force, options=options)[0]
 

@@ -48,7 +48,7 @@ class LoadResult:
     """Result of a load test.
 
     Attributes:
-        seconds: Seconds of each response.
+        seconds: Seconds of each response with the status 200.
         wrong: Number of failures by kind.
         elapsed: Seconds of the whole test.
         refused: Number of responses 429, which are expected under overload and are no failures.
@@ -65,7 +65,7 @@ class LoadResult:
 
     @property
     def rate(self) -> float:
-        """Responses per second."""
+        """Responses with the status 200, per second."""
         return len(self.seconds) / self.elapsed if self.elapsed else 0.0
 
     def __str__(self) -> str:
@@ -152,11 +152,12 @@ async def ask_concurrently(
         status, body = await post(reader, writer, path, asked)
         if status == _TOO_MANY_REQUESTS:
             result.refused += 1
-            return
-        result.seconds.append(time.perf_counter() - sent)
-        wrong = judge(asked, body) if status == 200 else str(status)
-        if wrong:
-            result.count(wrong)
+        elif status != 200:
+            result.count(str(status))
+        else:
+            result.seconds.append(time.perf_counter() - sent)
+            if wrong := judge(asked, body):
+                result.count(wrong)
 
     await asyncio.gather(*(client() for _ in range(clients)))
     result.elapsed = time.perf_counter() - started
@@ -166,8 +167,7 @@ async def ask_concurrently(
 def run_load(port: int, path: str, bodies: Sequence[str], clients: int, seconds: int) -> tuple[float, str]:
     """Return responses per second by ``wrk``, or by sockets if it is not installed, and a line of figures.
 
-    Responses with another status than 200 are listed by status. ``wrk``'s rate does not count them; that of the sockets
-    leaves out only 429.
+    The rate counts responses with the status 200. The others are listed by status.
     """
     wrk = shutil.which("wrk")
     if wrk is None:

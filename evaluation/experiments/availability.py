@@ -13,7 +13,7 @@ from shrag.evaluation.experiments.language_models import LanguageModels
 from shrag.evaluation.experiments.spec import Condition, Experiment, JudgedSet
 from shrag.evaluation.experiments.spec_file import narrow_experiment
 from shrag.indexing.storage.vector_card import LSA, canonical_encoder
-from shrag.messages.text import Text
+from shrag.messages.text import Text, joined
 from shrag.models.encoders.choice import find_encoder
 from shrag.models.errors import WeightsMissing
 
@@ -34,15 +34,16 @@ def leave_out_missing(
     missing_conditions = {
         each.name: why for each in experiment.conditions if (why := _missing_model(each, weights, models))
     }
-    for kind, missing in (("set", missing_sets), ("condition", missing_conditions)):
-        for name, why in missing.items():
-            log(f"the {kind} {name} is left out: {why}")
+    for name, why in missing_sets.items():
+        log(Text("the set {name} is left out: {why}", name=name, why=why))
+    for name, why in missing_conditions.items():
+        log(Text("the condition {name} is left out: {why}", name=name, why=why))
     sets = [each for each in experiment.sets if each.name not in missing_sets]
     conditions = [each for each in experiment.conditions if each.name not in missing_conditions]
     if not sets or not conditions:
-        kind, missing = ("set", missing_sets) if not sets else ("condition", missing_conditions)
+        kind, missing = (Text("set"), missing_sets) if not sets else (Text("condition"), missing_conditions)
         raise ExperimentRejected(
-            Text("No {kind} is left of the experiment: {values}", kind=kind, values="; ".join(missing.values()))
+            Text("No {kind} is left of the experiment: {values}", kind=kind, values=joined(missing.values(), "; "))
         )
     if experiment.baseline in missing_conditions:
         # Conditions can be looked at without a baseline, but claims are about it.
@@ -65,7 +66,7 @@ def _missing_file(judged_set: JudgedSet, data: Path) -> str:
         try:
             resolve_data_path(given, data)
         except ExperimentRejected:
-            return f"{given} is missing. It needs {judged_set.bring}"
+            return Text("{file} is missing. It needs {bring}", file=given, bring=judged_set.bring)
     return ""
 
 
@@ -74,10 +75,14 @@ def _missing_model(condition: Condition, weights: Path, models: LanguageModels) 
     if not condition.bring:
         return ""
     if why := models.missing(condition):
-        return f"{why}. It needs {condition.bring}"
+        return Text("{why}. It needs {bring}", why=why, bring=condition.bring)
     if condition.encoder and canonical_encoder(condition.encoder) != LSA:
         try:
             find_encoder(condition.encoder, weights)
         except WeightsMissing:
-            return f"there are no weights of {condition.encoder}. It needs {condition.bring}"
+            return Text(
+                "there are no weights of {encoder}. It needs {bring}",
+                encoder=condition.encoder,
+                bring=condition.bring,
+            )
     return ""

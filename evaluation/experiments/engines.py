@@ -27,7 +27,7 @@ from shrag.indexing.storage.vector_card import canonical_encoder, weights_folder
 from shrag.messages.text import Text
 from shrag.models.language_model import LanguageModel
 from shrag.serving.engine import Engine
-from shrag.serving.errors import QuestionError, StrategyUnavailable
+from shrag.serving.errors import QuestionError, ServingError
 from shrag.serving.retrieval.rerankers import open_reranker
 from shrag.serving.search_settings import SearchSettings
 
@@ -65,11 +65,18 @@ def condition_engine(condition: Condition, index: OpenIndex, indexes: Path, mode
     return Engine(index, model, open_reranker(condition.reranker, index, weights_folder(indexes)))
 
 
-def check_condition(condition: Condition, index: OpenIndex) -> None:
-    """Raise :class:`ExperimentRejected` if the condition's strategy needs a model, or vectors that the index lacks."""
+def check_condition(condition: Condition, index: OpenIndex, indexes: Path, model: LanguageModel | None) -> None:
+    """Open the condition's engine, and begin a question without asking it.
+
+    Raises:
+        ExperimentRejected: The strategy, its settings or the re-ranker need a model, or vectors that the index lacks.
+        ModelError: A cross-encoder or an encoder cannot be loaded.
+    """
+    settings = SearchSettings.from_mapping(condition.settings)
     try:
-        Engine(index).events("?", strategy=condition.strategy).close()
-    except StrategyUnavailable as error:
+        engine = condition_engine(condition, index, indexes, model)
+        engine.events("?", strategy=condition.strategy, settings=settings).close()
+    except ServingError as error:
         raise ExperimentRejected(
             Text("The condition {name} cannot be run: {error}", name=condition.name, error=error)
         ) from None

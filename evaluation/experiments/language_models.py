@@ -43,16 +43,16 @@ class LanguageModels:
         if not condition.model or self.of(condition) is not None:
             return ""
         if isinstance(condition.model, str):
-            return f"the language model {condition.model} has no address"
-        return "no language model is configured"
+            return Text("the language model {name} has no address", name=condition.model)
+        return Text("no language model is configured")
 
     def check(self, experiment: Experiment) -> None:
         """Raise :class:`ExperimentRejected` if a condition needs a language model that is missing."""
         for condition in experiment.conditions:
             if why := self.missing(condition):
-                named = Text("give --model {name}=URL, or its url in [[models]]", name=condition.model)
-                default = Text("set [llm] url in shrag.toml or SHRAG_LLM_URL")
-                way_out = named if isinstance(condition.model, str) else default
+                way_out = Text("set [llm] url in shrag.toml or SHRAG_LLM_URL")
+                if isinstance(condition.model, str):
+                    way_out = Text("give --model {name}=URL, or its url in [[models]]", name=condition.model)
                 raise ExperimentRejected(
                     Text(
                         "The condition {name} needs a language model, and {why}: {way_out}; or leave the "

@@ -73,7 +73,8 @@ class RunIdentity(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """Everything that affects a figure of a result.
 
     ``stochastic_conditions`` use a language model, which is the only source of chance. They are repeated. ``model`` is
-    the configured language model. ``models`` has those that conditions name, by their names in the experiment.
+    the configured language model if conditions or judgements use it. ``models`` has those that conditions name, by
+    their names in the experiment.
     """
 
     format_version: int
@@ -265,6 +266,7 @@ def build_identity(
     used = {each.name: choice for each in experiment.conditions if (choice := models.of(each)) is not None}
     named = {each.model for each in experiment.conditions if isinstance(each.model, str)}
     names = sorted({index_name(judged_set, encoder) for judged_set, encoder in required_indexes(experiment)})
+    uses_configured = models.configured in used.values() or experiment.judge or experiment.judge_records
     return RunIdentity(
         format_version=FORMAT_VERSION,
         experiment=experiment,
@@ -275,7 +277,7 @@ def build_identity(
         },
         indexes={name: index_identity(indexes[name].manifest) for name in names},
         prompts=prompts_fingerprint(),
-        model=_model_identity(models.configured if models.configured in used.values() or experiment.judge else None),
+        model=_model_identity(models.configured if uses_configured else None),
         models={name: _model_identity(models.named.get(name)) for name in sorted(named)},
         code=code_digest(),
         versions=package_versions(),

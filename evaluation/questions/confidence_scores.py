@@ -94,7 +94,7 @@ class ConfidenceScores(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
     Attributes:
         kinds: Answerable questions first, then each kind of unanswerable questions, then all unanswerable ones together
-            if they have several kinds.
+            if they have several kinds. Questions without a kind count only among all.
         served: The questions that are answered with the index's threshold. Its ``confidence`` is the least among them.
             None if there are none.
         curve: At most ten points of the risk-coverage curve, by increasing coverage; empty without confidence.
@@ -152,7 +152,7 @@ def score_confidence(cases: Sequence[ConfidenceCase], *, seed: int = 0, level: f
 
     Shares have Wilson's interval, the AUC has the percentile bootstrap interval over the questions.
     """
-    kinds = sorted({case.kind for case in cases}, key=lambda kind: (kind != ANSWERABLE, kind))
+    kinds = sorted({case.kind for case in cases}, key=lambda kind: (kind != ANSWERABLE, kind == UNANSWERABLE, kind))
     groups: dict[str, Callable[[ConfidenceCase], bool]] = {kind: _of_kind(kind) for kind in kinds}
     if len(kinds) > 1 + (ANSWERABLE in kinds):
         groups[UNANSWERABLE] = lambda case: not case.answerable

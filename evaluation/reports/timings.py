@@ -8,7 +8,9 @@ from collections.abc import Sequence
 import msgspec
 
 from shrag.corpora.files import write_atomically
+from shrag.evaluation.errors import ResultsMismatch
 from shrag.evaluation.reports.result_folder import ResultFolder
+from shrag.messages.text import Text
 
 TIMES_FILE = "times.json"
 
@@ -44,9 +46,19 @@ def write_times(results: ResultFolder) -> None:
 def read_times_file(results: ResultFolder) -> list[PartTimes]:
     """Return the times of all parts.
 
-    Raises ``OSError`` or ``msgspec.MsgspecError`` if the file cannot be read.
+    Raises :class:`ResultsMismatch` if the file is missing or damaged.
     """
-    return msgspec.json.decode((results.folder / TIMES_FILE).read_bytes(), type=list[PartTimes])
+    path = results.folder / TIMES_FILE
+    try:
+        return msgspec.json.decode(path.read_bytes(), type=list[PartTimes])
+    except (OSError, msgspec.MsgspecError, UnicodeDecodeError) as error:
+        raise ResultsMismatch(
+            Text(
+                "{path} cannot be read ({error}): complete it with `shrag experiment … --resume`.",
+                path=path,
+                error=error,
+            )
+        ) from None
 
 
 def summarise_times(part: str, stages: Sequence[dict[str, float]], tokens: int) -> PartTimes:

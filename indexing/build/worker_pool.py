@@ -1,7 +1,8 @@
 """WorkerPool: analysis on all cores, in processes that may crash or hang at the cost of one record.
 
-Batches are yielded in the corpus's order. A worker waits when too many bytes of its task's batches wait for the
-consumer.
+Batches are yielded in the corpus's order. If the consumer is slow, the workers wait: within a task when too many bytes
+of its batches wait for the consumer, and before a task when too many tasks do. So the memory does not grow with the
+corpus.
 """
 
 from __future__ import annotations
@@ -26,7 +27,8 @@ COMMAND = (sys.executable, "-P", "-m", "shrag.indexing.build.worker")
 
 _TASK_RECORDS = 512
 _BATCH_RECORDS = 32
-_WAITING_BYTES = 16 << 20
+_WAITING_BYTES = 16 << 20  # of each task
+_TASKS_PER_WORKER = 2  # begun, and not yet taken by the consumer
 _MOST_CRASHES_IN_A_ROW = 20
 _MOST_NEW_WORDS = 200_000
 
@@ -53,6 +55,8 @@ class WorkerPool:
         self._server.interrupt()
         for task in self._tasks:
             task.fail(EOFError())
+        for slot in self._slots:
+            slot.room.release()
         for slot in self._slots:
             slot.thread.join()
         self._server.close()
@@ -81,31 +85,38 @@ class WorkerPool:
             for begin in range(start, stop, _TASK_RECORDS)
         ]
         waiting = deque(self._tasks)
+        room = threading.Semaphore(_TASKS_PER_WORKER * self._workers)
         self._slots = []
         self._slots.extend(
-            _WorkerSlot(f"analysis-{number}", self._server, waiting, self._slots, self._idle)
+            _WorkerSlot(f"analysis-{number}", self._server, waiting, room, self._slots, self._idle)
             for number in range(min(self._workers, len(waiting)))
         )
         for slot in self._slots:
             slot.thread.start()
         for task in self._tasks:
             yield from task.batches()
+            room.release()
         for slot in self._slots:
             slot.thread.join()
 
 
 class _WorkerSlot:
-    """A thread with one worker. It takes an idle worker if there is one, and replaces a worker that crashes."""
+    """A thread with one worker. It takes an idle worker if there is one, and replaces a worker that crashes.
+
+    It acquires ``room`` before each task. The consumer releases it after each task.
+    """
 
     def __init__(
         self,
         name: str,
         server: ForkServer,
         waiting: deque[_PendingTask],
+        room: threading.Semaphore,
         slots: Sequence[_WorkerSlot],
         idle: deque[Connection],
     ) -> None:
         self.thread = threading.Thread(target=self._run, name=name, daemon=True)
+        self.room = room
         self._server, self._waiting, self._slots, self._idle = server, waiting, slots, idle
         self._connection: Connection | None = None
         self._crashes = 0
@@ -115,6 +126,7 @@ class _WorkerSlot:
     def _run(self) -> None:
         """Execute tasks until none is left."""
         while True:
+            self.room.acquire()
             try:
                 task = self._waiting.popleft()
             except IndexError:

@@ -19,7 +19,7 @@ from typing import NamedTuple, get_args
 from shrag.indexing.analysis.analyzer import Analyzer
 from shrag.indexing.glossary.alignment import Bitext, TermPair, align_terms
 from shrag.indexing.glossary.evidence import CountedEvidence, EvidenceCollector, TermContext
-from shrag.indexing.glossary.parentheticals import is_acronym
+from shrag.indexing.glossary.parentheticals import MAX_WORDS, is_acronym
 from shrag.indexing.glossary.store import MAX_TERMS, Entry, Source, phrase_terms
 from shrag.indexing.glossary.term_boundaries import (
     Candidate,
@@ -182,7 +182,7 @@ class _Miner:
             else:
                 size = phrase_words(context.words, self._analyzer.tokens(context.words))
                 if size:
-                    closed = size < len(context.words) or len(context.words) < 5
+                    closed = size < len(context.words) or len(context.words) < MAX_WORDS
                     chains[context.words[-size:], closed] += context.records
         english = min(written, key=lambda text: (-written[text], text))
         # An acronym's expansion tells more of its meaning than its letters.

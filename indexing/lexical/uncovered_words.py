@@ -14,6 +14,7 @@ from shrag.indexing.translation.query_translation import AnalyzedQuestion, Query
 _COVERING = 3
 _MOST_SHOWN = 4
 _WORD = re.compile(r"[^\W_]+(?:[-'’.][^\W_]+)*")
+_KOREAN = re.compile("[\uac00-\ud7a3]{3,}")
 _NO_LETTER = re.compile(r"[\W_]+")
 _VERB_ENDINGS = ("ed", "ing", "ly")
 # Suffixes that belong to a Korean word (자유학기제) although they are no terms; particles do not belong to it.
@@ -39,8 +40,8 @@ class UncoveredWords(NamedTuple):
 def uncovered_words(question: AnalyzedQuestion, records: Sequence[AnalyzedRecord]) -> UncoveredWords:
     """Return the subject words of a question, whole and as written, that are missing from its best three records.
 
-    A word is missing if no record has any part of it. Words whose absence is uncertain are left out: verbs, and words
-    that a record writes otherwise (LabView, Lab view).
+    A word is missing if no record has any part of it. Words whose absence is uncertain are left out: verbs, words that a
+    record writes otherwise (LabView, Lab view), and Korean words whose last syllable alone is missing (육각형, 육각).
     """
     best = records[:_COVERING]
     covered = [covered_segments(question, record) for record in best]
@@ -65,7 +66,7 @@ def uncovered_words(question: AnalyzedQuestion, records: Sequence[AnalyzedRecord
     # Only few questions have missing words, and reading the letters of a text takes longer than all of the above.
     texts = [_letters(f"{each.record.title} {each.record.text}") for each in best] if missing else []
     uncovered = [
-        word for word in dict.fromkeys(missing) if not any(_letters(word).removesuffix("s") in text for text in texts)
+        word for word in dict.fromkeys(missing) if not any(_shortest_form(word) in text for text in texts)
     ]
     return UncoveredWords(tuple(uncovered[:_MOST_SHOWN]), len(uncovered) / max(1, len(subject)))
 
@@ -87,6 +88,12 @@ def _names_subject(word: str) -> bool:
 
 def _frames_or_tells(segment: QuerySegment) -> bool:
     return segment.is_framing or segment.is_light or any(token.kind == "predicate" for token in segment.tokens)
+
+
+def _shortest_form(word: str) -> str:
+    """Return the letters of a word without a plural's s, or without the last of three or more Hangul syllables."""
+    letters = _letters(word)
+    return letters[:-1] if _KOREAN.fullmatch(letters) else letters.removesuffix("s")
 
 
 def _letters(text: str) -> str:

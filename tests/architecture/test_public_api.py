@@ -6,12 +6,13 @@ import re
 import threading
 from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 import shrag
 from shrag.corpora.errors import CorpusError
-from shrag.indexing.errors import IndexMissing
+from shrag.indexing.errors import IndexingError, IndexMissing
 from shrag.models.language_model import Completion, Message
 from shrag.serving.engine import Engine
 from tests.support.scripted_models import ScriptedModel, listed
@@ -53,6 +54,12 @@ def test_a_table_is_added_indexed_and_asked_by_calls(tmp_path: Path) -> None:
         assert engine.search("벼 수확량은 어떻게 예측하는가?")[0].record.docid == "K-99"
     with pytest.raises(CorpusError, match="name"):
         shrag.add("lib", table, tmp_path, columns={"name": "관리번호"})
+
+
+@pytest.mark.parametrize("options", [{"encoder": "none"}, {"force": True}])
+def test_an_update_refuses_the_options_of_a_whole_build(demo_home: Path, options: dict[str, Any]) -> None:
+    with pytest.raises(IndexingError, match=r"keeps the encoder of its index: leave out force and encoder"):
+        shrag.index("demo", demo_home, update=True, **options)
 
 
 def test_an_index_is_built_run_and_evaluated_by_calls(demo_home: Path, tmp_path: Path) -> None:

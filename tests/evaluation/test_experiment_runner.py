@@ -225,7 +225,7 @@ def test_a_condition_with_a_model_is_repeated_each_time_with_a_seed_of_its_own(d
     conditions = (Condition("or", group="or"), Condition("without", model=False, group="without"))
     experiment = msgspec.structs.replace(SMALL, conditions=conditions, repeats=3, seed=5, plots=())
     ran = run_small(demo_home, tmp_path / "r", experiment, _choice(models))
-    assert [seed for seed, _ in models] == [5, 6, 7]
+    assert [seed for seed, model in models if model.asked] == [5, 6, 7]
     assert ran.questions_asked == 3 * 10 + 10
     files = sorted(path.name for path in (tmp_path / "r" / "demo").glob("*.run"))
     assert files == ["or.1.run", "or.2.run", "or.3.run", "without.run"]
@@ -297,6 +297,17 @@ def test_a_strategy_that_lacks_what_it_needs_is_named_before_a_question_is_asked
     with pytest.raises(ExperimentRejected, match=says):
         run_small(demo_home, tmp_path / "r", experiment)
     assert not (tmp_path / "r" / "card.json").exists()
+
+
+def test_vectors_that_a_strategy_with_a_model_needs_are_missed_before_a_question_is_asked(
+    demo_home: Path, tmp_path: Path
+) -> None:
+    models: list[tuple[int, ScriptedModel]] = []
+    experiment = msgspec.structs.replace(SMALL, conditions=(OR, Condition("v", strategy="raise-0.84")))
+    with pytest.raises(ExperimentRejected, match=r"The condition v cannot be run: .* needs vectors that a model made"):
+        run_small(demo_home, tmp_path / "r", experiment, _choice(models))
+    assert not (tmp_path / "r" / "card.json").exists()
+    assert not any(model.asked for _, model in models)
 
 
 def test_an_unfinished_part_is_not_seen_as_a_result(demo_home: Path, results_folder: Path, tmp_path: Path) -> None:

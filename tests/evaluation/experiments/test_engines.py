@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+from contextlib import closing
 from pathlib import Path
 
 import msgspec
@@ -8,8 +9,9 @@ import pytest
 from shrag.corpora.errors import CorpusError
 from shrag.corpora.store.manifest import read_manifest
 from shrag.evaluation.errors import ExperimentRejected, ResultsMismatch
-from shrag.evaluation.experiments.engines import index_name, prepare_index
-from shrag.evaluation.experiments.spec import CorpusSource, JudgedSet
+from shrag.evaluation.experiments.engines import check_condition, index_name, prepare_index
+from shrag.evaluation.experiments.spec import Condition, CorpusSource, JudgedSet
+from shrag.indexing.open_index import open_index
 from shrag.indexing.storage.generations import current_generation
 from tests.support.small_experiment import DEMO_SET, folders
 
@@ -37,6 +39,24 @@ def test_what_is_not_there_is_built_and_what_is_there_is_left(data: Path, own_ho
     assert with_vectors.source.fingerprint == manifest.source.fingerprint
     assert prepare_index(SMALL_SET, "", where) == "tiny"
     assert current_generation(own_home / "indexes" / "tiny")[1].generation == 1
+
+
+@pytest.mark.parametrize(
+    "condition",
+    [
+        Condition("c", strategy="hybrid"),
+        Condition("c", settings={"candidates": "hybrid"}),
+        Condition("c", reranker="vectors"),
+    ],
+)
+def test_a_condition_whose_strategy_setting_or_reranker_needs_vectors_is_refused_without_them(
+    data: Path, own_home: Path, condition: Condition
+) -> None:
+    prepare_index(SMALL_SET, "", folders(own_home, data))
+    with closing(open_index(own_home / "indexes", "tiny")) as index:
+        with pytest.raises(ExperimentRejected, match=r"The condition c cannot be run: .* has no vectors"):
+            check_condition(condition, index, own_home / "indexes", None)
+        check_condition(Condition("c"), index, own_home / "indexes", None)
 
 
 def test_an_index_whose_corpus_came_from_other_files_is_not_asked_as_if_it_were_the_sets(

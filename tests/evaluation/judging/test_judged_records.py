@@ -2,13 +2,17 @@ from __future__ import annotations
 
 import json
 import shutil
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
+import msgspec
 import pytest
 
 from shrag.cli.main import run
 from shrag.evaluation.errors import ResultsMismatch
 from shrag.evaluation.experiments.engines import OpenIndexes
+from shrag.evaluation.experiments.language_models import ModelChoice
 from shrag.evaluation.experiments.spec import Condition
 from shrag.evaluation.judging.judged_records import judge_records
 from shrag.evaluation.judging.record_relevance import (
@@ -22,8 +26,10 @@ from shrag.evaluation.judging.record_relevance import (
 from shrag.evaluation.judging.relevance import RelevanceLevel
 from shrag.evaluation.questions.outcome import QuestionOutcome
 from shrag.evaluation.reports.result_folder import open_results
+from shrag.evaluation.reports.table import read_table
 from shrag.serving.events import Node
 from tests.evaluation.judging.test_llm_judge import ScriptedJudge
+from tests.support.small_experiment import OR, SMALL, run_small
 
 SAMPLE = 4
 
@@ -112,3 +118,17 @@ def test_the_command_prints_the_shares_of_the_levels(
     assert header[5:] == ["not_relevant", "superficially_relevant", "partially_relevant", "fully_relevant"]
     assert (first[:5], first[8][:5]) == (["demo", "or", "scripted-judge", "2", "0"], "1.000")
     assert last[3:5] == ["1", "1"]
+
+
+@pytest.mark.slow
+def test_the_card_names_the_judge_of_records_even_if_no_condition_has_a_model(demo_home: Path, tmp_path: Path) -> None:
+    @contextmanager
+    def judge(seed: int) -> Iterator[ScriptedJudge]:
+        yield ScriptedJudge(*[level(4)] * SAMPLE)
+
+    conditions = (msgspec.structs.replace(OR, model=False),)
+    experiment = msgspec.structs.replace(SMALL, conditions=conditions, plots=(), judge_records=SAMPLE)
+    run_small(demo_home, tmp_path / "r", experiment, ModelChoice("scripted-judge", "f", judge))
+    assert open_results(tmp_path / "r")[1].identity.model.name == "scripted-judge"
+    (row,) = read_table(tmp_path / "r").sets[0].rows
+    assert row.cells["fully_relevant"].mean == 1.0

@@ -77,6 +77,16 @@ def test_the_scores_of_six_questions_are_those_computed_by_hand() -> None:
     assert scores.aurc == pytest.approx((0 + 1 / 2 + 2 / 3 + 2.5 / 4 + 3 / 5 + 4 / 6) / 6)
 
 
+def test_all_unanswerable_questions_come_last_whatever_the_names_of_their_kinds() -> None:
+    scores = score_confidence(confidence_cases(OUTCOMES, ANSWERING, {"x": "web", "y": "far", "z": ""}))
+    assert [(each.kind, each.questions) for each in scores.kinds] == [
+        ("answerable", 3),
+        ("far", 1),
+        ("web", 1),
+        ("unanswerable", 3),
+    ]
+
+
 def test_the_risk_of_what_is_cited_is_known_where_all_are_answered() -> None:
     answers = {"a": _answer("9", "1"), "b": _answer("9", "2"), "c": _answer(reason="nothing_fits"), "x": _answer("8")}
     answered = [msgspec.structs.replace(each, answer=answers.get(each.qid)) for each in OUTCOMES]

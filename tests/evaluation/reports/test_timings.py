@@ -5,6 +5,7 @@ from pathlib import Path
 import msgspec
 import pytest
 
+from shrag.evaluation.errors import ResultsMismatch
 from shrag.evaluation.experiments.part import TIMES, ExperimentPart, QuestionTime, part_path
 from shrag.evaluation.reports.result_folder import ResultFolder
 from shrag.evaluation.reports.timings import PartTimes, read_times_file, summarise_times, write_times
@@ -50,3 +51,11 @@ def test_the_times_of_all_parts_are_in_one_file(tmp_path: Path) -> None:
         PartTimes("demo/and", 2, 4.0, 4.0, 6.0, {"search": 4.0}, 7),
         PartTimes("demo/bm25", 2, 8.0, 8.0, 12.0, {"search": 8.0}, 7),
     ]
+
+
+@pytest.mark.parametrize("content", [None, b"", b"{}", b"\xff"])
+def test_a_file_of_times_that_is_missing_or_damaged_can_be_written_again(tmp_path: Path, content: bytes | None) -> None:
+    if content is not None:
+        (tmp_path / "times.json").write_bytes(content)
+    with pytest.raises(ResultsMismatch, match=r"times.json cannot be read .*: complete it with .* --resume"):
+        read_times_file(ResultFolder(tmp_path, SMALL))

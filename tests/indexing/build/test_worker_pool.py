@@ -152,6 +152,21 @@ def test_r6_such_records_are_accounted_for_and_published_only_where_that_is_allo
     assert [msgspec.json.decode(line)["docid"] for line in rejects] == ["b", "c"]
 
 
+def test_workers_wait_for_a_slow_consumer_so_that_memory_does_not_grow_with_the_corpus(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(worker_pool, "_TASK_RECORDS", 1)
+    path = _corpus(tmp_path, [(f"d{n}", f"text {n}") for n in range(8)])
+    with WorkerPool(1, WorkerSetup(None, 1_000, str(tmp_path))) as pool:
+        assert len(_all(list(pool.analyze(path, 0, 8)))) == 8
+        batches = pool.analyze(path, 0, 8)
+        next(batches)
+        for _ in range(20):  # a second, in which a worker that does not wait analyzes all eight
+            time.sleep(0.05)
+            assert sum(not task.left for task in pool._tasks) <= 2
+        # The end of the block ends a worker that waits.
+
+
 def test_workers_that_cannot_be_started_are_one_sentence(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path = _corpus(tmp_path, [("a", "x")])
     for code, error, said in (

@@ -28,6 +28,9 @@ def test_uncovered_words_are_whole_words_of_which_no_part_is_covered(demo: Engin
     assert uncovered("비파괴초음파검사는 어떻게 바뀌나요?", "초음파의 속도를 재었다.") == ()
     assert uncovered("자유학기제로 무엇이 달라지나요?", "차폐 효율을 재었다.") == ("자유학기제",)
     assert uncovered("What does LabView help yachts with?", "Lab view is a tool.") == ("yachts",)
+    assert uncovered("육각형 탐색이 빠른가요?", "육각 탐색을 제안한다.") == ()
+    assert uncovered("육각형 탐색이 빠른가요?", "육면체 탐색을 제안한다.") == ("육각형",)
+    assert uncovered("육각 탐색이 빠른가요?", "육면체 탐색을 제안한다.") == ("육각",)
 
 
 def test_words_that_name_no_subject_are_not_named_as_uncovered(demo: Engine) -> None:
