@@ -71,8 +71,3 @@ def terms_of(tree: Query) -> Iterator[str]:
             yield from terms_of(unwanted)
         case Boost(query):
             yield from terms_of(query)
-
-
-def count_terms(tree: Query) -> int:
-    """Return how many leaves the tree has."""
-    return sum(1 for _ in terms_of(tree))

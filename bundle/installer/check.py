@@ -113,7 +113,7 @@ def check_machine(path: Path, manifest: BundleManifest) -> None:
                 "{path} needs glibc {known} or newer, and this system has {found}: install it on a newer system.",
                 path=path,
                 known=manifest.glibc,
-                found=f"{name} {found}".strip() or "none",
+                found=f"{name} {found}".strip() or Text("none"),
             )
         )
 

@@ -338,4 +338,4 @@ def _environment() -> Mapping[str, str]:
 
 def _last_line(done: subprocess.CompletedProcess[str]) -> str:
     lines = [line for line in done.stderr.splitlines() if line.strip()]
-    return lines[-1].removeprefix("shrag: ") if lines else f"exit status {done.returncode}"
+    return lines[-1].removeprefix("shrag: ") if lines else Text("exit status {status}", status=done.returncode)

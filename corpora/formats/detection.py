@@ -22,7 +22,7 @@ from shrag.corpora.readers.source import read_bytes, read_head, source_encoding
 from shrag.corpora.readers.spreadsheet_reader import LARGEST_SPREADSHEET, OLE_MAGIC
 from shrag.corpora.readers.zip_archive import ZIP_MAGIC, open_zip
 from shrag.corpora.records import Record
-from shrag.messages.text import Text, joined
+from shrag.messages.text import Text, joined, message_of
 
 _REJECTS_BEFORE_CHECK = 50
 """After this many rejected items and no record, :func:`read_source` checks whether the file has another format."""
@@ -71,23 +71,23 @@ def read_source(path: Path, format: Format) -> Iterator[ParsedItem]:
             records += isinstance(item.outcome, Record)
             if isinstance(item.outcome, str):
                 rejects += 1
-                first = first or f"line {item.number}: {item.outcome}"
+                first = first or Text("line {number}: {reason}", number=item.number, reason=item.outcome)
             yield item
             if rejects == _REJECTS_BEFORE_CHECK and not records:
                 _check_format(path, format, first)
     except CorpusError as error:
         if not records:
-            _check_format(path, format, first or str(error))
+            _check_format(path, format, first or message_of(error))
         raise
     if not records:
-        _check_format(path, format, first or "it holds no record")
+        _check_format(path, format, first or Text("it holds no record"))
 
 
 def _check_references(path: Path, format: Format) -> None:
     """Raise for a list of references, because the format papers would store it as the text of one paper."""
     text = read_head(path, _HEAD).lstrip()
     if _RIS.search(text) or _BIBTEX.search(text):
-        _check_format(path, format, "it is a list of references")
+        _check_format(path, format, Text("it is a list of references"))
 
 
 def _check_format(path: Path, format: Format, first: str) -> None:

@@ -176,8 +176,8 @@ class _RecordParser:
         self._count += 1
         number, offset = self._position
         too_long = self._size > LONGEST_LINE
-        fields = f"record {self._count}: longer than {LONGEST_LINE} bytes" if too_long else dict(self._fields)
-        self._done.append(SourceItem(number, offset, fields))
+        reason = Text("record {count}: longer than {longest_line} bytes", count=self._count, longest_line=LONGEST_LINE)
+        self._done.append(SourceItem(number, offset, reason if too_long else dict(self._fields)))
         self._record_depth, self._fields, self._parts = 0, {}, []
 
     def _characters(self, text: str) -> None:

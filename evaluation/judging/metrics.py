@@ -19,7 +19,7 @@ from shrag.messages.text import Text, message_of
 
 _HEAD = 256
 _ITEM = "item"
-_OUTPUT = "name it with --condition"
+_OUTPUT = Text("name it with --condition")
 
 
 def read_metrics(path: Path, condition: str = "") -> dict[str, dict[str, float]]:

@@ -75,7 +75,7 @@ def check_result_files(card: RunCard, folder: Path) -> Text:
                 "The results in {folder} are not those of their run card ({name} is missing, new or changed): copy "
                 "the whole folder, or run the experiment again.",
                 folder=folder,
-                name=others[0] if others else "every file",
+                name=others[0] if others else Text("every file"),
             )
         )
     return Text("The {files} files in {folder} are those of the run card.", files=len(found), folder=folder)

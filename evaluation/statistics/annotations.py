@@ -16,7 +16,7 @@ from shrag.evaluation.errors import EvaluationError
 from shrag.messages.text import Text, message_of
 
 _HEAD = 4_096
-_EXPECTED = "expected item, annotator, and label or score"
+_EXPECTED = Text("expected item, annotator, and label or score")
 
 
 class Annotations(NamedTuple):
@@ -98,7 +98,7 @@ def _value_column(path: Path, number: int, fields: Mapping[str, object]) -> str:
                 "{path} line {number} has the columns {fields}: {expected}.",
                 path=path,
                 number=number,
-                fields=", ".join(fields) or "none",
+                fields=", ".join(fields) or Text("none"),
                 expected=_EXPECTED,
             )
         )
@@ -113,7 +113,7 @@ def _read(path: Path, number: int, fields: Mapping[str, object], column: str) ->
                 "{path} line {number} is not an annotation: {expected}.",
                 path=path,
                 number=number,
-                expected=_EXPECTED.replace("label or score", column),
+                expected=Text("expected item, annotator, and {column}", column=column),
             )
         )
     if column == "score" and value and not _is_number(value):

@@ -40,8 +40,9 @@ class UncoveredWords(NamedTuple):
 def uncovered_words(question: AnalyzedQuestion, records: Sequence[AnalyzedRecord]) -> UncoveredWords:
     """Return the subject words of a question, whole and as written, that are missing from its best three records.
 
-    A word is missing if no record has any part of it. Words whose absence is uncertain are left out: verbs, words that a
-    record writes otherwise (LabView, Lab view), and Korean words whose last syllable alone is missing (육각형, 육각).
+    A word is missing if no record has any part of it. Words whose absence is uncertain are left out: verbs, words that
+    a record writes otherwise (LabView, Lab view), and Korean words of which only the last syllable is missing (육각형,
+    육각).
     """
     best = records[:_COVERING]
     covered = [covered_segments(question, record) for record in best]
@@ -65,9 +66,7 @@ def uncovered_words(question: AnalyzedQuestion, records: Sequence[AnalyzedRecord
                 missing.append(word)
     # Only few questions have missing words, and reading the letters of a text takes longer than all of the above.
     texts = [_letters(f"{each.record.title} {each.record.text}") for each in best] if missing else []
-    uncovered = [
-        word for word in dict.fromkeys(missing) if not any(_shortest_form(word) in text for text in texts)
-    ]
+    uncovered = [word for word in dict.fromkeys(missing) if not any(_shortest_form(word) in text for text in texts)]
     return UncoveredWords(tuple(uncovered[:_MOST_SHOWN]), len(uncovered) / max(1, len(subject)))
 
 

@@ -126,7 +126,7 @@ def read_generation(index: Path, number: int) -> IndexManifest:
     """Return the manifest of any generation; raises as :func:`current_generation`."""
     folder = generation_folder(index, number)
     if not folder.is_dir():
-        existing = ", ".join(map(str, list_generations(index))) or "none"
+        existing = ", ".join(map(str, list_generations(index))) or Text("none")
         raise IndexMissing(
             Text(
                 "Index {name} has no generation {number}: use one of {existing}.",

@@ -9,7 +9,7 @@ import threading
 from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple, Protocol
 
-from shrag.messages.text import Text
+from shrag.messages.text import Text, message_of
 from shrag.models.chat.circuit_breaker import CircuitBreaker, CircuitState
 from shrag.models.chat.endpoint import Address, EndpointHealth
 from shrag.models.errors import ModelRefused, ModelUnavailable
@@ -239,12 +239,9 @@ class _Endpoint:
         try:
             self.served, self.refusal = self.member.health(seconds).model, ""
         except ModelRefused as refusal:
-            self.served, self.refusal = "", str(refusal)
+            self.served, self.refusal = "", message_of(refusal)
         except Exception as error:  # whatever the error is, the endpoint is checked again
-            away = (
-                error if isinstance(error, ModelUnavailable) else ModelUnavailable(f"{type(error).__name__}: {error}")
-            )
-            self.circuit.record_failure(away, "streamed", final=True)
+            self.circuit.record_failure(error, "streamed", final=True)
             return False
         return not self.refusal
 
@@ -284,7 +281,8 @@ class _PoolStream:
                 stream = endpoint.circuit.stream(self._messages, max_tokens=self._max_tokens)
             except BaseException as error:
                 self._pool.release(endpoint)
-                endpoint.needs_check = isinstance(error, ModelRefused)
+                if isinstance(error, ModelRefused):
+                    endpoint.needs_check = True  # only the check itself takes the mark away
                 if isinstance(error, ModelUnavailable) and self._pool.may_retry(self._tried):
                     continue
                 raise

@@ -89,9 +89,9 @@ def ask_nvidia_smi(options: Sequence[str]) -> str:
             Text("nvidia-smi did not answer within {seconds} s: check the driver, or use --card.", seconds=_SECONDS)
         ) from None
     except subprocess.CalledProcessError as error:
-        output = (error.stderr or error.stdout or "nothing").strip().splitlines()[-1:]
+        output = (error.stderr or error.stdout or "").strip().rpartition("\n")[2] or Text("nothing")
         raise GpuMissing(
-            Text("nvidia-smi failed ({output}): check the driver, or use --card.", output=" ".join(output))
+            Text("nvidia-smi failed ({output}): check the driver, or use --card.", output=output)
         ) from None
     return done.stdout
 

@@ -150,7 +150,7 @@ class Tool(Generic[_Arguments]):
         try:
             parsed = convert(dict(arguments), self.arguments)
         except msgspec.ValidationError as error:
-            names = ", ".join(self.arguments.__struct_fields__) or "none"
+            names = ", ".join(self.arguments.__struct_fields__) or Text("none")
             raise QuestionError(
                 "invalid_arguments",
                 Text(

@@ -128,7 +128,7 @@ def _encoders(service: Service) -> list[tuple[str, str]]:
 
 def _no_encoder(service: Service, model: str) -> HTTPProblem:
     names = ", ".join(f"{index}/{encoder}" for index, encoder in _encoders(service))
-    way_out = f"use one of {names}" if names else "build an index with --encoder"
+    way_out = Text("use one of {names}", names=names) if names else Text("build an index with --encoder")
     return HTTPProblem(
         404,
         "model_not_found",

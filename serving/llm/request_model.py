@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import TypeVar
 
-from shrag.messages.text import Text
+from shrag.messages.text import Text, message_of
 from shrag.models.errors import InvalidOutput, ModelError, ModelRefused, ModelUnavailable
 from shrag.models.language_model import Completion, CompletionStream, LanguageModel, Message
 from shrag.serving.concurrency import waiting
@@ -68,12 +68,15 @@ class RequestModel:
         try:
             yield
         except ModelUnavailable as error:
-            self._failure = error
+            with self._lock:
+                self._failure = self._failure or error  # the first is the cause, also if the question was withdrawn
             raise
 
     def _raise_if_failed(self) -> None:
-        if self._failure is not None:
-            raise ModelUnavailable(str(self._failure))
+        with self._lock:
+            failure = self._failure
+        if failure is not None:
+            raise ModelUnavailable(message_of(failure))
 
 
 class _RequestStream:

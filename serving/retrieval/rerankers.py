@@ -157,7 +157,8 @@ def _open_pool_reranker(choice: str, weights: Path) -> Reranker:
 
     installed = [choice] if choice else installed_encoders(weights)
     if len(installed) != 1:
-        there = f"there are several ({', '.join(installed)})" if installed else "there is none"
+        several = Text("there are several ({names})", names=", ".join(installed))
+        there = several if installed else Text("there is none")
         raise UnknownReranker(
             Text(
                 "The re-ranker {encoder} takes the only encoder with weights under {weights}, and {problem}: "

@@ -256,7 +256,9 @@ def _stage(part: str) -> Stage:
     kind = STAGE_KINDS.get(name)
     if kind is None:
         near = difflib.get_close_matches(name.lower(), STAGE_KINDS, n=1)
-        hint = f"did you mean {near[0]}?" if near else f"use {', '.join(STAGE_KINDS)}."
+        hint = (
+            Text("did you mean {name}?", name=near[0]) if near else Text("use {names}.", names=", ".join(STAGE_KINDS))
+        )
         raise PipelineRejected(Text("There is no stage {name!r}: {hint}", name=name, hint=hint))
     return Stage(name, _argument(argument, score=kind.form == "score"))
 

@@ -203,6 +203,18 @@ def test_an_endpoint_whose_model_is_replaced_is_found_out_by_its_refusal() -> No
         assert [pool.complete(ASK).text for _ in range(3)] == ["x"] * 3
 
 
+def test_a_failure_does_not_hide_that_another_request_was_refused_just_before() -> None:
+    other = Endpoint(says(404, "The model `m` does not exist."), says(503, "loading"))
+    with _pool([other], PoolTimes(check=0.5)) as pool:
+        assert pool.name == "m"
+        other.models = ("new",)
+        with pytest.raises(ModelRefused):
+            pool.stream(ASK)
+        with pytest.raises(ModelUnavailable):
+            pool.stream(ASK)
+        wait_until(lambda: pool.known_name == "new")
+
+
 def test_an_idle_endpoint_that_hangs_is_found_out_by_a_check() -> None:
     held = _Held()
     with _pool([Endpoint(held), Endpoint(answers("x"))], PoolTimes(check=0.02, trust=0.0, answer=0.3)) as pool:
