@@ -85,5 +85,5 @@ def _fields(text: str, size: int) -> dict[str, Any] | str:
     try:
         (found,) = rispy.loads(text)
     except (RejectedLine, ValueError, KeyError, OSError) as error:
-        return Text("no reference of RIS: {error}", error=error)
+        return Text("not a reference of RIS: {error}", error=error)
     return dict(found)

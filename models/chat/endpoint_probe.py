@@ -88,7 +88,7 @@ def vllm_version(client: EndpointClient, seconds: float = _SECONDS) -> str:
 def _unknown_model_message(where: str, model: str, names: tuple[str, ...]) -> Text:
     serves = ", ".join(names[:8]) or Text("nothing")
     if not model:
-        return Text("{where} serves {serves}: say which one as SHRAG_LLM_MODEL.", where=where, serves=serves)
+        return Text("{where} serves {serves}: choose one with SHRAG_LLM_MODEL.", where=where, serves=serves)
     return Text("{where} has no model {model!r}: it serves {serves}.", where=where, model=model, serves=serves)
 
 
