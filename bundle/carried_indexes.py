@@ -33,6 +33,6 @@ def extract_indexes(bundle: Path, folder: Path) -> list[Path]:
                 stream.writelines(chunks)
     if len(archives) != len(manifest.indexes) or not archives:
         raise BundleError(
-            Text("{path} does not carry every index of its manifest: give the whole bundle.", path=bundle)
+            Text("{path} does not contain every index of its manifest: give the whole bundle.", path=bundle)
         )
     return archives

@@ -199,7 +199,9 @@ def _pinned_vllm() -> Path:
     path = project / _VLLM_REQUIREMENTS if project else None
     if path is None or not path.exists():
         raise BundleError(
-            Text("The profile gpu carries vLLM: name its requirements, with hashes, with --vllm (see the source tree).")
+            Text(
+                "The profile gpu includes vLLM: name its requirements, with hashes, with --vllm (see the source tree)."
+            )
         )
     return path
 

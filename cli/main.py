@@ -215,17 +215,17 @@ def _path_problem(error: OSError) -> Text:
     """Return a message about what is wrong with the path of ``error`` and how to repair it."""
     if error.filename is None:  # of a file descriptor, or of a library
         return Text(
-            "A file cannot be used ({reason}): give this user the right to the files of the home.",
+            "A file cannot be used ({reason}): give this user permission to use the files of the data folder.",
             reason=error.strerror,
         )
     path = Path(os.fsdecode(error.filename)) if isinstance(error.filename, str | bytes) else Path(str(error.filename))
     # The first part of the path, from the root, that exists and is not a folder.
     wrong = next((each for each in (*reversed(path.parents), path) if _is_no_folder(each)), None)
     if isinstance(error, PermissionError) or error.errno == errno.EROFS:
-        way = Text("give this user the right to it, or choose another folder with --home")
+        way = Text("give this user permission to use it, or choose another folder with --home")
     elif isinstance(error, NotADirectoryError | FileExistsError) and wrong is not None:
         return Text(
-            "{path} is no folder, and a folder is needed there: move it away, or choose another with --home.",
+            "{path} is not a folder, and a folder is needed there: move it elsewhere, or choose another with --home.",
             path=wrong,
         )
     else:

@@ -35,7 +35,7 @@ language: ContextVar[Language] = ContextVar("language", default="en")
 """The language of a command line's messages."""
 
 
-yes_option = click.option("--yes", is_flag=True, help="Delete without a question.")
+yes_option = click.option("--yes", is_flag=True, help="Delete without asking for confirmation.")
 
 
 def ask_before_deleting(what: str, *, yes: bool) -> None:
@@ -50,7 +50,9 @@ def ask_before_deleting(what: str, *, yes: bool) -> None:
         return
     echo_error(Text("{what}.", what=what))
     if not sys.stdin.isatty():
-        raise click.UsageError(Text("There is no terminal to ask on, and nothing was deleted: add --yes to delete."))
+        raise click.UsageError(
+            Text("There is no terminal for the confirmation, and nothing was deleted: add --yes to delete.")
+        )
     if not click.confirm(shown(Text("Delete?")), err=True):
         echo_error(Text("Nothing was deleted."))
         raise click.Abort

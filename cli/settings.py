@@ -101,7 +101,7 @@ def read_config(path: Path | None, commands: Mapping[str, object]) -> dict[str, 
             )
     if config.pop(_LANG, AUTO) not in _LANGUAGES:
         raise click.UsageError(
-            Text("{key} in {path} is none of {known}.", key=_LANG, path=path, known=", ".join(_LANGUAGES))
+            Text("{key} in {path} must be one of {known}.", key=_LANG, path=path, known=", ".join(_LANGUAGES))
         )
     return {**config, "home": str(home)}
 

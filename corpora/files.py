@@ -49,7 +49,7 @@ class FolderBusy(Exception):
             Text(
                 "{folder} is being written by process {pid}: wait for it to end, or stop it.",
                 folder=folder,
-                pid=pid or "unknown",
+                pid=pid or Text("unknown"),
             )
         )
 

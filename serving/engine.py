@@ -160,10 +160,10 @@ class Engine:
 
         Args:
             question: The question, in Korean or English.
-            k: Records at most.
+            k: Maximum number of records.
             strategy: A strategy's name, or the stages of a pipeline.
             every_record: Whether duplicate records of one paper are ranked separately.
-            keyword_order: What keywords are ranked by; overrides the settings.
+            keyword_order: How the keywords are ranked; overrides the settings.
             settings: Search settings, for experiments.
             choices: Answers to choose one from.
             record_filter: The records that may be found.

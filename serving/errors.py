@@ -67,9 +67,7 @@ class BudgetExceeded(ModelUnavailable):
 
     def __init__(self, exhausted: Budget, allowed: float) -> None:
         budget = _BUDGETS[exhausted]
-        super().__init__(
-            Text("The plan has used up the {allowed:g} {budget} it was allowed.", allowed=allowed, budget=budget)
-        )
+        super().__init__(Text("The plan reached its limit of {allowed:g} {budget}.", allowed=allowed, budget=budget))
         self.exhausted = exhausted
         self.allowed = allowed
 

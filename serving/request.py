@@ -267,7 +267,7 @@ def _parse_choices(raw: Sequence[str]) -> tuple[str, ...]:
         if len(choice) > LONGEST_CHOICE:
             raise _invalid(
                 Text(
-                    "Choice {letter} has {choice_count} characters, at most {longest_choice} are: shorten it.",
+                    "Choice {letter} has {choice_count} characters, at most {longest_choice} are allowed: shorten it.",
                     letter=letter,
                     choice_count=len(choice),
                     longest_choice=LONGEST_CHOICE,
@@ -276,7 +276,7 @@ def _parse_choices(raw: Sequence[str]) -> tuple[str, ...]:
         if choices.index(choice) != LETTERS.index(letter):
             raise _invalid(
                 Text(
-                    "Choice {letter} is choice {letters} again: leave one of them out.",
+                    "Choice {letter} is the same as choice {letters}: leave one of them out.",
                     letter=letter,
                     letters=LETTERS[choices.index(choice)],
                 )

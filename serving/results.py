@@ -230,7 +230,7 @@ def cached_ask(cached: CachedAnswer) -> AskResult:
 
 def _search(index: str, generation: int, request: Request, state: EventState) -> SearchResult:
     if not (state.keywords and state.queries and state.hits and state.ranking and state.timings):
-        raise ClientDisconnected(Text("The question was withdrawn: ask it again."))
+        raise ClientDisconnected(Text("The question was cancelled: ask it again."))
     return SearchResult(
         question=request.question,
         strategy=request.strategy,

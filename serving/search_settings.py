@@ -62,7 +62,7 @@ class SearchSettings:
         glossary: Whether keywords are translated into the other language.
         candidates: Whether words, vectors or both find the candidates. ``strategy``: the strategy's default.
         rerank: Whether candidates are re-ranked, or stay in the order in which they were found.
-        keyword_order: What keywords are ranked by.
+        keyword_order: How the keywords are ranked.
         depth: The hits of each query. With 0, they are ten, as in the paper, if a language model chose the keywords.
             Else they are ten or ``k``, whichever is more, and more still if phrases make fewer queries.
         paper: The title of the paper that pipelines search in; empty for the whole index.

@@ -113,7 +113,7 @@ def check_machine(path: Path, manifest: BundleManifest) -> None:
                 "{path} needs glibc {known} or newer, and this system has {found}: install it on a newer system.",
                 path=path,
                 known=manifest.glibc,
-                found=f"{name} {found}".strip() or "none",
+                found=f"{name} {found}".strip() or Text("none"),
             )
         )
 
@@ -125,7 +125,7 @@ def check_wheel(name: str, path: Path, file: FileChecksum) -> None:
             unpacked = sum(member.file_size for member in wheel.infolist())
     except (zipfile.BadZipFile, ValueError, NotImplementedError) as error:
         raise CorpusError(
-            Text("{name} is no wheel ({error}): make the bundle again.", name=name, error=error)
+            Text("{name} is not a wheel ({error}): make the bundle again.", name=name, error=error)
         ) from None
     if unpacked > max(_LARGEST_SMALL_WHEEL, _LARGEST_RATIO * file.bytes):
         raise CorpusError(

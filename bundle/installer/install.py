@@ -104,7 +104,7 @@ def _check_folder(installation: Installation) -> None:
     folder = installation.folder
     ours = {"bin", "current", "files", "home", "releases"}
     if folder.exists() and not folder.is_dir():
-        raise CorpusError(Text("{folder} is no folder: name another with --into.", folder=folder))
+        raise CorpusError(Text("{folder} is not a folder: name another with --into.", folder=folder))
     others = sorted(each.name for each in folder.iterdir() if each.name not in ours) if folder.is_dir() else []
     others = [name for name in others if not name.startswith(".")]
     if others:
@@ -290,7 +290,7 @@ def _say_left(installation: Installation, manifest: BundleManifest, what: str, k
     replace = " --replace" if what == "corpus" else ""
     report(
         Text(
-            "{key} was changed here and stays as it is. To replace it: {command}",
+            "{key} was changed here, so it was not replaced. To replace it: {command}",
             key=key,
             command=f"{program} {what} import {archive}{replace}",
         )
@@ -338,4 +338,4 @@ def _environment() -> Mapping[str, str]:
 
 def _last_line(done: subprocess.CompletedProcess[str]) -> str:
     lines = [line for line in done.stderr.splitlines() if line.strip()]
-    return lines[-1].removeprefix("shrag: ") if lines else f"exit status {done.returncode}"
+    return lines[-1].removeprefix("shrag: ") if lines else Text("exit status {status}", status=done.returncode)

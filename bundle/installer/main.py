@@ -53,7 +53,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except PermissionError as error:
         return _fail(Text("{path} cannot be written: name another folder with --into.", path=error.filename), 2)
     except KeyboardInterrupt:
-        return _fail(Text("Interrupted: the same command goes on where it stopped."), 130)
+        return _fail(Text("Interrupted. Run the same command again to continue where it stopped."), 130)
     return 0
 
 
@@ -101,7 +101,13 @@ def _install(bundle: Path, folder: Path) -> None:
 
 def _undo(folder: Path) -> int:
     undone = undo_installation(folder, _say)
-    _say(Text("{previous} is current again, not {identifier}", previous=undone.previous, identifier=undone.identifier))
+    _say(
+        Text(
+            "{previous} is current again instead of {identifier}",
+            previous=undone.previous,
+            identifier=undone.identifier,
+        )
+    )
     return 0
 
 

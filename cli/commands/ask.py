@@ -48,7 +48,7 @@ from shrag.serving.request import Turn
     type=click.Choice(get_args(AnswerFormat)),
     default="cited",
     show_default=True,
-    help="With citations; in the form of the ScienceON challenge; or plain text.",
+    help="Output format: with citations, in the form of the ScienceON challenge, or plain text.",
 )
 @click.option(
     "--choice", "choices", multiple=True, metavar="TEXT", help="One choice of a multiple-choice question; repeatable."
@@ -59,7 +59,7 @@ from shrag.serving.request import Turn
     "earlier",
     multiple=True,
     metavar="QUESTION",
-    help="A question asked before, which a follow-up question is read after; repeatable, the oldest first.",
+    help="An earlier question that this question follows up; repeatable, the oldest first.",
 )
 @set_option
 @click.option("--json", "as_json", is_flag=True, help="Print the events of answering, one JSON object per line.")

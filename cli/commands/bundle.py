@@ -27,7 +27,7 @@ class _Size(click.ParamType[int]):
         if number[-1:] in _UNITS:
             number, unit = number[:-1], number[-1:]
         if not number.isdecimal() or int(number) * _UNITS[unit] < _UNITS["M"]:
-            self.fail(Text("{value!r} is no size of at least 1M: write it as 700M or 4G.", value=value), param, ctx)
+            self.fail(Text("{value!r} is not a size of at least 1M: write it as 700M or 4G.", value=value), param, ctx)
         return int(number) * _UNITS[unit]
 
 

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     type=click.IntRange(0),
     default=10,
     show_default=True,
-    help="Number of questions to print, those that gained and those that lost most.",
+    help="Number of questions to print: those that gained most and those that lost most.",
 )
 @click.option("--by", metavar="MEASURE", help="The measure of the changes.  [default: the first of --measures]")
 @click.option(

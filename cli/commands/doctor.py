@@ -26,12 +26,12 @@ _MARKS = {"ok": ("ok", "green"), "warning": ("WARN", "yellow"), "failure": ("FAI
 def command(ctx: click.Context, as_json: bool) -> None:
     """Check the installation, the machine, indexes and models, and say how to fix problems.
 
-    Each line is ok, a warning or a failure; a way to repair it follows. Checked are Python, packages and their files,
-    Java, Kiwi, disk, memory, GPU, clock, rights, corpora, indexes, weights, the language model, and whether anything
-    is configured to leave the machine.
+    Each line is ok, a warning or a failure; a way to repair it follows. The checks cover Python, packages and
+    their files, Java, Kiwi, disk, memory, GPU, clock, permissions, corpora, indexes, weights, the language model, and
+    settings that connect to other machines.
 
-    Exit status 6 if a required part is missing, 4 if an index is damaged, 3 if a corpus is, 2 if the home cannot be
-    written to, else 0: a warning alone does not change it.
+    The exit status is 6 if a required part is missing, 4 if an index is damaged, 3 if a corpus is damaged, 2 if the
+    data folder cannot be written to, and else 0: a warning alone does not change it.
     """
     home: Home = ctx.obj
     settings = llm_settings()

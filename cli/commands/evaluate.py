@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     "--kinds", type=click.Path(path_type=Path), help="TSV with the columns qid and kind of unanswerable topics."
 )
 @click.option(
-    "--min-grade", type=click.IntRange(1), default=1, show_default=True, help="Least grade of a record that answers."
+    "--min-grade", type=click.IntRange(1), default=1, show_default=True, help="Minimum grade of a record that answers."
 )
 @click.option(
     "--plot", type=click.Path(path_type=Path, dir_okay=False), help="Write a risk-coverage plot (.png, .svg)."

@@ -22,7 +22,7 @@ _TEMPLATE = Path(__file__).with_name("init.toml")
 def command(ctx: click.Context) -> None:
     """Write a commented shrag.toml here, and add the demonstration corpus. What is there already stays as it is.
 
-    The data folder of this folder and those in it is then var, unless the file is given another.
+    The data folder for this folder and the folders in it is then var, unless the file names another one.
 
     Example: shrag init && shrag index demo
     """
@@ -32,7 +32,7 @@ def command(ctx: click.Context) -> None:
     config = Path(CONFIG_FILE).absolute()
     home: Home = ctx.obj
     if config.exists():
-        echo(Text("{config} is there already and stays as it is.", config=config), err=True)
+        echo(Text("{config} exists already and is not changed.", config=config), err=True)
     else:
         named = ctx.find_root().get_parameter_source("home") in _NAMED
         text = _TEMPLATE.read_text(encoding="utf-8")
@@ -44,7 +44,7 @@ def command(ctx: click.Context) -> None:
             home = Home(home_of(config, {}))
     if is_added(home.corpora):
         echo(
-            Text("The corpus {name} is in {folder} already and stays as it is.", name=DEMO, folder=home.corpora),
+            Text("The corpus {name} is already in {folder} and is not changed.", name=DEMO, folder=home.corpora),
             err=True,
         )
     else:

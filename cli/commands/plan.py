@@ -47,22 +47,34 @@ class Size(click.ParamType[int]):
 
 
 @click.command()
-@click.option("--budget", type=Size(), default="50GB", show_default=True, help="Most GPU memory that SHRAG may use.")
-@click.option("--card", help=f"Plan for this card ({', '.join(load_cards())}) instead of this machine's.")
+@click.option("--budget", type=Size(), default="50GB", show_default=True, help="Maximum GPU memory that SHRAG may use.")
+@click.option("--card", help=f"Plan for this GPU ({', '.join(load_cards())}) instead of this machine's.")
 @click.option("--llm", default=DEFAULT_PROFILE, show_default=True, help="A profile, or a folder of weights.")
 @click.option("--encoder", default=DEFAULT_ENCODER, show_default=True, help="A name, a folder, or none.")
 @click.option("--reranker", default=DEFAULT_RERANKER, show_default=True, help="A name, a folder, or none.")
 @click.option("--index", "index_name", help="An index whose vectors are searched on the GPU.")
-@click.option("--max-model-len", type=click.IntRange(1), help="Tokens of prompt and answer.  [default: 16384]")
-@click.option("--max-num-seqs", type=click.IntRange(1), help="Sequences at once.  [default: what fits, to 16]")
+@click.option(
+    "--max-model-len", type=click.IntRange(1), help="Number of tokens of prompt and answer.  [default: 16384]"
+)
+@click.option(
+    "--max-num-seqs", type=click.IntRange(1), help="Number of sequences at once.  [default: what fits, up to 16]"
+)
 @click.option("--max-num-batched-tokens", "batch", type=click.IntRange(1), default=8192, show_default=True)
 @click.option("--kv-cache-dtype", "kv_dtype", type=click.Choice(get_args(KvDtype)), default="auto", show_default=True)
 @click.option(
-    "--kv-bytes-per-token", type=click.IntRange(1), help="In 16 bits, for models whose config.json is not understood."
+    "--kv-bytes-per-token",
+    type=click.IntRange(1),
+    help="KV cache bytes of one token in 16 bits, for models whose config.json is not understood.",
 )
-@click.option("--prefix-caching/--no-prefix-caching", default=None, help="Default: on, except with recurrent states.")
+@click.option(
+    "--prefix-caching/--no-prefix-caching",
+    default=None,
+    help="Whether vLLM caches prefixes. Default: on, except with recurrent states.",
+)
 @click.option("--enforce-eager", "eager", is_flag=True, help="No CUDA graphs: slower, less memory.")
-@click.option("--slack", type=Size(), default="1.5GiB", show_default=True, help="Reserve for what cannot be planned.")
+@click.option(
+    "--slack", type=Size(), default="1.5GiB", show_default=True, help="Memory reserved for what cannot be planned."
+)
 @click.option("--command", "as_command", is_flag=True, help="Print only the command that starts vLLM.")
 @click.option("--compare", is_flag=True, help="Compare with the memory in use on this GPU.")
 @click.option(
@@ -76,11 +88,17 @@ class Size(click.ParamType[int]):
     show_default=True,
     help="With --records: words between spaces in a record's title and text.",
 )
-@click.option("--dimension", type=click.IntRange(0), default=768, show_default=True, help="With --records: of vectors.")
+@click.option(
+    "--dimension",
+    type=click.IntRange(0),
+    default=768,
+    show_default=True,
+    help="With --records: the dimension of the vectors.",
+)
 @click.option("--cores", type=click.IntRange(1), help="With --records: the machine's cores.  [default: this machine's]")
 @click.option("--memory", type=Size(), help="With --records: the machine's memory.  [default: this machine's]")
-@click.option("--disk", type=Size(), help="With --records: what is free.  [default: on this machine]")
-@click.option("--json", "as_json", is_flag=True, help="One JSON object.")
+@click.option("--disk", type=Size(), help="With --records: the free disk space.  [default: on this machine]")
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
 @click.pass_obj
 def command(
     home: Home,
@@ -249,16 +267,18 @@ def print_size_plan(plan: SizePlan) -> None:
     echo(Text("{disk:>12}  disk of the query nodes", disk=gib(cluster.node_disk)))
     echo(Text("{disk:>12}  object storage\n", disk=gib(cluster.object_storage)))
     for limit, most in sorted(plan.limits.items(), key=lambda pair: pair[1]):
-        echo(Text("One machine takes up to {most:,} records by {limit}.", most=most, limit=_LIMITS[limit]))
+        echo(Text("One machine can hold up to {most:,} records (limit: {limit}).", most=most, limit=_LIMITS[limit]))
     if plan.dimension:
-        echo(Text("The budget of a GPU holds the vectors of {most:,} records.", most=plan.gpu_records))
+        echo(Text("The GPU memory budget can hold the vectors of {most:,} records.", most=plan.gpu_records))
     if plan.engine == "lucene":
         echo(
             Text("Choose engine lucene; from {most:,} records on engine milvus is better.", most=plan.most_records + 1)
         )
     else:
         echo(
-            Text("Choose engine milvus, or a larger machine: this one takes {most:,} records.", most=plan.most_records)
+            Text(
+                "Choose engine milvus, or a larger machine: this one can hold {most:,} records.", most=plan.most_records
+            )
         )
 
 

@@ -43,7 +43,7 @@ if TYPE_CHECKING:
     multiple=True,
     type=click.Path(path_type=Path, dir_okay=False),
     metavar="ARCHIVE",
-    help="Write nothing; say whether the run card of RUN, a folder or a card.json alone, is of the index in this file "
+    help="Write nothing; check whether the run card of RUN (a folder or a card.json) is of the index in this file "
     "of `shrag index export`, or of an index in this bundle; repeatable.",
 )
 @click.pass_obj

@@ -34,7 +34,9 @@ from shrag.serving.request import LARGEST_K
     help="Also write the outcome of each question, with its confidence, for `shrag evaluate --outcomes`.",
 )
 @click.option("--answers", is_flag=True, help="Answer the questions too; the answers are among the outcomes.")
-@click.option("-k", type=click.IntRange(1, LARGEST_K), default=100, show_default=True, help="Most records per topic.")
+@click.option(
+    "-k", type=click.IntRange(1, LARGEST_K), default=100, show_default=True, help="Maximum number of records per topic."
+)
 @search_options
 @filter_options
 @set_option

@@ -30,14 +30,18 @@ from shrag.serving.results import SearchResult
 @index_argument()
 @click.argument("question")
 @click.option(
-    "-k", type=click.IntRange(1, LARGEST_K), default=DEFAULT_K, show_default=True, help="Most records to return."
+    "-k",
+    type=click.IntRange(1, LARGEST_K),
+    default=DEFAULT_K,
+    show_default=True,
+    help="Maximum number of records to return.",
 )
 @click.option(
     "--offset",
     type=click.IntRange(0),
     default=0,
     show_default=True,
-    help="Ranks before the first record, for a further page: the rank of the last record of the page before.",
+    help="Number of ranks to skip. For the next page, give the rank of the last record of this page.",
 )
 @search_options
 @filter_options

@@ -51,7 +51,7 @@ class _ServeCommand(click.Command):
     type=click.FloatRange(1),
     default=600,
     show_default=True,
-    help="With --workers, kill one that is not ready after so long.",
+    help="With --workers, kill a process that is not ready after this many seconds.",
 )
 @click.option(
     "--share-port",
@@ -74,7 +74,7 @@ def command(
 ) -> int:
     """Serve the indexes NAME (default: demo): the web page at /, the API under /v1, the documentation at /docs.
 
-    The first one is asked where a request names none.
+    The first one is used if a request names none.
 
     Other machines have access if --host is a network address and there is an API key (shrag key).
 

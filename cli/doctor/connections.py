@@ -52,12 +52,12 @@ def check_connections(
     settings: LlmSettings, environment: Mapping[str, str], engine: EngineChoice = LUCENE
 ) -> Iterator[DoctorFinding]:
     """Yield a warning for each setting or variable by which data can leave the machine, or ``ok`` if there is none."""
-    what = Text("Leaves the machine")
+    what = Text("Outside connections")
     found = [*_addresses(settings), *_database(engine), *_proxies(environment), *_java_options(environment)]
     for says, repair in found:
         yield DoctorFinding(what, "warning", says, repair=repair)
     if not found:
-        yield DoctorFinding(what, "ok", Text("nothing that is configured"))
+        yield DoctorFinding(what, "ok", Text("no setting that connects to another machine"))
 
 
 def _check_endpoints(settings: LlmSettings, what: Text) -> DoctorFinding:

@@ -32,8 +32,8 @@ def check_home(home: Home) -> Iterator[DoctorFinding]:
                 Text("{folder} cannot be written to ({strerror})", folder=folder or "TMPDIR", strerror=error.strerror),
                 2,
                 Text(
-                    "give this user the right to it (`chown -R`, `chmod -R u+rwX`), or choose another folder with "
-                    "--home, or TMPDIR for temporary files"
+                    "give this user permission to write to it (`chown -R`, `chmod -R u+rwX`), or choose another "
+                    "folder with --home, or TMPDIR for temporary files"
                 ),
             )
             return
@@ -57,7 +57,8 @@ def check_corpora(corpora: Path) -> Iterator[DoctorFinding]:
             records = check_corpus(corpora, name)
         except (CorpusError, OSError) as error:
             repair = Text(
-                "bring it again: `shrag corpus import FILE`, or `shrag corpus replace {name}` with its files", name=name
+                "import it again: `shrag corpus import FILE`, or `shrag corpus replace {name}` with its files",
+                name=name,
             )
             yield DoctorFinding(check, "failure", message_of(error), 3, repair)
         else:
@@ -74,7 +75,7 @@ def check_indexes(indexes: Path) -> Iterator[DoctorFinding]:
             "failure",
             Text("{indexes} cannot be read ({strerror})", indexes=indexes, strerror=error.strerror),
             4,
-            Text("give this user the right to it (`chmod -R u+rX`)"),
+            Text("give this user permission to read it (`chmod -R u+rX`)"),
         )
         return
     if not names:
@@ -82,7 +83,10 @@ def check_indexes(indexes: Path) -> Iterator[DoctorFinding]:
             Text("Indexes"),
             "warning",
             Text("none under {indexes}", indexes=indexes),
-            repair=Text("`shrag index demo` makes one of the demonstration, `shrag index import FILE` brings one"),
+            repair=Text(
+                "build the demonstration index with `shrag index demo`, or import an index with `shrag "
+                "index import FILE`"
+            ),
         )
     for name in names:
         yield _check_index(indexes, name)
@@ -93,7 +97,8 @@ def _check_index(indexes: Path, name: str) -> DoctorFinding:
 
     check = Text("Index {name}", name=name)
     repair = Text(
-        "`shrag index {name}` builds it again from its corpus, `shrag index import FILE` brings it again", name=name
+        "build it again from its corpus with `shrag index {name}`, or import it again with `shrag index import FILE`",
+        name=name,
     )
     try:
         manifest = check_index(indexes, name)
@@ -107,7 +112,7 @@ def _check_index(indexes: Path, name: str) -> DoctorFinding:
             "failure",
             Text("{filename} cannot be read ({strerror})", filename=error.filename, strerror=error.strerror),
             4,
-            Text("give this user the right to it (`chmod -R u+rX`)"),
+            Text("give this user permission to read it (`chmod -R u+rX`)"),
         )
     return DoctorFinding(
         check,
@@ -178,5 +183,5 @@ def _check_weights(weights: Path) -> Iterator[DoctorFinding]:
         except ModelError as error:
             yield DoctorFinding(folder.name, "failure", message_of(error), 6, repair)
         else:
-            says = Text("complete; the catalogue has no checksums of it, weights {digest}", digest=digest[:16])
+            says = Text("complete; the catalogue has no checksums for this model, weights {digest}", digest=digest[:16])
             yield DoctorFinding(folder.name, "ok", says)

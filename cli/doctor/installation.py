@@ -100,11 +100,11 @@ def check_versions(installed: InstalledPackages) -> DoctorFinding:
         return DoctorFinding(
             Text("Packages"),
             "warning",
-            Text("of another version than is needed: {packages}", packages=_named(installed.other)),
+            Text("of another version than required: {packages}", packages=_named(installed.other)),
             repair=INSTALL_AGAIN,
         )
     return DoctorFinding(
-        Text("Packages"), "ok", Text("{count} packages, of the versions that they need", count=len(installed.found))
+        Text("Packages"), "ok", Text("{count} packages, all of the required versions", count=len(installed.found))
     )
 
 

@@ -44,7 +44,7 @@ engine_address_option = click.option(
     metavar="URL|PATH",
     default=_configured("engine_address", ""),
     envvar="SHRAG_ENGINE_ADDRESS",
-    help="Of milvus or qdrant: http://HOST:PORT, or a path of this machine to try it without a server.",
+    help="Address of milvus or qdrant: http://HOST:PORT, or a path on this machine to try it without a server.",
 )
 
 engine_key_file_option = click.option(
@@ -52,7 +52,7 @@ engine_key_file_option = click.option(
     type=click.Path(path_type=Path, dir_okay=False),
     default=_configured("engine_key_file", None),
     envvar="SHRAG_ENGINE_KEY_FILE",
-    help=f"A file with the key that the database wants, readable by its owner only; or {KEY_VARIABLE}.",
+    help=f"File with the key of the database, readable by its owner only. {KEY_VARIABLE} can give the key instead.",
 )
 
 engine_timeout_option = click.option(
@@ -61,7 +61,7 @@ engine_timeout_option = click.option(
     default=_configured("engine_timeout", 10.0),
     show_default="10",
     envvar="SHRAG_ENGINE_TIMEOUT",
-    help="Seconds that a request to the database may take.",
+    help="Maximum seconds for a request to the database.",
 )
 
 

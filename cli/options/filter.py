@@ -113,7 +113,7 @@ def _read_years(given: str | None) -> tuple[int | None, int | None]:
         or (match["first"] and match["last"] and not match["dash"])
     ):
         raise click.UsageError(
-            Text("--year {given} is no range of years: write 2015, 2015-2020, 2015- or -2020.", given=given)
+            Text("--year {given} is not a range of years: write 2015, 2015-2020, 2015- or -2020.", given=given)
         )
     first, last = (int(match[name]) if match[name] else None for name in ("first", "last"))
     return (first, last) if match["dash"] else (first, first)

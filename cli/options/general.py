@@ -36,7 +36,7 @@ _verbosity_options = (
         is_flag=True,
         expose_value=False,
         callback=_set_verbosity,
-        help="Print errors only on stderr, no progress and no messages.",
+        help="Print only errors on stderr, without progress and messages.",
     ),
     click.option(
         "--verbose",
@@ -71,7 +71,7 @@ def server_general_options(command: _Command) -> _Command:
         expose_value=False,
         allow_from_autoenv=False,
         callback=_set_home,
-        help="Folder of corpora, indexes, weights and results, as that of `shrag --home`.",
+        help="Folder of corpora, indexes, weights and results; the same as `shrag --home`.",
     )
     return home(_with_verbosity(version_option(command)))
 

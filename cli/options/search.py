@@ -53,7 +53,7 @@ keyword_order_option = click.option(
     "--keyword-order",
     type=click.Choice(get_args(KeywordOrder)),
     show_default="tfidf",
-    help="What keywords are ranked by; the model's order exists only where a language model chooses them.",
+    help="How the keywords are ranked. The model's order exists only where a language model chooses the keywords.",
 )
 
 verify_option = click.option(
@@ -61,8 +61,9 @@ verify_option = click.option(
     type=click.Choice(get_args(Verify)),
     default="changed",
     show_default=True,
-    help="What to check before the first answer: names and sizes, and every byte of the files that changed since they "
-    "were last checked, of all (full) or none (quick). The rest is read while answering.",
+    help="How much of the index to check before the first answer. Names and sizes of all files are always compared; "
+    "changed also reads the files that changed since the last check, full reads all files, quick reads none. The "
+    "rest is read while answering.",
 )
 
 set_option = click.option(
@@ -80,8 +81,8 @@ def reranker_options(command: _Command) -> _Command:
         "--reranker",
         default="auto",
         show_default=True,
-        help="auto; lexical; vectors (the index's own); encoder (of the candidates); cross-encoder, or the name or "
-        "folder of one.",
+        help="One of auto, lexical, vectors (the index's own), encoder (which encodes the candidates) and "
+        "cross-encoder; or the name or folder of a cross-encoder.",
     )
     min_score = click.option(
         "--min-score",
@@ -95,7 +96,7 @@ min_confidence_option = click.option(
     "--min-confidence",
     type=click.FloatRange(0, 1),
     show_default="the index's own",
-    help="Refuse to answer where the confidence that a record answers is lower; 0 never refuses.",
+    help="Refuse to answer if the confidence that a record answers is lower than this; 0 never refuses.",
 )
 
 

@@ -65,7 +65,8 @@ server_options = option_group(
     click.option(
         "--api-key-file",
         type=click.Path(path_type=Path, dir_okay=False),
-        help=f"A file with the API key of requests, readable by its owner only; or {API_KEY_VARIABLE}.",
+        help=f"File with the API key that requests need, readable by its owner only. {API_KEY_VARIABLE} can give "
+        f"the key instead.",
     ),
     click.option(
         "--allow-host",
@@ -83,21 +84,21 @@ server_options = option_group(
         type=click.IntRange(1, 512),
         default=_DEFAULTS.asks,
         show_default=True,
-        help="Most answers computed at once.",
+        help="Maximum number of answers computed at once.",
     ),
     click.option(
         "--queued-asks",
         type=click.IntRange(0),
         default=_DEFAULTS.queued_asks,
         show_default=True,
-        help="Most answers waiting; further requests are refused.",
+        help="Maximum number of answers waiting; further requests are refused.",
     ),
     click.option(
         "--deadline",
         type=click.FloatRange(0, min_open=True),
         default=_DEFAULTS.deadline,
         show_default=True,
-        help="Most seconds of a request.",
+        help="Maximum seconds for a request.",
     ),
     click.option(
         "--cache-mib", type=click.IntRange(1), default=256, show_default=True, help="Memory of the answer cache in MiB."

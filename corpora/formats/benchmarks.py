@@ -65,7 +65,7 @@ def _gpqa(path: Path) -> Iterator[BenchmarkQuestion]:
         if not (qid and text and all(answers)):
             raise CorpusError(
                 Text(
-                    "{path} line {number} is no question of GPQA: it needs Record ID, Question, {right} and "
+                    "{path} line {number} is not a question of GPQA: it needs Record ID, Question, {right} and "
                     "three incorrect answers.",
                     path=path,
                     number=row.number,
@@ -89,8 +89,8 @@ def _supergpqa(path: Path) -> Iterator[BenchmarkQuestion]:
         if not (qid and text and letter and letter in _LETTERS[: len(choices)]):
             raise CorpusError(
                 Text(
-                    "{path} line {number} is no question of SuperGPQA: it needs uuid, question, options, and "
-                    "the answer_letter of one of them.",
+                    "{path} line {number} is not a question of SuperGPQA: it needs uuid, question, options, and the "
+                    "answer_letter of one of them.",
                     path=path,
                     number=item.number,
                 )

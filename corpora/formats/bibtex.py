@@ -84,4 +84,4 @@ def _entries(path: Path) -> Iterator[SourceItem]:
         elif isinstance(block, model.ParsingFailedBlock):
             # The error of an entry that is cut off has an empty text; its reason is in ``abort_reason``.
             reason = str(getattr(block.error, "abort_reason", block.error)).strip().rstrip(".")
-            yield SourceItem(number + 1, starts[number], f"no entry of BibTeX: {reason}")
+            yield SourceItem(number + 1, starts[number], Text("not an entry of BibTeX: {reason}", reason=reason))

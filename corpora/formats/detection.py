@@ -22,7 +22,7 @@ from shrag.corpora.readers.source import read_bytes, read_head, source_encoding
 from shrag.corpora.readers.spreadsheet_reader import LARGEST_SPREADSHEET, OLE_MAGIC
 from shrag.corpora.readers.zip_archive import ZIP_MAGIC, open_zip
 from shrag.corpora.records import Record
-from shrag.messages.text import Text, joined
+from shrag.messages.text import Text, joined, message_of
 
 _REJECTS_BEFORE_CHECK = 50
 """After this many rejected items and no record, :func:`read_source` checks whether the file has another format."""
@@ -71,23 +71,23 @@ def read_source(path: Path, format: Format) -> Iterator[ParsedItem]:
             records += isinstance(item.outcome, Record)
             if isinstance(item.outcome, str):
                 rejects += 1
-                first = first or f"line {item.number}: {item.outcome}"
+                first = first or Text("line {number}: {reason}", number=item.number, reason=item.outcome)
             yield item
             if rejects == _REJECTS_BEFORE_CHECK and not records:
                 _check_format(path, format, first)
     except CorpusError as error:
         if not records:
-            _check_format(path, format, first or str(error))
+            _check_format(path, format, first or message_of(error))
         raise
     if not records:
-        _check_format(path, format, first or "it holds no record")
+        _check_format(path, format, first or Text("it holds no record"))
 
 
 def _check_references(path: Path, format: Format) -> None:
     """Raise for a list of references, because the format papers would store it as the text of one paper."""
     text = read_head(path, _HEAD).lstrip()
     if _RIS.search(text) or _BIBTEX.search(text):
-        _check_format(path, format, "it is a list of references")
+        _check_format(path, format, Text("it is a list of references"))
 
 
 def _check_format(path: Path, format: Format, first: str) -> None:
@@ -139,8 +139,8 @@ def inspect_file(path: Path, format: Format | None, columns: Columns) -> FormatG
     if not guess.name:
         raise CorpusError(
             Text(
-                "SHRAG cannot tell what {path} is: it {why}. Say so with --format (one of {formats}), or leave "
-                "the file out.",
+                "The format of {path} is unknown: it {why}. Name the format with --format (one of {formats}), or "
+                "leave the file out.",
                 path=path,
                 why=guess.why,
                 formats=", ".join(FORMATS),
@@ -198,7 +198,7 @@ def _by_magic(path: Path, head: bytes) -> FormatGuess:
     if head.startswith(ZIP_MAGIC):
         return _by_archive(path)
     if path.name.casefold().endswith(".hwp"):
-        return FormatGuess("", Text("is a HWP document; save it as HWPX, which is read"))
+        return FormatGuess("", Text("is an HWP document; save it as HWPX, which is read"))
     return FormatGuess("table", Text("is an Excel file of the older kind (XLS)"))
 
 
@@ -209,7 +209,7 @@ def _by_archive(path: Path) -> FormatGuess:
     except RejectedLine as error:
         raise CorpusError(Text("{path} cannot be read: {error}.", path=path, error=error)) from None
     found = (
-        (is_hwpx(names), FormatGuess("papers", Text("is a HWPX document"))),
+        (is_hwpx(names), FormatGuess("papers", Text("is an HWPX document"))),
         (any(name.startswith("xl/workbook.") for name in names), FormatGuess("table", Text("is an Excel file (XLSX)"))),
         ("content.xml" in names and path.suffix == ".ods", FormatGuess("table", Text("is a spreadsheet (ODS)"))),
         (
@@ -257,9 +257,9 @@ def _by_lines(text: bytes, lines: list[bytes], suffix: str) -> FormatGuess:
     if first.startswith("# ") or is_known(first.strip()):
         return FormatGuess("papers", Text("is text with headings"))
     if suffix in (".md", ".txt") and not _looks_tagged(lines) and b"\0" not in text:
-        return FormatGuess("papers", Text("is a text file named {suffix}, taken for one paper", suffix=suffix))
+        return FormatGuess("papers", Text("is a text file named {suffix}, which is read as one paper", suffix=suffix))
     if b"\0" in text:
-        return FormatGuess("", Text("is no text, and no other kind of file that is known"))
+        return FormatGuess("", Text("is neither text nor another known kind of file"))
     return FormatGuess("", Text("begins with {first!r}", first=first.strip()[:60]))
 
 

@@ -223,7 +223,7 @@ def _listed_sections(listed: object) -> Iterator[PaperSection]:
         if isinstance(names, list) and isinstance(texts, list):
             listed = [{"heading": name, "text": text} for name, text in zip(names, texts, strict=False)]
     if not isinstance(listed, list):
-        raise RejectedLine(Text("the sections are no list of objects with a heading and a text"))
+        raise RejectedLine(Text("sections is not a list of objects with a heading and a text"))
     for part in listed:
         if isinstance(part, str):
             yield PaperSection("", part)
@@ -234,7 +234,7 @@ def _listed_sections(listed: object) -> Iterator[PaperSection]:
             if inner is not None and not is_excluded(heading):
                 yield from _listed_sections(inner)
         else:
-            raise RejectedLine(Text("the sections are no list of objects with a heading and a text"))
+            raise RejectedLine(Text("sections is not a list of objects with a heading and a text"))
 
 
 def _text(value: object) -> str:

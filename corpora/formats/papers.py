@@ -31,7 +31,7 @@ from shrag.corpora.records import PAGE, Record
 from shrag.corpora.text.chunking import split_chunks
 from shrag.corpora.text.cleaning import clean_text
 from shrag.corpora.text.sentences import detect_language
-from shrag.messages.text import Text
+from shrag.messages.text import Text, message_of
 
 URL_TOKEN = "URL"  # noqa: S105 (no secret)
 """The replacement for URLs and ``doi:`` references, whose full stops would look like ends of sentences."""
@@ -151,7 +151,7 @@ def _parse_object(item: SourceItem, split: Splitter) -> Iterator[ParsedItem]:
         paper = docid_field(item.fields, key)
         records = chunk_paper(paper, *sections_of_object(item.fields), item.fields, split)
     except RejectedLine as reason:
-        yield ParsedItem(item.number, item.offset, str(reason), item.element)
+        yield ParsedItem(item.number, item.offset, message_of(reason), item.element)
         return
     for record in records:
         yield ParsedItem(item.number, item.offset, record, item.element)
@@ -171,7 +171,7 @@ def _read_file(path: Path, largest: int, parse: Callable[[bytes], _Paper], split
         paper = re.sub(r"\s+", "_", clean_text(Path(path.name.removesuffix(".gz")).stem))
         records = chunk_paper(paper, title, sections, {}, split)
     except RejectedLine as reason:
-        yield ParsedItem(1, 0, str(reason))
+        yield ParsedItem(1, 0, message_of(reason))
         return
     for record in records:
         page = find_page(record.text) if find_page else ""

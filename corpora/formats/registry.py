@@ -20,7 +20,7 @@ from shrag.corpora.formats.table import read_table
 from shrag.corpora.formats.trec import read_trec
 from shrag.corpora.readers.item import ParsedItem
 from shrag.corpora.text.chunking import split_sentence_chunks
-from shrag.messages.text import Text
+from shrag.messages.text import Text, joined
 
 # The beginnings of the names of files that hold no data.
 _NO_DATA = ("readme", "license", "licence", "changelog", "notice")
@@ -124,12 +124,12 @@ def find_files(format: Format, paths: Iterable[Path]) -> list[Path]:
                     "{path} holds no {name} file ({patterns}, .gz or not): check the folder or name the files{others}.",
                     path=path,
                     name=format.name,
-                    patterns=" or ".join(format.patterns),
+                    patterns=joined(format.patterns, Text(" or ")),
                     others=_others(format, path),
                 )
             )
         files.extend(found)
-    return each_once(files, "file or folder")
+    return each_once(files, Text("file or folder"))
 
 
 def each_once(files: list[Path], what: str) -> list[Path]:
@@ -151,7 +151,7 @@ def _others(format: Format, folder: Path) -> str:
     # Of several formats with the same patterns, only the first is named.
     first_of = {other.patterns: other.name for other in reversed(list(FORMATS.values())) if _matching(other, folder)}
     others = [name for patterns, name in reversed(first_of.items()) if patterns != format.patterns]
-    return f"; there are files that may be {' or '.join(others)}" if others else ""
+    return Text("; there are files that may be {formats}", formats=joined(others, Text(" or "))) if others else ""
 
 
 def _natural_order(path: Path) -> list[tuple[int, int | str]]:

@@ -13,6 +13,7 @@ from shrag.corpora.formats.table import parse_row
 from shrag.corpora.readers.item import ParsedItem, SourceItem, parse_items
 from shrag.corpora.readers.source import LONGEST_LINE, read_lines
 from shrag.corpora.records import Record
+from shrag.messages.text import Text
 
 _TAG = re.compile(r"([A-Z][A-Z0-9])  ?-(?: (.*)|\s*)$")
 _COLUMNS = {
@@ -58,11 +59,11 @@ def _references(path: Path) -> Iterator[SourceItem]:
         tag = match.group(1) if (match := _TAG.match(text)) else ""
         if tag == "TY":
             if start is not None:
-                yield SourceItem(*start, "the reference is not closed by ER")
+                yield SourceItem(*start, Text("the reference is not closed by ER"))
             start, lines, size = (line.number, line.offset), [], 0
         if start is None:
             if text.strip() or line.data is None:
-                yield SourceItem(line.number, line.offset, "text outside TY … ER")
+                yield SourceItem(line.number, line.offset, Text("text outside TY … ER"))
             continue
         size += LONGEST_LINE + 1 if line.data is None else len(text)
         if size <= LONGEST_LINE:
@@ -71,18 +72,18 @@ def _references(path: Path) -> Iterator[SourceItem]:
             yield SourceItem(*start, _fields("\n".join(lines), size))
             start = None
     if start is not None:
-        yield SourceItem(*start, "the reference is not closed by ER")
+        yield SourceItem(*start, Text("the reference is not closed by ER"))
 
 
 def _fields(text: str, size: int) -> dict[str, Any] | str:
     import rispy
 
     if size > LONGEST_LINE:
-        return f"longer than {LONGEST_LINE} bytes"
+        return Text("longer than {longest_line} bytes", longest_line=LONGEST_LINE)
     if any("\udc80" <= character <= "\udcff" for character in text):
-        return "not UTF-8 and not CP949"
+        return Text("neither UTF-8 nor CP949")
     try:
         (found,) = rispy.loads(text)
     except (RejectedLine, ValueError, KeyError, OSError) as error:
-        return f"no reference of RIS: {error}"
+        return Text("not a reference of RIS: {error}", error=error)
     return dict(found)

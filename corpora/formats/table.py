@@ -31,7 +31,7 @@ from shrag.corpora.readers.zip_archive import ZIP_MAGIC
 from shrag.corpora.records import Language, Record
 from shrag.corpora.text.cleaning import plain_line
 from shrag.corpora.text.sentences import detect_language
-from shrag.messages.text import Text
+from shrag.messages.text import Text, joined
 
 PARQUET_MAGIC = b"PAR1"
 
@@ -143,7 +143,7 @@ def parse_row(found: Mapping[str, object], mapped: Mapped) -> Record:
                     "no identifier: {mapped!r} is missing or empty; this one has {found}; name the column with "
                     "--column id=NAME",
                     mapped=mapped["id"][0],
-                    found=", ".join(list(found)[:_SHOWN_COLUMNS]) or "none",
+                    found=", ".join(list(found)[:_SHOWN_COLUMNS]) or Text("none"),
                 )
             )
         docid = docid_field(flat, "id")
@@ -151,7 +151,7 @@ def parse_row(found: Mapping[str, object], mapped: Mapped) -> Record:
         docid = about["doi"] or _row_digest(found)
     title, text = text_field(flat, "title"), text_field(flat, "text")
     if not title and not text:
-        columns = " and ".join(repr(name) for field in ("title", "text") for name in mapped.get(field, ()))
+        columns = joined((repr(name) for field in ("title", "text") for name in mapped.get(field, ())), Text(" and "))
         raise RejectedLine(
             Text(
                 "record {docid} has neither a title nor a text: {columns} empty or missing",

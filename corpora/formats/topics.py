@@ -23,7 +23,7 @@ def read_text_lines(path: Path) -> Iterator[tuple[int, str]]:
         if line.data is None:
             raise CorpusError(
                 Text(
-                    "{path} line {number} is longer than {longest_line} bytes: this is no such file.",
+                    "{path} line {number} is longer than {longest_line} bytes: this is not a file of this format.",
                     path=path,
                     number=line.number,
                     longest_line=LONGEST_LINE,
@@ -156,7 +156,9 @@ def _tab_topics(path: Path) -> Iterator[tuple[int, Topic]]:
         if not tab or not qid or not question:
             raise CorpusError(
                 Text(
-                    "{path} line {number} is no topic: expected qid, a tab, and the question.", path=path, number=number
+                    "{path} line {number} is not a topic: expected qid, a tab, and the question.",
+                    path=path,
+                    number=number,
                 )
             )
         yield number, Topic(qid, question)
@@ -167,7 +169,7 @@ def _json_topics(path: Path) -> Iterator[tuple[int, Topic]]:
         fields = decode_object(text.encode())
         if isinstance(fields, str):
             raise CorpusError(
-                Text("{path} line {number} is no topic: {fields}.", path=path, number=number, fields=fields)
+                Text("{path} line {number} is not a topic: {fields}.", path=path, number=number, fields=fields)
             )
         for asked in questions_in(fields):
             qid, text_asked = (
@@ -178,7 +180,7 @@ def _json_topics(path: Path) -> Iterator[tuple[int, Topic]]:
             if not qid or not question:
                 raise CorpusError(
                     Text(
-                        "{path} line {number} is no topic: expected an object with _id and text.",
+                        "{path} line {number} is not a topic: expected an object with _id and text.",
                         path=path,
                         number=number,
                     )
@@ -210,7 +212,7 @@ def _trec_topic(path: Path, number: int, parts: dict[str, str]) -> Topic:
     if not qid or not question:
         raise CorpusError(
             Text(
-                "{path} line {number} is no topic: expected <num> and <title> between <top> and </top>.",
+                "{path} line {number} is not a topic: expected <num> and <title> between <top> and </top>.",
                 path=path,
                 number=number,
             )
@@ -233,7 +235,7 @@ def _judgement(path: Path, number: int, parts: list[str], beir: bool) -> Qrel:
         expected = "query-id, corpus-id, score" if beir else "qid, 0, docid, relevance"
         raise CorpusError(
             Text(
-                "{path} line {number} is no judgement: expected {expected}.",
+                "{path} line {number} is not a judgement: expected {expected}.",
                 path=path,
                 number=number,
                 expected=expected,

@@ -227,7 +227,7 @@ class _Draft:
         if reader.rejected > max_rejects:
             problems.append(
                 Text(
-                    "{rejected} of {lines} lines are no records (all of them in {left}), the first is "
+                    "{rejected} of {lines} lines are not records (all of them in {left}), the first is "
                     "{first_reject}; nothing was stored: correct the source or allow them with --max-rejects "
                     "{rejected}.",
                     rejected=reader.rejected,
@@ -248,8 +248,8 @@ class _Draft:
         if not found.sources == seen.counts() == counted:
             raise UnaccountedLines(
                 Text(
-                    "The records of {name} are {sources} by source in the file, {counts} by identifier and "
-                    "{counted} as counted: nothing was stored; this is an error of SHRAG, report it.",
+                    "The records of {name} do not add up ({sources} by source in the file, {counts} by identifier, "
+                    "{counted} counted): nothing was stored; this is an error of SHRAG, please report it.",
                     name=self._folder.name,
                     sources=found.sources,
                     counts=seen.counts(),

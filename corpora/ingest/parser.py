@@ -90,6 +90,7 @@ class ParsedBatch(msgspec.Struct, frozen=True, array_like=True):
     """Items of a file in order, and the number of repairs in them by kind.
 
     Attributes:
+        items: The items; the reason of a reject is encoded by :func:`encode_text`.
         ended: How the file ended with these items: ``end`` if it was read to its end, ``error`` for an error that ends
             the addition, ``reject`` if the rest is rejected. Empty if more items follow.
         message: The error or the reason of the reject, encoded by :func:`encode_text`. For an inspection, a
@@ -151,7 +152,7 @@ class Parser:
             while not whole:
                 batch = self._receive(worker, seconds)
                 last = batch.items[-1] if batch.items else last
-                yield ParsedItems(batch.items, batch.repairs)
+                yield ParsedItems([_decode_reason(item) for item in batch.items], batch.repairs)
                 if batch.ended == "error":
                     raise CorpusError(decode_text(batch.message))
                 if batch.ended == "reject":
@@ -209,8 +210,8 @@ class Parser:
             except (msgspec.MsgspecError, UnicodeDecodeError) as error:
                 raise CorpusError(
                     Text(
-                        "The process that reads files sent what cannot be decoded ({error}): run it again. If that "
-                        "happens twice, test the memory of this machine.",
+                        "The process that reads files sent data that cannot be decoded ({error}): run it again. If "
+                        "that happens twice, test the memory of this machine.",
                         error=error,
                     )
                 ) from error
@@ -221,8 +222,8 @@ class Parser:
         if not self._ready and receive_message(worker.replies) is None:
             raise CorpusError(
                 Text(
-                    "The process that reads files ended at its start (exit status {status}): allow it more "
-                    "memory with --max-memory, it may use {memory} MiB.",
+                    "The process that reads files ended as it started (exit status {status}): it may use {memory} "
+                    "MiB of memory, allow it more with --max-memory.",
                     status=worker.process.wait(),
                     memory=self._limits.memory // _MIB,
                 )
@@ -268,20 +269,27 @@ def decode_text(data: bytes) -> str:
     return unpacked(json.loads(data))
 
 
+def _decode_reason(item: ParsedItem) -> ParsedItem:
+    return item._replace(outcome=decode_text(item.outcome.encode())) if isinstance(item.outcome, str) else item
+
+
 def _reject(last: ParsedItem | None, reason: str) -> ParsedItem:
     if last is None:
-        return ParsedItem(1, 0, f"the file was not read: {reason}")
-    return ParsedItem(last.number, last.offset, f"the file was not read beyond the item on this line: {reason}")
+        return ParsedItem(1, 0, Text("the file was not read: {reason}", reason=reason))
+    beyond = Text("the file was not read beyond the item on this line: {reason}", reason=reason)
+    return ParsedItem(last.number, last.offset, beyond)
 
 
 def _cause_of_death(status: int, seconds: float) -> str:
     if status == -signal.SIGPROF:
-        return f"it takes more than {seconds:.0f} s of processor time; allow more with --max-seconds"
+        return Text(
+            "it takes more than {seconds:.0f} s of processor time; allow more with --max-seconds", seconds=seconds
+        )
     if status == -signal.SIGALRM:
-        return f"the process that read it waited more than {WAITING * seconds:.0f} s for its data"
+        return Text("the process that read it waited more than {seconds:.0f} s for its data", seconds=WAITING * seconds)
     if status < 0:
-        return f"the process that read it was ended by {signal.Signals(-status).name}"
-    return f"the process that read it ended with exit status {status}"
+        return Text("the process that read it was ended by {signal}", signal=signal.Signals(-status).name)
+    return Text("the process that read it ended with exit status {status}", status=status)
 
 
 def _size(path: Path) -> int:

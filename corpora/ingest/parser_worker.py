@@ -28,7 +28,7 @@ from shrag.corpora.readers.fields import UNREAD_YEAR
 from shrag.corpora.readers.item import ParsedItem
 from shrag.corpora.records import Record
 from shrag.corpora.text.repairs import UNREAD_YEARS, repair_record
-from shrag.messages.text import message_of
+from shrag.messages.text import Text, message_of
 
 _MIB = 2**20
 _BATCH_ITEMS = 256
@@ -63,10 +63,14 @@ class _FileTask:
             self._send("error", message_of(error))
         except MemoryError:
             self._items.clear()  # the batch itself may be what is too large
-            self._send("reject", f"it needs more than {memory // _MIB} MiB of memory; allow more with --max-memory")
+            reason = Text(
+                "it needs more than {memory} MiB of memory; allow more with --max-memory", memory=memory // _MIB
+            )
+            self._send("reject", reason)
         except _OutputExceeded:
             self._items.clear()
-            self._send("reject", f"it becomes more than {self._request.output // _MIB} MiB of records")
+            most = self._request.output // _MIB
+            self._send("reject", Text("it becomes more than {most} MiB of records", most=most))
         except Exception as error:
             # A malformed file can raise any exception in any of the libraries that read it.
             self._send("reject", f"{type(error).__name__}: {error}"[:_LONGEST_REASON])
@@ -84,7 +88,8 @@ class _FileTask:
             if isinstance(item.outcome, Record):
                 self._add(item, item.outcome)
             else:
-                self._items.append(item)
+                reason = item.outcome and encode_text(item.outcome).decode()
+                self._items.append(item._replace(outcome=reason))
             if len(self._items) >= _BATCH_ITEMS or self._characters >= _BATCH_CHARACTERS:
                 self._send()
 

@@ -172,7 +172,7 @@ class DraftReader:
         self.first_reject = self.first_reject or Text("{place}: {reason}", place=place, reason=reason)
 
     def _write_reject(self, origin: Origin, reason: str) -> None:
-        reject = Reject(self._sources[origin.source].path, origin.line, origin.offset, reason)
+        reject = Reject(self._sources[origin.source].path, origin.line, origin.offset, str(reason))  # stored in English
         self._files.rejects.write(msgspec.json.encode(reject._asdict()).decode() + "\n")
 
     def _name(self, origin: Origin) -> str:
@@ -196,7 +196,7 @@ def line_name(path: str, line: int, element: int = 0) -> Text:
 
 def conflict_reason(docid: str, there: str) -> str:
     """Return the reason for rejecting a record whose identifier was read before, in the line named ``there``."""
-    return f"identifier {docid} is already in {there}, with other content"
+    return Text("identifier {docid} is already in {there}, with other content", docid=docid, there=there)
 
 
 def printable_path(path: Path) -> str:

@@ -22,6 +22,7 @@ from shrag.corpora.ingest.parser import Parser, ParserLimits
 from shrag.corpora.ingest.reading import OnDuplicate, conflict_reason, line_name, printable_path
 from shrag.corpora.records import Record
 from shrag.corpora.store.parquet import record_digest
+from shrag.messages.text import Text
 
 AnnounceCallback = Callable[[Path, FormatGuess], None]
 """A function that is called with a file and its guessed format before the file is read."""
@@ -54,7 +55,7 @@ def find_sources(format: Format | None, paths: Sequence[Path]) -> list[Path]:
     if format is not None:
         return find_files(format, paths)
     files = [file for path in paths for file in (folder_files(path) if path.is_dir() else [path])]
-    return each_once(files, "file, or a folder that has one")
+    return each_once(files, Text("file, or a folder that has one"))
 
 
 def resolve_formats(

@@ -50,7 +50,7 @@ def read_csv(path: Path) -> Iterator[SourceItem]:
                         number=lines.number,
                     )
                 ) from None
-            fields = f"row {count}: {error}"
+            fields = Text("row {count}: {error}", count=count, error=error)
         yield SourceItem(lines.number, lines.offset, fields)
 
 
@@ -71,7 +71,7 @@ def _header(path: Path, line: str) -> tuple[list[str], str]:
     except csv.Error as error:
         raise CorpusError(
             Text(
-                "{path} line 1 is no header of a table ({error}): export it with a line for each row.",
+                "{path} line 1 is not the header of a table ({error}): export it with a line for each row.",
                 path=path,
                 error=error,
             )
@@ -93,9 +93,11 @@ def _fields(header: Sequence[str], cells: list[str], count: int) -> dict[str, ob
     if not any(cell.strip() for cell in cells):
         return None
     if len(cells) != len(header):
-        return f"row {count}: {len(cells)} cells, the header has {len(header)}"
+        return Text(
+            "row {count}: {cells} cells, the header has {header}", count=count, cells=len(cells), header=len(header)
+        )
     if any("\udc80" <= character <= "\udcff" for cell in cells if not cell.isascii() for character in cell):
-        return f"row {count}: neither UTF-8 nor CP949"
+        return Text("row {count}: neither UTF-8 nor CP949", count=count)
     return dict(zip(header, cells, strict=True))
 
 

@@ -29,7 +29,7 @@ UNREAD_YEAR = "year"
 _DOI = re.compile(r"10\.\d{1,9}(?:\.\d{1,9}){0,3}/\S{1,300}")
 _YEAR = re.compile(r"(?<!\d)(1[5-9]\d\d|20\d\d)(?!\d)")
 _INNER_SPACE = re.compile(r"\s")
-_JSON_KINDS: dict[type, str] = {list: "a list", dict: "an object", bool: "true or false"}
+_JSON_KINDS: dict[type, Text] = {list: Text("a list"), dict: Text("an object"), bool: Text("true or false")}
 
 
 class Bibliography(TypedDict):

@@ -36,7 +36,7 @@ def read_hwpx(data: bytes) -> tuple[str, str]:
         names = archive.namelist()
         sections = sorted(filter(_SECTION.fullmatch, names), key=lambda name: int(_SECTION.sub(r"\1", name)))
         if not sections:
-            raise RejectedLine(Text("the file is a ZIP archive but no HWPX: it has no Contents/section0.xml"))
+            raise RejectedLine(Text("the file is a ZIP archive but not an HWPX: it has no Contents/section0.xml"))
         try:
             paragraphs = [text for name in sections for text in _Paragraphs().read(archive.read(name))]
             title = _Title().read(archive.read(_PACKAGE)) if _PACKAGE in names else ""

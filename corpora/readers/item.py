@@ -11,7 +11,7 @@ from shrag.corpora.errors import RejectedLine
 from shrag.corpora.readers.duplicate_keys import duplicate_key
 from shrag.corpora.readers.source import LONGEST_LINE
 from shrag.corpora.records import Record
-from shrag.messages.text import Text
+from shrag.messages.text import Text, message_of
 
 _DECODER = msgspec.json.Decoder(dict[str, Any])
 
@@ -54,28 +54,28 @@ def parse_items(items: Iterable[SourceItem], parse: Callable[[Mapping[str, objec
             try:
                 outcome = parse(item.fields)
             except RejectedLine as reason:
-                outcome = str(reason)
+                outcome = message_of(reason)
         yield ParsedItem(item.number, item.offset, outcome, item.element)
 
 
-def decode_object(data: bytes | None, prefix: str = "") -> dict[str, Any] | str:
-    """Return the JSON object in ``data``, or the reason why it cannot be read; a reason begins with ``prefix``."""
+def decode_object(data: bytes | None) -> dict[str, Any] | str:
+    """Return the JSON object in ``data``, or the reason why it cannot be read."""
     error: object = ""
     try:
         if data is not None:
             fields = _DECODER.decode(data)
             if (key := duplicate_key(data, fields)) is None:
                 return fields
-            return f"{prefix}the key {key!r} stands more than once in an object: keep one"
+            return Text("the key {key!r} occurs more than once in an object: keep one", key=key)
     except (msgspec.MsgspecError, UnicodeDecodeError) as malformed:
         error = malformed
     except RecursionError:
-        error = "nested too deeply"
+        error = Text("nested too deeply")
     try:
         decode_text(data)
     except RejectedLine as reason:
-        return f"{prefix}{reason}"
-    return f"{prefix}not a JSON object: {error}"
+        return message_of(reason)
+    return Text("not a JSON object: {error}", error=error)
 
 
 def decode_text(data: bytes | None) -> str:

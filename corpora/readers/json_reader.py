@@ -64,7 +64,9 @@ def read_json_array(path: Path, start: int = 0, *, in_object: bool = False) -> I
             for element in scanner.feed(chunk):
                 count += 1
                 data = None if element.data is None else decoder.convert(element.data)
-                fields = decode_object(data, prefix=f"element {count}: ")
+                fields = decode_object(data)
+                if isinstance(fields, str):
+                    fields = Text("element {count}: {reason}", count=count, reason=fields)
                 yield SourceItem(element.number, element.offset, fields, count)
     scanner.check_end(count)
 

@@ -73,7 +73,11 @@ def _rows(path: Path) -> list[list[_Cell]]:
         raise CorpusError(Text("{path} cannot be read: {error}.", path=path, error=error)) from None
     except (CalamineError, ValueError) as error:
         raise CorpusError(
-            Text("{path} is no spreadsheet that can be read ({error}): save it as XLSX or CSV.", path=path, error=error)
+            Text(
+                "{path} is not a spreadsheet that can be read ({error}): save it as XLSX or CSV.",
+                path=path,
+                error=error,
+            )
         ) from None
     return []
 

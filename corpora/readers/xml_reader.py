@@ -119,8 +119,8 @@ class _RecordParser:
         if code and not self._count:
             raise CorpusError(
                 Text(
-                    "{path} is no list of records but an error of the search interface ({code} "
-                    "{message!r}): ask it again.",
+                    "{path} is not a list of records but an error response of the search API ({code} {message!r}): "
+                    "send the request again.",
                     path=self._path,
                     code=code,
                     message=self._outer.get("errormessage", ""),
@@ -137,7 +137,7 @@ class _RecordParser:
         if self._depth > _DEEPEST:
             raise CorpusError(
                 Text(
-                    "{path} nests XML deeper than {deepest} elements: these are no records.",
+                    "{path} nests XML deeper than {deepest} elements: these are not records.",
                     path=self._path,
                     deepest=_DEEPEST,
                 )
@@ -176,8 +176,8 @@ class _RecordParser:
         self._count += 1
         number, offset = self._position
         too_long = self._size > LONGEST_LINE
-        fields = f"record {self._count}: longer than {LONGEST_LINE} bytes" if too_long else dict(self._fields)
-        self._done.append(SourceItem(number, offset, fields))
+        reason = Text("record {count}: longer than {longest_line} bytes", count=self._count, longest_line=LONGEST_LINE)
+        self._done.append(SourceItem(number, offset, reason if too_long else dict(self._fields)))
         self._record_depth, self._fields, self._parts = 0, {}, []
 
     def _characters(self, text: str) -> None:

@@ -199,7 +199,7 @@ def check_room(path: Path, needed: int, folder: Path) -> None:
     if needed > free:
         raise DiskFull(
             Text(
-                "{path} needs {bytes:,} bytes, and {free:,} are left under {parent}.",
+                "{path} needs {bytes:,} bytes, and {free:,} are left under {parent}: free some space and run again.",
                 path=path,
                 bytes=needed,
                 free=free,
@@ -249,7 +249,7 @@ def _read_header(path: Path, archive: tarfile.TarFile, kind: ArchiveKind) -> Arc
     if member is None or member.name != HEADER or not _is_plain(member) or member.size > _LARGEST_HEADER:
         raise CorpusError(
             Text(
-                "{path} is no file that `shrag {kind} export` wrote: its first member is not {header}.",
+                "{path} was not written by `shrag {kind} export`: its first member is not {header}.",
                 path=path,
                 kind=kind,
                 header=HEADER,
@@ -323,7 +323,7 @@ def _read_members(path: Path, archive: tarfile.TarFile, header: ArchiveHeader) -
         if file is None or not _is_plain(member) or member.size != file.bytes:
             raise CorpusError(
                 Text(
-                    "{path} holds {name!r}, which is not as its header says: {copy_again}.",
+                    "{path} holds {name!r}, which differs from its header: {copy_again}.",
                     path=path,
                     name=member.name[:100],
                     copy_again=_COPY_AGAIN,
@@ -357,7 +357,7 @@ def _read(path: Path, archive: tarfile.TarFile, member: tarfile.TarInfo) -> Iter
     if source is None:
         raise CorpusError(
             Text(
-                "{path} holds {name!r}, which is no file: {copy_again}.",
+                "{path} holds {name!r}, which is not a file: {copy_again}.",
                 path=path,
                 name=member.name[:100],
                 copy_again=_COPY_AGAIN,

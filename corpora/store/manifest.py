@@ -73,8 +73,8 @@ def check_accounts(manifest: CorpusManifest) -> None:
         if min(parts) < 0 or sum(parts) != account.lines:
             raise UnaccountedLines(
                 Text(
-                    "Of the {lines} lines of {path}, {accounted} are accounted for: nothing was stored; this is an "
-                    "error of SHRAG, report it.",
+                    "Of the {lines} lines of {path}, only {accounted} have an outcome: nothing was stored; this is "
+                    "an error of SHRAG, please report it.",
                     lines=account.lines,
                     path=account.path,
                     accounted=sum(parts),

@@ -99,7 +99,7 @@ def check_files(folder: Path, manifest: CorpusManifest) -> int:
     if (records, fingerprint.hexdigest()) != (manifest.records, manifest.fingerprint):
         raise CorpusError(
             Text(
-                "{path} has other records than its manifest says: read its sources again with `shrag corpus replace`.",
+                "The records in {path} differ from its manifest: read its sources again with `shrag corpus replace`.",
                 path=path,
             )
         )

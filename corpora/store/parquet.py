@@ -223,7 +223,7 @@ def read_table_rows(path: Path) -> Iterator[dict[str, object]]:
                     yield {name: _plain_value(value) for name, value in row.items()}
     except pyarrow.ArrowException as error:
         raise CorpusError(
-            Text("{path} is no Parquet file that can be read ({error}): copy it again.", path=path, error=error)
+            Text("{path} is not a Parquet file that can be read ({error}): copy it again.", path=path, error=error)
         ) from error
 
 

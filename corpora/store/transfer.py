@@ -56,8 +56,8 @@ def import_corpus(corpora: Path, path: Path, name: str = "", *, replace: bool = 
                 if stored is not None and not replace:
                     raise CorpusError(
                         Text(
-                            "Corpus {name} has other records than {path}: replace them with --replace, or "
-                            "store these under another name with --name.",
+                            "Corpus {name} has other records than {path}: replace them with --replace, or store the "
+                            "new ones under another name with --name.",
                             name=folder.name,
                             path=path,
                         )

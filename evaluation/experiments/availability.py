@@ -43,7 +43,7 @@ def leave_out_missing(
     if not sets or not conditions:
         kind, missing = (Text("set"), missing_sets) if not sets else (Text("condition"), missing_conditions)
         raise ExperimentRejected(
-            Text("No {kind} is left of the experiment: {values}", kind=kind, values=joined(missing.values(), "; "))
+            Text("The experiment has no {kind} left: {values}", kind=kind, values=joined(missing.values(), "; "))
         )
     if experiment.baseline in missing_conditions:
         # Conditions can be looked at without a baseline, but claims are about it.

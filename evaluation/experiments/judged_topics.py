@@ -15,7 +15,7 @@ from shrag.evaluation.errors import ExperimentRejected
 from shrag.evaluation.experiments.spec import JudgedSet, Selection
 from shrag.evaluation.questions.question_table import KIND, read_question_table
 from shrag.evaluation.questions.reference_answers import Reference, encode_references, read_references
-from shrag.messages.text import Text
+from shrag.messages.text import Text, joined
 
 BUNDLED_PREFIX = "shrag:"
 """Prefix of paths in the folder of :mod:`shrag.corpora`, such as that of the demonstration corpus."""
@@ -119,7 +119,7 @@ def read_questions(judged_set: JudgedSet, data: Path, seed: int) -> JudgedQuesti
     if judged_set.sample is not None:
         asked = sample_topics(asked, judged_set.sample, seed)
     if not asked:
-        judging = judged_set.qrels or (source.path if source else "nothing")
+        judging = judged_set.qrels or (source.path if source else Text("nothing"))
         raise ExperimentRejected(
             Text(
                 "No question of {topics} is judged in {judging}: name files that belong together.",
@@ -186,7 +186,7 @@ def _listed(selection: Selection, data: Path) -> set[str]:
             Text(
                 "{path} lists no question for {where}.",
                 path=selection.path,
-                where=" ".join(selection.where) or "anything",
+                where=" ".join(selection.where) or Text("anything"),
             )
         )
     return listed
@@ -197,6 +197,12 @@ def _listed_in_table(given: str, path: Path, where: Mapping[str, str | tuple[str
     rows = read_question_table(path, *where)
     listed = {qid for qid, row in rows.items() if all(row[name] in values for name, values in wanted_values.items())}
     if not listed:
-        wanted = ", ".join(f"{column} {' or '.join(values)}" for column, values in wanted_values.items())
+        wanted = joined(
+            (
+                Text("{column} {values}", column=column, values=joined(values, Text(" or ")))
+                for column, values in wanted_values.items()
+            ),
+            ", ",
+        )
         raise ExperimentRejected(Text("{given} lists no question for {qid}.", given=given, qid=wanted))
     return listed

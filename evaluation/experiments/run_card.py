@@ -221,7 +221,7 @@ def check_identity(folder: Path, stored: RunIdentity, expected: RunIdentity) -> 
     """Raise :class:`ResultsMismatch` if ``stored`` is not ``expected``; the message has the first difference."""
     differing = differences(stored, expected)
     if differing:
-        more = f" and {len(differing) - 1} more" if len(differing) > 1 else ""
+        more = Text(" and {count} more", count=len(differing) - 1) if len(differing) > 1 else ""
         raise ResultsMismatch(
             Text(
                 "The results in {folder} come from a different configuration ({differing}{more}): resume it as "

@@ -19,7 +19,7 @@ from shrag.messages.text import Text, message_of
 
 _HEAD = 256
 _ITEM = "item"
-_OUTPUT = "name it with --condition"
+_OUTPUT = Text("name it with --condition")
 
 
 def read_metrics(path: Path, condition: str = "") -> dict[str, dict[str, float]]:
@@ -115,7 +115,7 @@ def _number(path: Path, line: int, value: object) -> float:
     if not math.isfinite(number):
         raise EvaluationError(
             Text(
-                "{path} line {line}: {value!r} is no value of a metric, which is a number.",
+                "{path} line {line}: {value!r} is not a value of a metric, which is a number.",
                 path=path,
                 line=line,
                 value=value,

@@ -67,7 +67,9 @@ def _rows(path: Path) -> Iterator[tuple[int, dict[str, str]]]:
             fields = decode_object(text.encode())
             if isinstance(fields, str):
                 raise ExperimentRejected(
-                    Text("{path} line {number} is no JSON object: {fields}.", path=path, number=number, fields=fields)
+                    Text(
+                        "{path} line {number} is not a JSON object: {fields}.", path=path, number=number, fields=fields
+                    )
                 )
             yield number, {key: value for key, value in fields.items() if isinstance(value, str)}
             continue

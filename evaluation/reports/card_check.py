@@ -72,10 +72,10 @@ def check_result_files(card: RunCard, folder: Path) -> Text:
     if others or not card.files:
         raise ResultsMismatch(
             Text(
-                "The results in {folder} are not those of their run card ({name} is missing, new or changed): "
-                "carry the whole folder, or run the experiment again.",
+                "The results in {folder} are not those of their run card ({name} is missing, new or changed): copy "
+                "the whole folder, or run the experiment again.",
                 folder=folder,
-                name=others[0] if others else "every file",
+                name=others[0] if others else Text("every file"),
             )
         )
     return Text("The {files} files in {folder} are those of the run card.", files=len(found), folder=folder)
@@ -84,7 +84,7 @@ def check_result_files(card: RunCard, folder: Path) -> Text:
 def _why(card: RunCard, archived: str, manifest: IndexManifest) -> str:
     """Return the first difference from the card's index of the same name, or from its only index."""
     if not card.generations:
-        return Text("the card does not say which build was asked")
+        return Text("the card does not say which index was searched")
     identities = card.identity.indexes
     if archived not in identities and len(identities) > 1:
         return Text("it has {names}", names=", ".join(identities))

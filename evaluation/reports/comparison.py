@@ -51,7 +51,8 @@ def choose_condition(given: str) -> ChosenCondition:
     conditions = {condition.name: condition for condition in experiment.conditions}
     chosen = name or experiment.baseline or (next(iter(conditions)) if len(conditions) == 1 else "")
     if chosen not in conditions:
-        what = f"no condition {name!r}" if name else "several conditions and no baseline"
+        missing = Text("no condition {name!r}", name=name)
+        what = missing if name else Text("several conditions and no baseline")
         raise ResultsMismatch(
             Text(
                 "{folder} has {problem}: write {folder}:CONDITION with one of {conditions}.",

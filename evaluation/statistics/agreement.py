@@ -123,7 +123,10 @@ def proportional_agreement(items: Sequence[Sequence[str]]) -> float:
     sizes = {len(labels) for labels in items}
     if len(sizes) != 1 or min(sizes) < 2:
         raise EvaluationError(
-            Text("Fleiss' kappa needs as many labels of each item, two or more: leave out the items that lack some.")
+            Text(
+                "Fleiss' kappa needs the same number of labels for each item, two or more: leave out the items "
+                "that lack some."
+            )
         )
     raters = sizes.pop()
     pairs = sum(count * (count - 1) for labels in items for count in Counter(labels).values())
@@ -235,7 +238,7 @@ def agreement(given: Annotations, *, seed: int = 0, level: float = 0.95) -> list
     """
     if len(given.annotators()) < 2:
         raise EvaluationError(
-            Text("Agreement is between annotators, and there is one only: give the lines of two or more.")
+            Text("Agreement is measured between annotators, and there is only one: give the lines of two or more.")
         )
     return list(_of_scores(given, level, seed) if given.scored else _of_labels(given, level, seed))
 

@@ -16,7 +16,7 @@ from shrag.evaluation.errors import EvaluationError
 from shrag.messages.text import Text, message_of
 
 _HEAD = 4_096
-_EXPECTED = "expected item, annotator, and label or score"
+_EXPECTED = Text("expected item, annotator, and label or score")
 
 
 class Annotations(NamedTuple):
@@ -56,7 +56,7 @@ def read_annotations(path: Path) -> Annotations:
             if isinstance(entry.fields, str):
                 raise EvaluationError(
                     Text(
-                        "{path} line {number} is no annotation: {fields}.",
+                        "{path} line {number} is not an annotation: {fields}.",
                         path=path,
                         number=entry.number,
                         fields=entry.fields,
@@ -98,7 +98,7 @@ def _value_column(path: Path, number: int, fields: Mapping[str, object]) -> str:
                 "{path} line {number} has the columns {fields}: {expected}.",
                 path=path,
                 number=number,
-                fields=", ".join(fields) or "none",
+                fields=", ".join(fields) or Text("none"),
                 expected=_EXPECTED,
             )
         )
@@ -110,16 +110,19 @@ def _read(path: Path, number: int, fields: Mapping[str, object], column: str) ->
     if not item or not who or value is None:
         raise EvaluationError(
             Text(
-                "{path} line {number} is no annotation: {expected}.",
+                "{path} line {number} is not an annotation: {expected}.",
                 path=path,
                 number=number,
-                expected=_EXPECTED.replace("label or score", column),
+                expected=Text("expected item, annotator, and {column}", column=column),
             )
         )
     if column == "score" and value and not _is_number(value):
         raise EvaluationError(
             Text(
-                "{path} line {number}: {value!r} is no score, which is a number.", path=path, number=number, value=value
+                "{path} line {number}: {value!r} is not a score, which is a number.",
+                path=path,
+                number=number,
+                value=value,
             )
         )
     return item, who, value

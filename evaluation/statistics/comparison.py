@@ -43,13 +43,13 @@ def paired_randomisation(a: Sequence[float], b: Sequence[float], *, seed: int = 
     if len(a) != len(b):
         raise EvaluationError(
             Text(
-                "A paired test needs as many values on each side, got {a_count} and {b_count}.",
+                "A paired test needs the same number of values on both sides, got {a_count} and {b_count}.",
                 a_count=len(a),
                 b_count=len(b),
             )
         )
     if samples < 1:
-        raise EvaluationError(Text("A randomisation test needs a sample or more, got {samples}.", samples=samples))
+        raise EvaluationError(Text("A randomisation test needs at least one sample, got {samples}.", samples=samples))
     differences = np.asarray(b, dtype=np.float64) - np.asarray(a, dtype=np.float64)
     if not np.isfinite(differences).all():
         raise EvaluationError(Text("A value is not finite: a paired test compares finite numbers."))

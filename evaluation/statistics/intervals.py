@@ -51,7 +51,7 @@ def bootstrap_interval(
     given = np.sort(_checked(values))
     check_level(level)
     if samples < 1:
-        raise EvaluationError(Text("A bootstrap needs a sample or more, got {samples}.", samples=samples))
+        raise EvaluationError(Text("A bootstrap needs at least one sample, got {samples}.", samples=samples))
     if np.ptp(given) <= len(given) * 10.0**-_DECIMALS:
         return Interval(float(given.mean()), float(given.mean()))
     found = stats.bootstrap(
@@ -70,10 +70,10 @@ def bootstrap_interval(
 def _checked(values: Iterable[float]) -> npt.NDArray[np.float64]:
     given = np.fromiter(values, dtype=np.float64)
     if not len(given):
-        raise EvaluationError(Text("There is no value, so there is no interval: give one value a topic."))
+        raise EvaluationError(Text("There is no value, so no interval can be computed: give one value for each topic."))
     if not np.isfinite(given).all():
         raise EvaluationError(
-            Text("{given} is no value of a measure: give finite numbers.", given=given[~np.isfinite(given)][0])
+            Text("{given} is not a value of a measure: give finite numbers.", given=given[~np.isfinite(given)][0])
         )
     return given
 
@@ -134,7 +134,7 @@ def wilson_interval(successes: int, trials: int, *, level: float = 0.95) -> Inte
     if not 0 <= successes <= trials or trials < 1:
         raise EvaluationError(
             Text(
-                "{successes} of {trials} is no share: count successes among one trial or more.",
+                "{successes} of {trials} is not a share: count successes among at least one trial.",
                 successes=successes,
                 trials=trials,
             )

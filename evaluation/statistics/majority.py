@@ -38,7 +38,7 @@ def majority_votes(given: Annotations) -> Majority:
     """
     if given.scored:
         raise EvaluationError(
-            Text("A majority is one of labels, and the file has scores: write true or false as labels.")
+            Text("A majority can be taken of labels only, and the file has scores: write true or false as labels.")
         )
     verdicts: dict[str, bool] = {}
     ties = 0

@@ -159,7 +159,7 @@ def _parse_line(line: str) -> DictionaryWord:
 def _parse_word(raw: str) -> str:
     word = plain_line(fold(plain_line(raw))).strip(_EDGE)
     if not any(character.isalnum() for character in word):
-        raise _InvalidLine(Text("{word!r} has no letter and no digit; a word has one", word=raw))
+        raise _InvalidLine(Text("{word!r} has no letter and no digit; a word needs at least one", word=raw))
     if len(word) > MAX_WORD_LENGTH:
         raise _InvalidLine(
             Text(
@@ -190,7 +190,9 @@ def _parse_score(raw: str) -> float:
     if not abs(score) <= _MAX_SCORE:
         raise _InvalidLine(
             Text(
-                "the score {score!r} is no number from -{max_score:g} to {max_score:g}", score=raw, max_score=_MAX_SCORE
+                "the score {score!r} is not a number from -{max_score:g} to {max_score:g}",
+                score=raw,
+                max_score=_MAX_SCORE,
             )
         )
     return score + 0.0  # no -0

@@ -249,7 +249,7 @@ def _build(
         if len(file) != plan.records:
             raise IndexingError(
                 Text(
-                    "The corpus says {records} records and {file_count} are in {path}: add the corpus {name} again.",
+                    "The corpus lists {records} records, but {path} has {file_count}: add the corpus {name} again.",
                     records=plan.records,
                     file_count=len(file),
                     path=records,

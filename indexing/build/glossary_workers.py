@@ -117,7 +117,7 @@ def count_records(
                 "The processes that read the records for the glossary keep ending (exit status {status}, {message}): "
                 "free some memory and run again.",
                 status=status,
-                message=message or "it left no message",
+                message=message or Text("it left no message"),
             )
         )
 

@@ -252,7 +252,7 @@ def _failure(server: ForkServer) -> Exception:
         Text(
             "The analysis processes keep ending (exit status {status}, {message}): free some memory and run again.",
             status=status,
-            message=last or "it left no message",
+            message=last or Text("it left no message"),
         )
     )
 

@@ -152,8 +152,8 @@ def _check_folder(folder: Path, stem: str) -> None:
         if not path.name.removeprefix(".").startswith(f"{stem}-"):
             raise IndexingError(
                 Text(
-                    "{folder} has {file}, which is no file of this export: choose a new folder, or that of an export "
-                    "of the same generation, which is continued.",
+                    "{folder} has {file}, which does not belong to this export: choose a new folder, or the folder "
+                    "of an unfinished export of the same generation, which is then continued.",
                     folder=folder,
                     file=path.name,
                 )

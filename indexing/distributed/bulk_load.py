@@ -138,8 +138,9 @@ def _import(
                 jobs.remove()
                 raise IndexingError(
                     Text(
-                        "Milvus could not import {path} ({reason}): see that the files of {name} are in its bucket "
-                        "under the prefix {prefix!r}, and run again; the import then begins with an empty collection.",
+                        "Milvus could not import {path} ({reason}): check that the files of {name} are in its "
+                        "bucket under the prefix {prefix!r}, and run again; the import then begins with an empty "
+                        "collection.",
                         path=_path(prefix, file),
                         reason=state.failure,
                         name=collection,
@@ -165,8 +166,8 @@ def _check_prefix(prefix: str) -> None:
     if prefix and (":" in prefix or "\\" in prefix or not prefix.isprintable() or {"", ".", ".."} & set(parts)):
         raise IndexingError(
             Text(
-                "{prefix!r} is no prefix of objects in Milvus's bucket: name the folder that the files were copied to, "
-                "without the bucket, an address, or a slash at its ends, such as shrag/sci.",
+                "{prefix!r} is not a prefix of objects in Milvus's bucket: name the folder that the files were "
+                "copied to, without the bucket, an address, or a slash at its ends, such as shrag/sci.",
                 prefix=prefix,
             )
         )

@@ -9,6 +9,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable, Sequence
 from contextlib import suppress
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, NamedTuple, TypeVar
 
@@ -73,8 +74,8 @@ class MilvusDatabase:
         timeout: Seconds that a request may take.
 
     Raises:
-        DependencyMissing: pymilvus is not installed.
-        EngineUnavailable: Nothing answers at the address, or the address is a path and Milvus Lite is not installed.
+        DependencyMissing: pymilvus is not installed, or the address is a path and Milvus Lite is not installed.
+        EngineUnavailable: Nothing answers at the address.
     """
 
     def __init__(self, address: str, key: str = "", timeout: float = 10.0) -> None:
@@ -92,6 +93,13 @@ class MilvusDatabase:
         self.address = address
         self.timeout = timeout
         if "://" not in address:
+            if find_spec("milvus_lite") is None:
+                raise DependencyMissing(
+                    Text(
+                        "A file as the address of the engine milvus needs milvus-lite, which is not installed: `pip "
+                        "install milvus-lite`, or give the address of a server."
+                    )
+                )
             Path(address).parent.mkdir(parents=True, exist_ok=True)
         self.client: Any = self.call(
             lambda: pymilvus.MilvusClient(uri=address, token=key, timeout=timeout, grpc_options=_PINGS)
@@ -104,8 +112,8 @@ class MilvusDatabase:
         except self.errors as error:
             raise EngineUnavailable(
                 Text(
-                    "Milvus at {address} does not answer as it should ({error}): see that it runs and can be reached, "
-                    "or use the engine lucene.",
+                    "Milvus at {address} does not answer correctly ({error}): check that it is running and can be "
+                    "reached, or use the engine lucene.",
                     address=self.address,
                     error=_describe(error),
                 )

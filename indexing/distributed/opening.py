@@ -66,14 +66,14 @@ def open_distributed(
         opened.callback(database.close)
         collection = check_loaded(database, index.name, manifest, choice)
         if is_published and database.target(alias_name(index.name)) != collection_name(index.name, manifest):
-            raise _not_loaded(choice, index.name, manifest, Text("another one is published"))
+            raise _not_loaded(choice, index.name, manifest, Text("another generation is published"))
         path = vocabulary_path(index, manifest.generation)
         if not path.is_file():
             raise _not_loaded(choice, index.name, manifest, Text("its vocabulary file is missing"))
         vocabulary = Vocabulary(path)
         opened.callback(vocabulary.close)
         if vocabulary.header.source != manifest_digest(manifest):
-            raise _not_loaded(choice, index.name, manifest, Text("its vocabulary file is of another one"))
+            raise _not_loaded(choice, index.name, manifest, Text("its vocabulary file is that of another generation"))
         opened.pop_all()
         return DistributedSearcher(database, collection, vocabulary)
 
@@ -82,7 +82,7 @@ def check_loaded(database: VectorDatabase, index: str, manifest: IndexManifest, 
     """Return the collection of a generation; raise :class:`IndexMismatch` unless it has all the records."""
     collection = database.open(collection_name(index, manifest))
     if collection is None:
-        raise _not_loaded(choice, index, manifest, Text("it is not there"))
+        raise _not_loaded(choice, index, manifest, Text("it is not loaded"))
     found = collection.count()
     if found != manifest.records:
         reason = Text("it has {found:,} of its {records:,} records", found=found, records=manifest.records)

@@ -85,8 +85,8 @@ class QdrantDatabase:
         except self._errors as error:
             raise EngineUnavailable(
                 Text(
-                    "Qdrant at {address} does not answer as it should ({error}): see that it runs and can be reached, "
-                    "or use the engine lucene.",
+                    "Qdrant at {address} does not answer correctly ({error}): check that it is running and can be "
+                    "reached, or use the engine lucene.",
                     address=self._address,
                     error=" ".join(str(error).split())[:300] or type(error).__name__,
                 )

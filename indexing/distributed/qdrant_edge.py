@@ -43,7 +43,8 @@ from shrag.messages.text import Text
 from shrag.models.encoder import Vectors
 
 _COLLECTIONS, _ALIASES = "collections", "aliases"
-_FLAT_ROWS = 20_000
+_FULL_SCAN_KIB = 20_000
+"""Up to this many KiB of vectors, all are compared: 40,000 rows of 256 dimensions in half precision."""
 
 
 class EdgeDatabase:
@@ -89,7 +90,7 @@ class EdgeDatabase:
                     hnsw_config=types.HnswIndexConfig(
                         m=HNSW_LINKS,
                         ef_construct=HNSW_BUILD_WIDTH,
-                        full_scan_threshold=_FLAT_ROWS,
+                        full_scan_threshold=_FULL_SCAN_KIB,
                         on_disk=False,
                     ),
                 ),

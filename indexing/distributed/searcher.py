@@ -375,8 +375,8 @@ def _both(condition: Condition, other: Condition) -> Condition:
 def _too_many(candidates: int) -> TooManyCandidates:
     return TooManyCandidates(
         Text(
-            "The best records of this query are not certain among {candidates:,} candidates, and a vector database "
-            "gives no more: ask for fewer records, in other words, or with the engine lucene.",
+            "The best records of this query cannot be determined from {candidates:,} candidates, and a vector "
+            "database gives no more: ask for fewer records, use other words, or use the engine lucene.",
             candidates=candidates,
         )
     )

@@ -107,7 +107,7 @@ class Vocabulary:
             self._database.close()
             raise IndexDamaged(
                 Text(
-                    "{path} is no vocabulary of an index ({error}): delete it and load the index again.",
+                    "{path} is not the vocabulary of an index ({error}): delete it and load the index again.",
                     path=path,
                     error=error,
                 )

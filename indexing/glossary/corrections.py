@@ -184,5 +184,5 @@ def apply_corrections(
         else:
             corrected.pop((korean, english), None)
     if unused > _REPORTED:
-        notify(Text("{unused:,} pairs of the user's lists are not used in all.", unused=unused))
+        notify(Text("In all, {unused:,} pairs of the user's lists are not used.", unused=unused))
     return list(corrected.values())

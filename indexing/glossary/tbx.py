@@ -116,7 +116,7 @@ class _TbxParser:
         self._depth += 1
         if self._depth > _DEEPEST:
             raise self._reject(
-                Text("XML nested deeper than {deepest} elements: this is no list of terms.", deepest=_DEEPEST)
+                Text("XML nested deeper than {deepest} elements: this is not a list of terms.", deepest=_DEEPEST)
             )
         name = name.rpartition(" ")[2]
         if name in _CONCEPTS:

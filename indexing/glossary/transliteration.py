@@ -52,7 +52,7 @@ _SPELLINGS: dict[str, tuple[str, ...]] = {
         "ㅔ": "e a ai ay ei ea ae ie air are",
         "ㅕ": "you yu io ia yo young e",
         "ㅖ": "ye e",
-        "ㅗ": "o oa ow au aw or ore oo ou oe al a ough ro o-",
+        "ㅗ": "o oa ow au aw or ore oo ou oe al a ough ro",
         "ㅘ": "wa ua oi oa qua",
         "ㅙ": "we",
         "ㅚ": "oe oi",

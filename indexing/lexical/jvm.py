@@ -105,7 +105,8 @@ def _find_class(jpype: Any, name: str) -> JavaClass:  # noqa: ANN401
     except TypeError:
         raise DependencyMissing(
             Text(
-                "Java finds no class {name}: {lucene_jar} is damaged or of another version. Install SHRAG again.",
+                "Java cannot find the class {name}: {lucene_jar} is damaged or of another version. Install SHRAG "
+                "again.",
                 name=name,
                 lucene_jar=_LUCENE_JAR,
             )

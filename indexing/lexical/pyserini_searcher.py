@@ -147,7 +147,7 @@ class PyseriniSearcher:
             raise IndexDamaged(Text("Lucene failed while {doing}: {error}.", doing=self._doing, error=error)) from error
         except (msgspec.MsgspecError, UnicodeDecodeError) as error:
             raise IndexDamaged(
-                Text("What was read is no record while {doing}: {error}.", doing=self._doing, error=error)
+                Text("While {doing}, something was read that is not a record: {error}.", doing=self._doing, error=error)
             ) from error
 
     def _open(self, folder: Path) -> None:
@@ -283,8 +283,8 @@ def _pyserini() -> _Pyserini:
     if is_java_running():
         raise IndexingError(
             Text(
-                "This process has started Java for the engine lucene, which Pyserini cannot share: use the "
-                "engine pyserini in a process of its own."
+                "This process has started Java for the engine lucene, which Pyserini cannot share: use the engine "
+                "pyserini in a separate process."
             )
         )
     jar, home = anserini_jar(), java_home()

@@ -340,7 +340,7 @@ class LuceneSearcher:
             ) from error
         except (msgspec.MsgspecError, ValueError) as error:
             raise IndexDamaged(
-                Text("What was read is no record while {doing}: {error}.", doing=self._doing, error=error)
+                Text("While {doing}, something was read that is not a record: {error}.", doing=self._doing, error=error)
             ) from error
 
     def _document_frequencies(self, terms: Sequence[str]) -> list[tuple[int, int]]:

@@ -41,7 +41,8 @@ def uncovered_words(question: AnalyzedQuestion, records: Sequence[AnalyzedRecord
     """Return the subject words of a question, whole and as written, that are missing from its best three records.
 
     A word is missing if no record has any part of it. Words whose absence is uncertain are left out: verbs, words that
-    a record writes otherwise (LabView, Lab view), and Korean words whose last syllable alone is missing (육각형, 육각).
+    a record writes otherwise (LabView, Lab view), and Korean words of which only the last syllable is missing (육각형,
+    육각).
     """
     best = records[:_COVERING]
     covered = [covered_segments(question, record) for record in best]

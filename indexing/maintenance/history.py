@@ -105,7 +105,7 @@ def _newest_before(index: Path) -> tuple[int, IndexManifest]:
         raise IndexMissing(joined(problems, " "))
     raise IndexMissing(
         Text(
-            "Index {name} has no generation before {current} (there is {existing}): choose one with --to.",
+            "Index {name} has no generation before {current} (existing generations: {existing}): choose one with --to.",
             name=index.name,
             current=current,
             existing=existing,

@@ -50,7 +50,7 @@ def check_java_and_lucene() -> str:
             Text(
                 "Lucene in {lucene_jar} does not work ({problems}): install SHRAG again.",
                 lucene_jar=lucene_jar(),
-                problems="; ".join(problems) or "a record is not found",
+                problems="; ".join(problems) or Text("a record is not found"),
             )
         )
     return f"Java {java_class('java.lang.System').getProperty('java.version')}, Lucene {found} ({lucene_jar()})"

@@ -126,10 +126,10 @@ def read_generation(index: Path, number: int) -> IndexManifest:
     """Return the manifest of any generation; raises as :func:`current_generation`."""
     folder = generation_folder(index, number)
     if not folder.is_dir():
-        existing = ", ".join(map(str, list_generations(index))) or "none"
+        existing = ", ".join(map(str, list_generations(index))) or Text("none")
         raise IndexMissing(
             Text(
-                "Index {name} has no generation {number}: there is {existing}.",
+                "Index {name} has no generation {number}: use one of {existing}.",
                 name=index.name,
                 number=number,
                 existing=existing,
@@ -222,7 +222,7 @@ def read_current(index: Path) -> tuple[int, str]:
                 Text("{pointer} is missing: {recovery_hint}.", pointer=pointer, recovery_hint=recovery_hint(index))
             ) from None
         others = sorted(path.parent.name for path in index.parent.glob(f"*/{CURRENT_FILE}"))
-        known = Text(" (there is {names})", names=", ".join(others)) if others else ""
+        known = Text(" (existing indexes: {names})", names=", ".join(others)) if others else ""
         raise IndexMissing(
             Text(
                 "There is no index {name!r} under {parent}{known}: build it with `shrag index {name}`.{hint}",

@@ -76,7 +76,7 @@ def decode_manifest(data: bytes, path: Path) -> IndexManifest:
                 "Index {name} was built by SHRAG {built_version} in format {built_format}, this is SHRAG "
                 "{this_version} and reads format {this_format}: {advice}.",
                 name=index,
-                built_version=header.versions.get("shrag", "of an unknown version"),
+                built_version=header.versions.get("shrag", Text("of an unknown version")),
                 built_format=header.format_version,
                 this_version=version("shrag"),
                 this_format=FORMAT_VERSION,

@@ -106,7 +106,7 @@ def _find_weights_of(card: VectorCard, weights: Path) -> EncoderChoice:
         raise missing
     raise WeightsMissing(
         Text(
-            "They were made by [{settings}], and {folder} has [{found}]: put the former weights there, or "
+            "The vectors were made by [{settings}], and {folder} has [{found}]: put the earlier weights there, or "
             "build the index again.",
             settings=card.settings,
             folder=found[0].weights.folder,

@@ -138,7 +138,7 @@ def open_vectors(folder: Path, card: VectorCard) -> Float16Vectors:
     expected = 2 * card.rows * card.dimension
     size = path.stat().st_size if path.is_file() else -1
     if size != expected:
-        there = f"has {size} bytes" if size >= 0 else "is missing"
+        there = Text("has {size} bytes", size=size) if size >= 0 else Text("is missing")
         raise IndexDamaged(
             Text(
                 "{path} {problem}; {rows} vectors of {dimension} half-precision numbers take {expected}: build "

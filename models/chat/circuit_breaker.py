@@ -8,8 +8,8 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Literal, get_args
 
-from shrag.messages.text import Text
-from shrag.models.errors import ModelUnavailable
+from shrag.messages.text import Text, message_of
+from shrag.models.errors import ModelRefused, ModelUnavailable
 from shrag.models.language_model import Completion, CompletionStream, LanguageModel, Message
 
 CircuitState = Literal["closed", "open"]
@@ -98,9 +98,10 @@ class CircuitBreaker:
     def check(self, seconds: float) -> bool:
         """Request one token, even while the circuit is open; return whether the model answered in time.
 
-        A refusal counts as an answer. If no token comes in time, the request is closed and the circuit opens.
+        A refusal counts as an answer. Any other error opens the circuit and becomes its last failure. If no token comes
+        in time, the request is closed and the circuit opens.
         """
-        outcomes: list[bool] = []
+        outcomes: list[Exception | None] = []
         streams: list[CompletionStream] = []
         timed_out = threading.Event()
         done = threading.Event()
@@ -112,27 +113,31 @@ class CircuitBreaker:
                     streams[0].close()
                 for _ in streams[0]:
                     break
-                outcomes.append(True)
+                outcomes.append(None)
+            except ModelRefused:
+                outcomes.append(None)
             except Exception as error:  # whatever the error is, no token came
-                outcomes.append(not isinstance(error, ModelUnavailable))
+                outcomes.append(error)
             finally:
                 for stream in streams:
                     stream.close()
                 done.set()
 
         threading.Thread(target=request_token, name="model check", daemon=True).start()
-        if done.wait(seconds) and outcomes[0]:
-            self.record_success(*_KINDS)
-            return True
-        timed_out.set()
-        for stream in streams:
-            stream.close()
-        self.record_failure(
-            ModelUnavailable(Text("{name} gave no token within {seconds:g} s.", name=self.name, seconds=seconds)),
-            "streamed",
-            final=True,
-        )
-        return False
+        if done.wait(seconds):
+            failure = outcomes[0]
+        else:
+            timed_out.set()
+            for stream in streams:
+                stream.close()
+            failure = ModelUnavailable(
+                Text("{name} gave no token within {seconds:g} s.", name=self.name, seconds=seconds)
+            )
+        if failure is not None:
+            self.record_failure(failure, "streamed", final=True)
+            return False
+        self.record_success(*_KINDS)
+        return True
 
     def record_success(self, *kinds: _Kind) -> None:
         """Reset the failure counts of ``kinds``."""
@@ -147,16 +152,20 @@ class CircuitBreaker:
             self._name = self._model.name
             self._name_is_current = True
 
-    def record_failure(self, error: ModelUnavailable, kind: _Kind, *, final: bool = False) -> None:
-        """Count a failure of ``kind``; a ``final`` failure opens the circuit at once."""
+    def record_failure(self, error: Exception, kind: _Kind, *, final: bool = False) -> None:
+        """Count a failure of ``kind``; a ``final`` failure opens the circuit at once.
+
+        The message of an unexpected ``error`` is shown with the name of its type.
+        """
         with self._lock:
             self._failures[kind] = self._failure_threshold if final else self._failures[kind] + 1
-            self._last_failure = str(error)
+            is_expected = isinstance(error, ModelUnavailable)
+            self._last_failure = message_of(error) if is_expected else f"{type(error).__name__}: {error}"
 
     def _raise_if_open(self) -> None:
         if self.state == "open":
             raise ModelUnavailable(
-                Text("{last_failure} It is used again once it answers a check.", last_failure=self._last_failure)
+                Text("{last_failure} It is used again once it answers a health check.", last_failure=self._last_failure)
             )
 
 

@@ -110,7 +110,7 @@ class OpenAIModel:
             }
         answer = self.decode(self._create(self._short_client, messages, max_tokens, extra), CompletionResponse)
         if not answer.choices:
-            raise incomplete_answer(self._address.given, Text("it gave no choice"))
+            raise incomplete_answer(self._address.given, Text("the response has no choices"))
         seconds = time.perf_counter() - started
         choice, usage = answer.choices[0], answer.usage or TokenUsage()
         return Completion(

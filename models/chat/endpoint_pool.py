@@ -9,7 +9,7 @@ import threading
 from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple, Protocol
 
-from shrag.messages.text import Text
+from shrag.messages.text import Text, message_of
 from shrag.models.chat.circuit_breaker import CircuitBreaker, CircuitState
 from shrag.models.chat.endpoint import Address, EndpointHealth
 from shrag.models.errors import ModelRefused, ModelUnavailable
@@ -175,7 +175,9 @@ class EndpointPool:
         away = [each for each in self._endpoints if each.circuit.state == "open"]
         if away or not self.last_failure:
             why = away[0].circuit.last_failure if away else Text("Every endpoint of the language model failed.")
-            return ModelUnavailable(Text("{last_failure} It is used again once it answers a check.", last_failure=why))
+            return ModelUnavailable(
+                Text("{last_failure} It is used again once it answers a health check.", last_failure=why)
+            )
         return ModelRefused(self.last_failure)
 
     def _problem(self, endpoint: _Endpoint) -> str:
@@ -186,8 +188,8 @@ class EndpointPool:
         if endpoint.refusal or endpoint.served in {"", expected}:
             return endpoint.refusal
         return Text(
-            "{where} serves {model} and not {expected}, as the others: all addresses of [llm] url must serve the "
-            "same model.",
+            "{where} serves {model} instead of {expected}, which the others serve: all addresses of [llm] url must "
+            "serve the same model.",
             where=endpoint.member.address.given,
             model=endpoint.served,
             expected=expected,
@@ -237,12 +239,9 @@ class _Endpoint:
         try:
             self.served, self.refusal = self.member.health(seconds).model, ""
         except ModelRefused as refusal:
-            self.served, self.refusal = "", str(refusal)
+            self.served, self.refusal = "", message_of(refusal)
         except Exception as error:  # whatever the error is, the endpoint is checked again
-            away = (
-                error if isinstance(error, ModelUnavailable) else ModelUnavailable(f"{type(error).__name__}: {error}")
-            )
-            self.circuit.record_failure(away, "streamed", final=True)
+            self.circuit.record_failure(error, "streamed", final=True)
             return False
         return not self.refusal
 
@@ -282,7 +281,8 @@ class _PoolStream:
                 stream = endpoint.circuit.stream(self._messages, max_tokens=self._max_tokens)
             except BaseException as error:
                 self._pool.release(endpoint)
-                endpoint.needs_check = isinstance(error, ModelRefused)
+                if isinstance(error, ModelRefused):
+                    endpoint.needs_check = True  # only the check itself takes the mark away
                 if isinstance(error, ModelUnavailable) and self._pool.may_retry(self._tried):
                     continue
                 raise

@@ -50,7 +50,11 @@ def probe(client: EndpointClient, model: str = "", seconds: float = _SECONDS) ->
         )
     if status >= 500:
         raise ModelUnavailable(
-            Text("{where} answers {status}: it, or a proxy in front of it, is starting.", where=where, status=status)
+            Text(
+                "{where} answers {status}: the server, or a proxy in front of it, is still starting; try again later.",
+                where=where,
+                status=status,
+            )
         )
     try:
         served = _decode_models(body).data if status == 200 else None
@@ -59,7 +63,7 @@ def probe(client: EndpointClient, model: str = "", seconds: float = _SECONDS) ->
     if served is None:
         raise ModelRefused(
             Text(
-                "{where} is no OpenAI-compatible endpoint (/models: {status}): check the address.",
+                "{where} is not an OpenAI-compatible endpoint (/models: {status}): check the address.",
                 where=where,
                 status=status,
             )
@@ -81,11 +85,11 @@ def vllm_version(client: EndpointClient, seconds: float = _SECONDS) -> str:
         return ""
 
 
-def _unknown_model_message(where: str, model: str, names: tuple[str, ...]) -> str:
-    serves = ", ".join(names[:8]) or "nothing"
+def _unknown_model_message(where: str, model: str, names: tuple[str, ...]) -> Text:
+    serves = ", ".join(names[:8]) or Text("nothing")
     if not model:
-        return f"{where} serves {serves}: say which one as SHRAG_LLM_MODEL."
-    return f"{where} has no model {model!r}: it serves {serves}."
+        return Text("{where} serves {serves}: choose one with SHRAG_LLM_MODEL.", where=where, serves=serves)
+    return Text("{where} has no model {model!r}: it serves {serves}.", where=where, model=model, serves=serves)
 
 
 RETRY_STATUSES = frozenset({429, 502, 503})
@@ -119,20 +123,29 @@ def error_for_status(where: str, model: str, status: int, message: str) -> Model
     return ModelRefused(_rejection_message(where, model, status, message, quoted))
 
 
-def _rejection_message(where: str, model: str, status: int, message: str, quoted: str) -> str:
+def _rejection_message(where: str, model: str, status: int, message: str, quoted: str) -> Text:
     if status == 404:
-        return (
-            f"{where} knows no model {model!r} ({quoted}): give a name it serves as SHRAG_LLM_MODEL, "
-            "or correct the path of its address."
+        return Text(
+            "{where} knows no model {model!r} ({quoted}): give a name it serves as SHRAG_LLM_MODEL, or correct the "
+            "path of its address.",
+            where=where,
+            model=model,
+            quoted=quoted,
         )
     if status >= 400 and _TOO_LONG.search(message):
-        return (
-            f"The prompt and its answer are longer than the context of {model!r} ({quoted}): "
-            "ask for a shorter answer, show fewer records, or serve the model with a longer context."
+        return Text(
+            "The prompt and its answer are longer than the context of {model!r} ({quoted}): ask for a shorter answer, "
+            "show fewer records, or serve the model with a longer context.",
+            model=model,
+            quoted=quoted,
         )
     if status < 400:
-        return f"{where} redirects elsewhere ({status}), which is not followed: give its final address."
-    return f"{where} refuses the request ({status}: {quoted})."
+        return Text(
+            "{where} redirects elsewhere ({status}), which is not followed: give its final address.",
+            where=where,
+            status=status,
+        )
+    return Text("{where} refuses the request ({status}: {quoted}).", where=where, status=status, quoted=quoted)
 
 
 def to_one_line(text: str) -> str:

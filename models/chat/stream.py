@@ -63,13 +63,13 @@ def check_finish_reason(where: str, reason: str | None) -> Literal["stop", "leng
     if reason is None:
         raise incomplete_answer(where, Text("the last chunk is missing"))
     if reason in {"abort", "error"}:
-        raise incomplete_answer(where, Text("it says {reason!r}", reason=reason))
+        raise incomplete_answer(where, Text("it ended with {reason!r}", reason=reason))
     return "stop"
 
 
 def incomplete_answer(where: str, why: str) -> ModelError:
     """Return the error for a response that is incomplete."""
-    return ModelUnavailable(Text("{where} broke off its answer ({why}): ask again.", where=where, why=why))
+    return ModelUnavailable(Text("{where} broke off its response ({why}): ask again.", where=where, why=why))
 
 
 class ChunkSource(Protocol):

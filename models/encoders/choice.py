@@ -13,9 +13,17 @@ from typing import Any, cast, get_args
 
 import msgspec
 
-from shrag.messages.text import Text
+from shrag.messages.text import Text, joined
 from shrag.models.encoders.catalog import EncoderCard, Pooling, find_encoder_card
-from shrag.models.encoders.weights import CONFIG, Weights, check_weights, find_weights, is_path, read_json
+from shrag.models.encoders.weights import (
+    CONFIG,
+    Weights,
+    check_weights,
+    find_weights,
+    is_path,
+    longest_input,
+    read_json,
+)
 from shrag.models.errors import WeightsMissing, WeightsRejected
 
 SETTINGS_FORMAT = "transformer 1"
@@ -24,8 +32,6 @@ SETTINGS_FORMAT = "transformer 1"
 _LENGTH = re.compile(r":(\d{1,5})$")
 _POOLING = Path("1_Pooling") / CONFIG
 _PROMPTS = "config_sentence_transformers.json"
-# XLM-RoBERTa and its relatives number positions after the padding id, so this many positions of the table are unused.
-_RESERVED_POSITIONS = {"roberta": 2, "xlm-roberta": 2, "camembert": 2, "mpnet": 2}
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,8 +131,8 @@ def _card_of_folder(folder: Path, config: dict[str, Any]) -> EncoderCard:
             )
         )
     pooling = read_json(folder / _POOLING)
-    dimension, positions = config.get("hidden_size"), config.get("max_position_embeddings")
-    if not isinstance(dimension, int) or not isinstance(positions, int):
+    dimension, max_tokens = config.get("hidden_size"), longest_input(config)
+    if not isinstance(dimension, int) or max_tokens is None:
         raise WeightsRejected(
             Text("{folder} gives no hidden_size or max_position_embeddings: use another model.", folder=folder / CONFIG)
         )
@@ -134,7 +140,7 @@ def _card_of_folder(folder: Path, config: dict[str, Any]) -> EncoderCard:
     prompts = prompts if isinstance(prompts, dict) else {}
     return EncoderCard(
         name=folder.name,
-        max_tokens=positions - _RESERVED_POSITIONS.get(str(config.get("model_type")), 0),
+        max_tokens=max_tokens,
         dimension=dimension,
         min_dimension=1,
         pooling=_pooling(folder, pooling),
@@ -154,7 +160,7 @@ def _pooling(folder: Path, config: dict[str, Any]) -> Pooling:
                 "{folder} sets the pooling {chosen}, SHRAG supports {pooling}: use another model.",
                 folder=folder / _POOLING,
                 chosen=chosen,
-                pooling=" and ".join(get_args(Pooling)),
+                pooling=joined(get_args(Pooling), Text(" and ")),
             )
         )
     return cast("Pooling", chosen[0])

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import numpy as np
@@ -12,11 +12,10 @@ from shrag.messages.text import Text
 from shrag.models.encoders.catalog import RerankerCard, find_reranker_card
 from shrag.models.encoders.network import TorchNetwork, load_reranker_model
 from shrag.models.encoders.tokenization import Tokeniser
-from shrag.models.encoders.weights import CONFIG, TOKENIZER, check_weights, find_weights, is_path
+from shrag.models.encoders.weights import CONFIG, TOKENIZER, check_weights, find_weights, is_path, longest_input
 from shrag.models.errors import WeightsMissing, WeightsRejected
 from shrag.models.reranker import Passage
 
-_RESERVED_POSITIONS = 2
 _STEEPEST = 700.0
 
 
@@ -61,19 +60,20 @@ def load_cross_encoder(
         )
     folder = find_weights(choice, card, home)
     weights = check_weights(card.name if card else folder.name, folder, card)
-    card = card or _card_of_folder(folder.name, weights.config().get("max_position_embeddings"), folder)
+    card = card or _card_of_folder(folder, weights.config())
     model = load_reranker_model(weights, device)
     tokeniser = Tokeniser(folder / TOKENIZER, card.max_tokens)
     _check(CrossEncoderReranker(card.name, model, tokeniser))
     return CrossEncoderReranker(card.name, model, tokeniser, threshold)
 
 
-def _card_of_folder(name: str, positions: object, folder: Path) -> RerankerCard:
-    if not isinstance(positions, int):
+def _card_of_folder(folder: Path, config: Mapping[str, object]) -> RerankerCard:
+    max_tokens = longest_input(config)
+    if max_tokens is None:
         raise WeightsRejected(
             Text("{folder} gives no max_position_embeddings: use another model.", folder=folder / CONFIG)
         )
-    return RerankerCard(name=name, max_tokens=positions - _RESERVED_POSITIONS)
+    return RerankerCard(name=folder.name, max_tokens=max_tokens)
 
 
 def _check(reranker: CrossEncoderReranker) -> None:

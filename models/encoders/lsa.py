@@ -24,7 +24,7 @@ import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
-from shrag.messages.text import Text
+from shrag.messages.text import Text, joined
 from shrag.models.encoder import Vectors
 from shrag.models.encoders.choice import LsaOptions
 from shrag.models.errors import PackageMissing
@@ -109,7 +109,7 @@ def check_lsa_packages() -> None:
         raise PackageMissing(
             Text(
                 "The encoder lsa needs {missing}, not installed here: run `pip install 'shrag[lsa]'`.",
-                missing=" and ".join(missing),
+                missing=joined(missing, Text(" and ")),
             )
         )
 

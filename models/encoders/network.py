@@ -183,7 +183,8 @@ def load_encoder_model(weights: Weights, pooling: Pooling, dimension: int, devic
     if hidden != dimension:
         raise WeightsRejected(
             Text(
-                "{folder} gives vectors of {hidden} numbers, its card has {dimension}: use the card's own weights.",
+                "{folder} gives vectors of {hidden} numbers, its model card says {dimension}: use the weights that "
+                "the card describes.",
                 folder=weights.folder,
                 hidden=hidden,
                 dimension=dimension,
@@ -202,7 +203,7 @@ def load_reranker_model(weights: Weights, device: str | None = None) -> TorchNet
     if config.num_labels != 1 or (getattr(config, "type_vocab_size", None) or 1) != 1:
         raise WeightsRejected(
             Text(
-                "{folder} gives {num_labels} numbers a pair and has {type_vocab_size} segment types; a "
+                "{folder} gives {num_labels} numbers for a pair and has {type_vocab_size} segment types; a "
                 "re-ranker has 1 of each: use another model.",
                 folder=weights.folder,
                 num_labels=config.num_labels,

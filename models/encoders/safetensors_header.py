@@ -114,7 +114,7 @@ def read_folder(folder: Path) -> WeightSizes:
         if not (folder / name).is_file():
             raise WeightsMissing(
                 Text(
-                    "{index} names {name}, which is not there: copy the whole model into {folder}.",
+                    "{index} names {name}, which is missing: copy the whole model into {folder}.",
                     index=index,
                     name=name,
                     folder=folder,
@@ -195,7 +195,7 @@ def _check_layout(path: Path, tensors: Mapping[str, _Tensor], data: int) -> None
             known = ", ".join(sorted(BITS))
             raise WeightsRejected(
                 Text(
-                    "{path} stores {name!r} as {dtype!r}, the known types are {known}.",
+                    "{path} stores {name!r} as {dtype!r}, the known types are {known}: use another model.",
                     path=path,
                     name=name,
                     dtype=tensor.dtype,
@@ -215,7 +215,7 @@ def _check_layout(path: Path, tensors: Mapping[str, _Tensor], data: int) -> None
                 )
             )
         if begin != end:
-            what = "overlaps the tensor before it" if begin < end else "leaves a gap before it"
+            what = Text("overlaps the tensor before it") if begin < end else Text("leaves a gap before it")
             raise WeightsRejected(
                 Text(
                     "{path} has {name!r} at byte {begin}, which {problem} (ending at {end}): copy it again.",
@@ -239,7 +239,7 @@ def _check_layout(path: Path, tensors: Mapping[str, _Tensor], data: int) -> None
             )
         end = stop
     if end != data:
-        what = "truncated" if data < end else "longer than its tensors"
+        what = Text("truncated") if data < end else Text("longer than its tensors")
         raise WeightsRejected(
             Text(
                 "{path} is {problem}: {found} bytes of data, {expected} by its header: copy it again.",

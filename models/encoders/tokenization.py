@@ -32,7 +32,7 @@ class Tokeniser:
             self._tokenizer: Any = Tokenizer.from_file(str(path))
         except Exception as error:  # the library raises no narrower class
             raise WeightsRejected(
-                Text("{path} is not a tokeniser ({error}): carry it over again.", path=path, error=error)
+                Text("{path} is not a tokeniser ({error}): copy it again.", path=path, error=error)
             ) from None
         self._tokenizer.no_padding()
         self._tokenizer.enable_truncation(max_length=max_tokens)

@@ -134,7 +134,7 @@ def check_encoder(encoder: Encoder, golden: Golden | None) -> None:
             raise _rejected(
                 encoder,
                 Text(
-                    "“{question}” has the cosines {values}, its card has {cosines}",
+                    "“{question}” has the cosines {values}, its model card says {cosines}",
                     question=golden.question,
                     values=values,
                     cosines=golden.cosines,

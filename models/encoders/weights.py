@@ -30,6 +30,8 @@ from shrag.models.errors import WeightsMissing, WeightsRejected
 CONFIG = "config.json"
 TOKENIZER = "tokenizer.json"
 
+# XLM-RoBERTa and its relatives number positions after the padding id, so this many positions of the table are unused.
+_RESERVED_POSITIONS = {"roberta": 2, "xlm-roberta": 2, "camembert": 2, "mpnet": 2}
 _PICKLED = ("*.bin", "*.pt", "*.pth", "*.pkl", "*.ckpt")
 _LARGEST_JSON = 64 << 20
 
@@ -126,12 +128,20 @@ def check_weights(name: str, folder: Path, card: ModelCard | None = None) -> Wei
                     file=each,
                     name=name,
                     size=size,
-                    digest=digests.get(each, "none"),
-                    bytes=known.bytes or "any",
-                    sha256=known.sha256 or "any",
+                    digest=digests.get(each, Text("none")),
+                    bytes=known.bytes or Text("any"),
+                    sha256=known.sha256 or Text("any"),
                 )
             )
     return Weights(name, folder, digests)
+
+
+def longest_input(config: Mapping[str, object]) -> int | None:
+    """Return the tokens of the longest input, with special tokens, by a model's configuration; None if not given."""
+    positions = config.get("max_position_embeddings")
+    if not isinstance(positions, int):
+        return None
+    return positions - _RESERVED_POSITIONS.get(str(config.get("model_type")), 0)
 
 
 def read_json(path: Path) -> dict[str, Any]:

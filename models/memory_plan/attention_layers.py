@@ -41,10 +41,13 @@ _WRAPPED = {"gemma3": "gemma3_text", "gemma3n": "gemma3n_text", "gemma4": "gemma
 }
 """Multimodal model types → the type of their text model, whose configuration is in ``text_config``."""
 
+# The bytes of one number of a recurrent state, by `mamba_ssm_dtype`.
+_STATE_WIDTHS = {"float32": 4, "bfloat16": 2, "float16": 2}
+
 # Far more than any model has; this limits the length of the result for a hostile configuration.
 _MAX_LAYERS = 10_000
 
-_WAY_OUT = "give the bytes its cache takes for one token yourself, with --kv-bytes-per-token"
+_WAY_OUT = Text("give the bytes its cache takes for one token yourself, with --kv-bytes-per-token")
 
 
 @dataclass(frozen=True, slots=True)
@@ -202,7 +205,7 @@ def _layer_types(text: Mapping[str, object], count: int) -> list[str]:
     if not slides_nowhere:
         raise UnknownArchitecture(
             Text(
-                "The {kind} configuration has no layer_types that say which layers slide: {way_out}.",
+                "The {kind} configuration has no layer_types that say which layers have a sliding window: {way_out}.",
                 kind=kind,
                 way_out=_WAY_OUT,
             )
@@ -230,12 +233,14 @@ def _linear(text: Mapping[str, object]) -> LinearAttention:
     channels = 2 * keys * key_width + values * value_width
     convolution = channels * (_number(text, "linear_conv_kernel_dim", 4) - 1) * 2
     # Without the key, vLLM stores the state in the model's own 16-bit type.
-    width = {"float32": 4, "bfloat16": 2, "float16": 2, None: 2}.get(_text_or_none(text, "mamba_ssm_dtype"))
+    dtype = _text_or_none(text, "mamba_ssm_dtype")
+    width = 2 if dtype is None else _STATE_WIDTHS.get(dtype)
     if width is None:
         raise UnknownArchitecture(
             Text(
-                "mamba_ssm_dtype is {found!r}, known are float32, bfloat16: {way_out}.",
+                "mamba_ssm_dtype is {found!r}, known are {known}: {way_out}.",
                 found=text["mamba_ssm_dtype"],
+                known=", ".join(_STATE_WIDTHS),
                 way_out=_WAY_OUT,
             )
         )

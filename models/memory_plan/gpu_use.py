@@ -70,10 +70,10 @@ class UseDifference:
             return text
         if self.excess < 0:
             return Text(
-                "{text}: the most is in use after full batches; compare again after some long prompts", text=text
+                "{text}: memory use is highest after full batches; compare again after some long prompts", text=text
             )
         return Text(
-            "{text}: correct the plan with --slack or a smaller cache, or end other programs on the card", text=text
+            "{text}: correct the plan with --slack or a smaller cache, or end other programs on the GPU", text=text
         )
 
 
@@ -83,15 +83,15 @@ def ask_nvidia_smi(options: Sequence[str]) -> str:
         command = ["nvidia-smi", *options]
         done = subprocess.run(command, capture_output=True, text=True, check=True, timeout=_SECONDS)  # noqa: S603  (numbers and names of its own)
     except FileNotFoundError:
-        raise GpuMissing(Text("There is no nvidia-smi here to read a GPU's memory: name a card with --card.")) from None
+        raise GpuMissing(Text("There is no nvidia-smi here to read a GPU's memory: name a GPU with --card.")) from None
     except subprocess.TimeoutExpired:
         raise GpuMissing(
             Text("nvidia-smi did not answer within {seconds} s: check the driver, or use --card.", seconds=_SECONDS)
         ) from None
     except subprocess.CalledProcessError as error:
-        output = (error.stderr or error.stdout or "nothing").strip().splitlines()[-1:]
+        output = (error.stderr or error.stdout or "").strip().rpartition("\n")[2] or Text("nothing")
         raise GpuMissing(
-            Text("nvidia-smi failed ({output}): check the driver, or use --card.", output=" ".join(output))
+            Text("nvidia-smi failed ({output}): check the driver, or use --card.", output=output)
         ) from None
     return done.stdout
 
@@ -127,7 +127,7 @@ def start_obstacle(plan: MemoryPlan, use: GpuUse) -> str | None:
     if wanted <= use.free:
         return None
     return Text(
-        "vLLM would not start now: it needs {wanted} free and {free} are; end other programs on the card",
+        "vLLM would not start now: it needs {wanted} of free memory, and {free} is free; end other programs on the GPU",
         wanted=gib(wanted),
         free=gib(use.free),
     )
@@ -143,7 +143,7 @@ def compare_use(plan: MemoryPlan, use: GpuUse, processes: Collection[int] = ()) 
     if hidden:
         raise GpuMissing(
             Text(
-                "nvidia-smi does not report the memory of process {hidden}: leave --pid out to compare the whole card.",
+                "nvidia-smi does not report the memory of process {hidden}: leave --pid out to compare the whole GPU.",
                 hidden=hidden[0],
             )
         )

@@ -166,8 +166,8 @@ def _tokens_per_block(counts: Iterable[Layer], per_token: Mapping[Layer, int], b
     if not per_token:
         raise UnknownArchitecture(
             Text(
-                "The model has layers with a state and none with attention, which is not supported: give the "
-                "bytes its cache takes for one token yourself, with --kv-bytes-per-token."
+                "The model has recurrent layers but no attention layers, which is not supported: give the bytes "
+                "that its cache takes for one token with --kv-bytes-per-token."
             )
         )
     state = max((layer.state_bytes for layer in counts if isinstance(layer, LinearAttention)), default=0)

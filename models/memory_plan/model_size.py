@@ -151,7 +151,8 @@ def find_language_model(name: str, weights: Path, kv_bytes_per_token: int | None
             size = read_language_model(folder, kv_bytes_per_token)
             if profile is None:
                 return size
-            return replace(size, flags=profile.flags, emits_reasoning=profile.emits_reasoning, licence=profile.licence)
+            flags = tuple(dict.fromkeys((*size.flags, *profile.flags)))
+            return replace(size, flags=flags, emits_reasoning=profile.emits_reasoning, licence=profile.licence)
     size = profile_size(name, weights)
     if kv_bytes_per_token is None:
         return size

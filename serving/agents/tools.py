@@ -50,7 +50,7 @@ _Question = Annotated[
 _Index = Annotated[
     str | None, Meta(description="An index by its name, as list_indexes has it; the first where left out.")
 ]
-_K = Annotated[int, Meta(extra_json_schema={"minimum": 1, "maximum": MOST_K}, description="Records at most.")]
+_K = Annotated[int, Meta(extra_json_schema={"minimum": 1, "maximum": MOST_K}, description="Maximum number of records.")]
 _Strategy = Annotated[
     str, Meta(extra_json_schema={"enum": list(STRATEGIES)}, description="How it is searched; shrag is the paper's way.")
 ]
@@ -150,7 +150,7 @@ class Tool(Generic[_Arguments]):
         try:
             parsed = convert(dict(arguments), self.arguments)
         except msgspec.ValidationError as error:
-            names = ", ".join(self.arguments.__struct_fields__) or "none"
+            names = ", ".join(self.arguments.__struct_fields__) or Text("none")
             raise QuestionError(
                 "invalid_arguments",
                 Text(

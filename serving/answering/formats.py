@@ -33,7 +33,7 @@ from shrag.serving.request import AnswerLanguage, shows_language
 
 _FOLLOW_UPS: Mapping[AnswerLanguage, str] = {
     "ko": "앞의 질문에 이어 다음과 같이 이해했습니다: {question}",
-    "en": "Read after the questions before it as: {question}",
+    "en": "Together with the earlier questions, this was understood as: {question}",
 }
 
 _AUTHORS: Mapping[AnswerLanguage, tuple[str, str]] = {
@@ -50,8 +50,8 @@ AUTHORS_ROLES: Mapping[AnswerLanguage, Mapping[AuthorsRole, str]] = {
     },
     "en": {
         "listed": "",
-        "first": "Those of their records that fit the question come first.",
-        "unmatched": "None of their records fits the rest of the question; all records were searched.",
+        "first": "Their records that match the question come first.",
+        "unmatched": "None of their records matches the rest of the question, so all records were searched.",
         "possible": "",
     },
 }
@@ -79,7 +79,7 @@ HEADINGS: Mapping[AnswerLanguage, Mapping[AnswerPart, str]] = {
 _LABELS: Mapping[str, Mapping[AnswerLanguage, str]] = {
     "extractive": {
         "ko": "발췌 답변: 언어 모델을 쓰지 않고 검색한 문헌의 문장을 그대로 옮겼습니다.",
-        "en": "Extractive answer: sentences copied from the records found, written by no language model.",
+        "en": "Extractive answer: the sentences are copied from the records found. No language model wrote them.",
     },
     "generated": {
         "ko": "생성 답변: 언어 모델({model})이 검색한 문헌을 근거로 작성했습니다.",
@@ -88,8 +88,7 @@ _LABELS: Mapping[str, Mapping[AnswerLanguage, str]] = {
     "closed_book": {
         "ko": "검색 없이 쓴 답변: 언어 모델({model})이 문헌을 검색하지 않고 작성했습니다. "
         "근거를 확인하지 않은 내용입니다.",
-        "en": "Closed-book answer: written by the language model {model} from what it knows. Nothing was searched or "
-        "checked.",
+        "en": "Closed-book answer: written by the language model {model} without a search. Nothing in it was checked.",
     },
 }
 
@@ -104,11 +103,11 @@ ISSUES: Mapping[AnswerLanguage, Mapping[SentenceIssue, str]] = {
     },
     "en": {
         "no_citation": "cites no record",
-        "no_such_record": "cites a record that is not there",
+        "no_such_record": "cites a record that is not among the results",
         "number": "has a number that the records cited do not have",
         "name": "has a name that the records cited do not have",
         "quote": "quotes what the records cited do not say",
-        "unrelated": "shares hardly a word with the records cited",
+        "unrelated": "shares almost no words with the records cited",
     },
 }
 """Message for each issue of a sentence, by language."""
@@ -120,9 +119,9 @@ FALLBACKS: Mapping[AnswerLanguage, Mapping[str, str]] = {
         "invalid_output": "언어 모델의 출력을 해석할 수 없어 모델 없이 처리했습니다.",
     },
     "en": {
-        "unavailable": "The language model does not answer; this step was done without it.",
-        "refused": "The language model refused; this step was done without it.",
-        "invalid_output": "What the language model wrote could not be used; this step was done without it.",
+        "unavailable": "The language model does not answer, so this step was done without it.",
+        "refused": "The language model refused the request, so this step was done without it.",
+        "invalid_output": "The output of the language model could not be used, so this step was done without it.",
     },
 }
 """Message for a stage that was done without the model, by language and cause (``Fallback.cause``)."""
@@ -142,11 +141,11 @@ REASONS: Mapping[AnswerLanguage, Mapping[EmptyReason, str]] = {
         "no_keywords": "The question has no word to search for. Add words that name the subject.",
         "unknown_words": "None of the question's words is in a title or abstract of this index. Ask in other words.",
         "nothing_found": "No record was found that can support an answer (one with a title and an abstract).",
-        "filtered_out": "No record that passes the filter has words of the question. Widen the filter or remove it.",
+        "filtered_out": "No record that matches the filter has words of the question. Widen the filter or remove it.",
         "nothing_fits": "No record was found that answers this question.",
-        "names_author": "The records of the author of this name, newest first. For an answer ask about a subject.",
-        "not_searched": "This strategy does not search: the language model answers from what it knows.",
-        "past_end": "There are no more records. The pages before have all that are ranked.",
+        "names_author": "These records are by authors of this name, newest first. For an answer, ask about a subject.",
+        "not_searched": "This strategy does not search for records. The language model answers without them.",
+        "past_end": "There are no more results. All ranked records are on the earlier pages.",
     },
 }
 

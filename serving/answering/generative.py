@@ -100,7 +100,7 @@ def generate_answer(
     stated = [each.sentence for each in written.sentences if each.part != "title"]
     if not written.refused and not any(each.supported or brief for each in stated):
         raise InvalidOutput(
-            Text("{name} wrote no sentence that rests on a record: ask again, or use another model.", name=model.name)
+            Text("{name} wrote no sentence that a record supports: ask again, or use another model.", name=model.name)
         )
     answer = written.answer("generated", "nothing_fits", question, choice)
     nearest = nearest_records(ranking) if written.refused else ()
@@ -219,8 +219,8 @@ def _write(
             if length > LONGEST_WRITTEN:
                 raise InvalidOutput(
                     Text(
-                        "{name} wrote more than {longest_written:,} characters where {longest_answer:,} tokens "
-                        "were asked for: see that its endpoint keeps to max_tokens.",
+                        "{name} wrote more than {longest_written:,} characters where {longest_answer:,} tokens were "
+                        "asked for: check that its endpoint obeys max_tokens.",
                         name=model.name,
                         longest_written=LONGEST_WRITTEN,
                         longest_answer=LONGEST_ANSWER,

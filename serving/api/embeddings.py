@@ -33,7 +33,9 @@ class EmbeddingRequest(Struct, frozen=True):
     model: Annotated[str, Meta(description="An index, `INDEX/ENCODER`, or the encoder of an index served.")]
     input: _Text | Annotated[list[_Text], Meta(min_length=1, max_length=MOST_TEXTS)]
     encoding_format: Literal["float", "base64"] = "float"
-    dimensions: Annotated[int | None, Meta(description="Only the encoder's own number.")] = None
+    dimensions: Annotated[int | None, Meta(description="Number of dimensions; only the encoder's own is accepted.")] = (
+        None
+    )
     input_type: Literal["query", "passage"] = "query"
 
 
@@ -126,7 +128,7 @@ def _encoders(service: Service) -> list[tuple[str, str]]:
 
 def _no_encoder(service: Service, model: str) -> HTTPProblem:
     names = ", ".join(f"{index}/{encoder}" for index, encoder in _encoders(service))
-    way_out = f"use one of {names}" if names else "build an index with --encoder"
+    way_out = Text("use one of {names}", names=names) if names else Text("build an index with --encoder")
     return HTTPProblem(
         404,
         "model_not_found",

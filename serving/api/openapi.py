@@ -21,15 +21,15 @@ from shrag.serving.http.sse import SSE_TYPE
 
 _PROBLEMS = {
     400: "The request cannot be read, or its Host is not one of the server's.",
-    401: "The server needs an API key, and this is not it.",
-    403: "A page of another site may not ask here.",
-    404: "There is no such thing.",
+    401: "The server needs an API key, and the request does not have the right one.",
+    403: "Requests from pages of other sites are refused.",
+    404: "What the request names does not exist.",
     409: "The index lacks what the strategy needs.",
     413: "The body is too large.",
     414: "The address is too long.",
-    415: "A compressed body is not read.",
+    415: "Compressed bodies are not accepted.",
     422: "The question or a parameter cannot be read.",
-    429: "As many requests wait as may, or too many wrong keys came; Retry-After says when to ask again.",
+    429: "Too many requests are waiting, or too many wrong keys were sent; Retry-After says when to ask again.",
     431: "The headers are too many or too large.",
     503: "The index is damaged, the deadline has passed, or the server is being stopped.",
 }
@@ -141,7 +141,7 @@ def _query_parameters(query: type | None) -> Iterator[dict[str, Any]]:
 
 
 def _success(described: Operation, references: _References) -> dict[str, Any]:
-    description = "Successful Response" if described.events is None else "The answer as a whole, or as it happens."
+    description = "Successful Response" if described.events is None else "The whole answer, or its events."
     content: dict[str, Any] = {}
     if described.returns is not None:
         content["application/json"] = {"schema": references[described.returns]}

@@ -122,12 +122,13 @@ async def ready(request: Request) -> Health:
         records=first.records,
         files=first.files,
         generator_status=service.generator_status,
-        generator_failure=circuit.last_failure if circuit and circuit.state == "open" else "",
+        # JSON is in English, and msgspec encodes no text that can be translated.
+        generator_failure=str(circuit.last_failure) if circuit and circuit.state == "open" else "",
         language_model=name,
         background_problem=BACKGROUND.problem,
         indexes=indexes,
         endpoints=tuple(
-            ModelEndpoint(each.host, not each.problem, each.problem, each.in_flight, each.failures)
+            ModelEndpoint(each.host, not each.problem, str(each.problem), each.in_flight, each.failures)
             for each in service.endpoints
         ),
     )

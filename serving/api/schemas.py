@@ -37,12 +37,12 @@ from shrag.serving.request import (
     parse_filter,
 )
 
-_K = Annotated[int, Meta(ge=1, le=LARGEST_K, description="Records at most.")]
+_K = Annotated[int, Meta(ge=1, le=LARGEST_K, description="Maximum number of records.")]
 _Offset = Annotated[
     int,
     Meta(
         ge=0,
-        description="Ranks before the first record, for a further page: the rank of the last record of the one before. "
+        description="Ranks to skip, for a further page: the rank of the last record of the page before. "
         f"A page ends at rank {LARGEST_K:,} and at {MOST_PAGES} times k at most.",
     ),
 ]
@@ -62,7 +62,7 @@ class FilterLimits(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True
     year_to: Annotated[_YEAR | None, Meta(description="The last year, included.")] = None
     language: Annotated[list[Language], Meta(description="The records' languages.")] = []
     journal: Annotated[_VALUES, Meta(description="Names of journals.")] = []
-    type: Annotated[_VALUES, Meta(description="Types of records, as article-journal.")] = []
+    type: Annotated[_VALUES, Meta(description="Types of records, such as article-journal.")] = []
     author: Annotated[_VALUES, Meta(description="Whole names of authors, as the records have them.")] = []
 
     def record_filter(self) -> RecordFilter:
@@ -87,8 +87,10 @@ class QuestionRequest(Struct, frozen=True, forbid_unknown_fields=True):
     question: str
     k: _K = DEFAULT_K
     strategy: str = DEFAULT_STRATEGY
-    keyword_order: Annotated[KeywordOrder, Meta(description="What keywords are ranked by.")] = "tfidf"
-    choices: Annotated[list[str], Meta(description="What to answer by one of: from 2 to 10, or none.")] = []
+    keyword_order: Annotated[KeywordOrder, Meta(description="How the keywords are ranked.")] = "tfidf"
+    choices: Annotated[
+        list[str], Meta(description="The choices of a multiple-choice question: from 2 to 10, or none.")
+    ] = []
     settings: Annotated[
         dict[str, str | int | bool],
         Meta(
@@ -115,10 +117,12 @@ class AskRequest(QuestionRequest, frozen=True, forbid_unknown_fields=True):
     """The body of ``POST /v1/ask``. Unknown fields are refused."""
 
     format: Annotated[AnswerFormat, Meta(description="The form of the answer's ``text``.")] = "cited"
-    stream: Annotated[bool, Meta(description="Send what happens as server-sent events, as it happens.")] = False
+    stream: Annotated[bool, Meta(description="Send the events of answering as server-sent events, as they happen.")] = (
+        False
+    )
     min_confidence: Annotated[
         Annotated[float, Meta(ge=0, le=1)] | None,
-        Meta(description="Refuse where the confidence is lower; null for the server's threshold."),
+        Meta(description="Refuse to answer if the confidence is lower than this; null for the server's threshold."),
     ] = None
 
 

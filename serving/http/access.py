@@ -71,8 +71,8 @@ def access_for_host(host: str, key: ApiKey | None = None, names: Iterable[str] =
     elif len(hosts) == len(LOOPBACK):
         raise ServingError(
             Text(
-                "{host} is every address and goes by no name: say with --allow-host under which name or "
-                "address clients reach this server.",
+                "{host} means every address and has no name: give the name or address by which clients reach this "
+                "server with --allow-host.",
                 host=host,
             )
         )
@@ -198,7 +198,7 @@ def _host_name(name: str) -> str:
             return lowered
         raise ServingError(
             Text(
-                "--allow-host {name!r} is no host name: write a name or an address alone, without scheme and port.",
+                "--allow-host {name!r} is not a host name: write a name or an address alone, without scheme and port.",
                 name=name,
             )
         ) from None

@@ -104,10 +104,14 @@ def read_key_file(path: Path, credentials: Path | None = None) -> ApiKey:
             text = stream.read(LONGEST + 3)
     except OSError as error:
         raise KeyRejected(
-            Text("The key file {path} cannot be read: {strerror}.", path=path, strerror=error.strerror)
+            Text(
+                "The key file {path} cannot be read ({strerror}): check its path and permissions.",
+                path=path,
+                strerror=error.strerror,
+            )
         ) from None
     if not stat.S_ISREG(state.st_mode):
-        raise KeyRejected(Text("The key file {path} is not a file.", path=path))
+        raise KeyRejected(Text("The key file {path} is not a file: give the path of a file.", path=path))
     given_by_systemd = credentials is not None and path.resolve().parent == credentials.resolve()
     open_to_others = stat.S_IRWXO if given_by_systemd else stat.S_IRWXO | stat.S_IRWXG
     if state.st_mode & open_to_others:
@@ -124,5 +128,5 @@ def read_key_file(path: Path, credentials: Path | None = None) -> ApiKey:
         )
     lines = text.decode("utf-8", "replace").splitlines() or [""]
     if len(lines) > 1:
-        raise KeyRejected(Text("The key file {path} has more than one line: leave the key alone in it.", path=path))
+        raise KeyRejected(Text("The key file {path} has more than one line: keep only the key in it.", path=path))
     return ApiKey(lines[0])

@@ -146,7 +146,7 @@ class _BodyReader:
             value = msgspec.json.decode(body)
             if (key := duplicate_key(body, value)) is not None:
                 raise _invalid(
-                    Text("body: the key {key!r} stands more than once in an object: send it once.", key=key[:100])
+                    Text("body: the key {key!r} occurs more than once in an object: send it once.", key=key[:100])
                 )
             try:
                 return self._decoder.decode(body)

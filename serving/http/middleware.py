@@ -160,8 +160,8 @@ class RequestGuardMiddleware:
                 return _refusal(Text("This server does not answer under the host name given."))
             return _refusal(
                 Text(
-                    "This server does not answer under the host name {host}: start it with --allow-host {host}, or ask "
-                    "under its own name.",
+                    "This server does not answer under the host name {host}: start it with --allow-host {host}, or "
+                    "send the request under the server's own name.",
                     host=host,
                 )
             )
@@ -180,7 +180,7 @@ class RequestGuardMiddleware:
             mode, destination = headers.get(b"sec-fetch-mode"), headers.get(b"sec-fetch-dest")
             foreign |= not (reads and (mode, destination) == (b"navigate", b"document"))
         return (
-            HTTPProblem(403, "foreign_origin", Text("A page of another site may not ask here."), _CLOSE)
+            HTTPProblem(403, "foreign_origin", Text("Requests from pages of other sites are refused."), _CLOSE)
             if foreign
             else None
         )

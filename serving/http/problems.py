@@ -30,14 +30,14 @@ PROBLEM_TYPE = "application/problem+json"
 
 _TITLES = {
     400: Text("Request not readable"),
-    401: Text("Key needed"),
+    401: Text("API key needed"),
     403: Text("Not allowed"),
     404: Text("Not found"),
     405: Text("Method not allowed"),
     409: Text("Not in this index"),
     413: Text("Request too large"),
     414: Text("Address too long"),
-    415: Text("Encoding not read"),
+    415: Text("Encoding not supported"),
     422: Text("Request not valid"),
     429: Text("Too many requests"),
     431: Text("Headers too large"),
@@ -117,7 +117,7 @@ def to_problem(error: Exception) -> HTTPProblem:
         return HTTPProblem(error.status_code, code, error.detail, error.headers)
     for kind, status, code in _STATUSES:
         if isinstance(error, kind):
-            return HTTPProblem(status, code, message_of(error) or Text("The client has left."))
+            return HTTPProblem(status, code, message_of(error) or Text("The client closed the connection."))
     return HTTPProblem(
         500, "unexpected", Text("The server failed with {name}; its log says where.", name=type(error).__name__)
     )

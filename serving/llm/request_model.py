@@ -57,7 +57,7 @@ class RequestModel:
     def cancel(self) -> None:
         """Close the open streams and make no more calls. Any thread may call this."""
         with self._lock:
-            self._failure = ModelUnavailable(Text("The question was withdrawn: ask it again."))
+            self._failure = ModelUnavailable(Text("The question was cancelled: ask it again."))
             streams = list(self._streams)
         for stream in streams:
             stream.close()
@@ -68,12 +68,15 @@ class RequestModel:
         try:
             yield
         except ModelUnavailable as error:
-            self._failure = error
+            with self._lock:
+                self._failure = self._failure or error  # the first is the cause, also if the question was withdrawn
             raise
 
     def _raise_if_failed(self) -> None:
-        if self._failure is not None:
-            raise ModelUnavailable(message_of(self._failure))
+        with self._lock:
+            failure = self._failure
+        if failure is not None:
+            raise ModelUnavailable(message_of(failure))
 
 
 class _RequestStream:

@@ -90,7 +90,7 @@ def local_address(target: str) -> str:
 
 async def _read_form(request: Request) -> Mapping[str, str]:
     if request.headers.get("content-type", "").partition(";")[0].strip() != "application/x-www-form-urlencoded":
-        raise HTTPProblem(415, "encoding_not_read", Text("The key is read from a form: send it as one."))
+        raise HTTPProblem(415, "encoding_not_read", Text("The key is read from a form: send it as form data."))
     try:
         fields = parse_qs((await request.body()).decode(), max_num_fields=8)
     except ValueError:

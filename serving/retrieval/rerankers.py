@@ -82,15 +82,15 @@ def check_reranker(choice: str, threshold: float | None = None) -> None:
     if threshold is not None and (by_encoder or choice in {AUTO, LEXICAL, VECTORS}):
         raise UnknownReranker(
             Text(
-                "The scores of the re-ranker {choice} have no fixed scale, so that a least score of "
-                "{threshold:g} means nothing: leave it out, or choose {cross_encoder}.",
+                "The scores of the re-ranker {choice} have no fixed scale, so that a minimum score of {threshold:g} "
+                "has no meaning: leave it out, or choose {cross_encoder}.",
                 choice=choice,
                 threshold=threshold,
                 cross_encoder=CROSS_ENCODER,
             )
         )
     if threshold is not None and not 0 <= threshold <= 1:
-        raise UnknownReranker(Text("A least score must be from 0 to 1, got {threshold:g}.", threshold=threshold))
+        raise UnknownReranker(Text("The minimum score must be from 0 to 1, got {threshold:g}.", threshold=threshold))
 
 
 def open_reranker(choice: str, index: OpenIndex, weights: Path, threshold: float | None = None) -> Reranker:
@@ -157,7 +157,8 @@ def _open_pool_reranker(choice: str, weights: Path) -> Reranker:
 
     installed = [choice] if choice else installed_encoders(weights)
     if len(installed) != 1:
-        there = f"there are several ({', '.join(installed)})" if installed else "there is none"
+        several = Text("there are several ({names})", names=", ".join(installed))
+        there = several if installed else Text("there is none")
         raise UnknownReranker(
             Text(
                 "The re-ranker {encoder} takes the only encoder with weights under {weights}, and {problem}: "

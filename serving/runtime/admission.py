@@ -113,7 +113,7 @@ class Deadline:
                 break
             self.check(loop.time())
             if await self.is_disconnected():
-                raise ClientDisconnected(Text("The client has left."))
+                raise ClientDisconnected(Text("The client closed the connection."))
             if loop.time() >= until:
                 return False
         return True
@@ -129,7 +129,7 @@ class Deadline:
         if now >= self.until:
             raise DeadlineExceeded(
                 Text(
-                    "There was no whole answer within {seconds:g} s: ask again, or for fewer records.",
+                    "The answer was not complete within {seconds:g} s: ask again, or ask for fewer records.",
                     seconds=self.seconds,
                 )
             )
@@ -189,7 +189,8 @@ class AdmissionQueue:
             self._overloaded_until = now + _OVERLOADED_SECONDS
             raise Overloaded(
                 Text(
-                    "{busy} requests run and {waiting_count} wait, and {most} may now: ask again later.",
+                    "{busy} requests are running and {waiting_count} are waiting, and at most {most} may wait now: "
+                    "ask again later.",
                     busy=self._busy,
                     waiting_count=len(self._waiting),
                     most=most,

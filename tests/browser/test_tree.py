@@ -111,9 +111,9 @@ def test_the_finished_tree_is_there_without_scripts(reader: Reader, serve: Serve
 
 def test_the_tree_is_read_as_lists_within_a_list(reader: Reader, serve: Serve) -> None:
     page = reader.open(serve(ScriptFile("tree")), f"{TREE}&ui=en")
-    tree = page.get_by_role("region", name="Questions asked on the way")
+    tree = page.get_by_role("region", name="Sub-questions")
     root = tree.get_by_role("list").first.get_by_role("listitem").first
-    expect(root).to_contain_text("your question")
+    expect(root).to_contain_text("original question")
     expect(root.get_by_role("list").get_by_role("listitem")).to_have_count(2)
     expect(root.get_by_role("listitem").nth(1)).to_contain_text("2 bridging ✓ answered")
     link = tree.get_by_role("link", name="Read the whole record on its page: DEMO-OCE-002").first
@@ -202,17 +202,17 @@ def test_the_strategy_is_chosen_by_keyboard_and_stays_with_the_question(reader: 
     expect(page.locator("#trace .steps > li").first).to_contain_text("단어 검색(BM25)")
     page.click("#switch")
     expect(page.locator("#strategy")).to_have_value("bm25")
-    expect(page.locator("#trace .steps > li").first).to_contain_text("By words (BM25)")
+    expect(page.locator("#trace .steps > li").first).to_contain_text("Search by words (BM25)")
     page.click(".sizes a >> nth=0")
     assert "strategy=bm25" in page.url
     _ask(page, ENGLISH, "")
-    expect(page.locator("#trace .steps > li").first).to_contain_text("By fewer keywords each time (SHRAG)")
+    expect(page.locator("#trace .steps > li").first).to_contain_text("Search with fewer and fewer keywords (SHRAG)")
     assert "strategy" not in page.url
     page.go_back()
     expect(page.locator("#strategy")).to_have_value("bm25")
-    expect(page.locator("#strategy-description")).to_contain_text("One search for all words")
+    expect(page.locator("#strategy-description")).to_contain_text("Searches once for all words")
     page.go_back()
-    expect(page.locator("#trace .steps > li").first).to_contain_text("By words (BM25)")
+    expect(page.locator("#trace .steps > li").first).to_contain_text("Search by words (BM25)")
 
 
 def test_the_history_leads_back_to_the_question_by_its_strategy(reader: Reader, plain: str) -> None:
@@ -232,9 +232,9 @@ def test_a_strategy_that_lacks_something_can_be_read_of_but_not_chosen(reader: R
     page = reader.open(plain, "/?ui=en")
     option = page.locator("#strategy option[value=rewrite]")
     expect(option).to_be_disabled()
-    expect(option).to_have_text("By simpler questions (needs a language model)")
+    expect(option).to_have_text("Simpler questions (needs a language model)")
     expect(page.get_by_role("combobox", name="Strategy")).to_have_accessible_description(
-        "Chooses keywords, searches with one fewer each time, and re-ranks what comes together."
+        "Searches with the keywords of the question, leaving out one each time, and re-ranks the records collected."
     )
 
 

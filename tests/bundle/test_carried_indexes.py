@@ -27,5 +27,5 @@ def test_a_bundle_without_indexes_and_an_update_that_leaves_one_out_are_refused(
     write_small_bundle(new, more={"indexes/a.tar": b"1", "indexes/b.tar": b"2"})
     write_difference(old, new, update)
     for bundle in (none, update):
-        with pytest.raises(BundleError, match="does not carry every index"):
+        with pytest.raises(BundleError, match="does not contain every index"):
             extract_indexes(bundle, tmp_path)

@@ -145,7 +145,7 @@ def test_a_corpus_shows_what_it_holds_and_what_it_left_out(
     assert capsys.readouterr().out == ""
     assert run(["corpus", "rejects", "c"]) == 0
     told = capsys.readouterr()
-    assert "was refused because of these, and stored nothing" in told.err
+    assert "was refused because of the following lines, and nothing of it was stored" in told.err
     assert told.out.startswith("a.jsonl line 2 (byte 49): not a JSON object")
     assert run([*add, "--max-rejects", "1"]) == 0
     out = capsys.readouterr().out
@@ -191,7 +191,7 @@ def test_a_year_that_is_none_is_kept_as_a_further_field_and_counted(
     (tmp_path / "y.csv").write_text("id,title,year\n1,One,이천이십\n2,Two,20l9\n3,Three,2019\n4,Four,\n")
     for options in (["a"], ["b", "--no-repair"]):
         assert run(["corpus", "add", *options, "y.csv"]) == 0
-        assert "\n  years that are none, kept as further fields: 2\n" in capsys.readouterr().out
+        assert "\n  values that are not years, kept as other fields: 2\n" in capsys.readouterr().out
     _, records = open_corpus(own_home / "corpora", "a")
     assert [(record.year, dict(record.other)) for record in records] == [
         (None, {"year": "이천이십"}),
@@ -240,7 +240,7 @@ def test_doctor_finds_what_is_whole_and_what_is_damaged(own_home: Path, capsys: 
     out = capsys.readouterr().out
     assert "Java 21" in out
     assert "Lucene 9.9.1" in out
-    assert "`shrag index demo` makes one" in out
+    assert "build the demonstration index with `shrag index demo`" in out
     (own_home / "indexes" / "bad").mkdir(parents=True)
     (own_home / "indexes" / "bad" / "CURRENT").write_text("nonsense")
     assert run(["doctor", "--json"]) == 4
@@ -383,4 +383,4 @@ def test_filters_reach_the_search_the_answer_and_the_run(
     assert 0 < lines[0] < lines[1]
     for wrong in ("x", "2020-2010", "20155", "2015 2016", "-"):
         assert run(["search", "demo", "x", "--year", wrong]) == 2
-    assert "--year - is no range of years: write 2015, 2015-2020, 2015- or -2020." in capsys.readouterr().err
+    assert "--year - is not a range of years: write 2015, 2015-2020, 2015- or -2020." in capsys.readouterr().err

@@ -45,7 +45,7 @@ def test_help_is_korean_and_english_again_in_the_next_run(
     assert "[기본값: (색인의 값);" in re.sub(r"\s+", " ", capsys.readouterr().out)
     monkeypatch.setenv("SHRAG_LANG", "en")
     assert run(["corpus", "add", "--help"]) == 0
-    assert "Most lines that may be rejected." in capsys.readouterr().out
+    assert "Maximum number of lines" in capsys.readouterr().out
 
 
 def test_the_configuration_file_chooses_the_language_and_the_variable_comes_before_it(

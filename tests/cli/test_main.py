@@ -93,8 +93,14 @@ def test_memory_that_is_used_up_is_one_line_and_exit_status_5(
 @pytest.mark.parametrize(
     ("number", "said"),
     [
-        (errno.EACCES, "(Permission denied): give this user the right to it, or choose another folder with --home."),
-        (errno.EROFS, "(Read-only file system): give this user the right to it, or choose another folder with --home."),
+        (
+            errno.EACCES,
+            "(Permission denied): give this user permission to use it, or choose another folder with --home.",
+        ),
+        (
+            errno.EROFS,
+            "(Read-only file system): give this user permission to use it, or choose another folder with --home.",
+        ),
         (errno.ENOENT, "(No such file or directory): check the path, or choose another folder with --home."),
     ],
 )
@@ -116,7 +122,7 @@ def test_what_the_machine_has_no_more_of_is_said_with_exit_status_5(
 def test_a_file_where_a_folder_is_needed_is_named(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (tmp_path / "a").write_text("")
     assert main._report(NotADirectoryError(errno.ENOTDIR, "", str(tmp_path / "a" / "b"))) == 2
-    assert capsys.readouterr().err.startswith(f"shrag: {tmp_path / 'a'} is no folder, and a folder is needed there")
+    assert capsys.readouterr().err.startswith(f"shrag: {tmp_path / 'a'} is not a folder, and a folder is needed there")
 
 
 def test_only_our_own_messages_of_usage_are_put_into_the_language() -> None:

@@ -62,7 +62,7 @@ def test_a_home_without_the_right_to_write(folder: Path, capsys: pytest.CaptureF
         status, said = _said(["--home", str(folder), *ADD, str(folder / "records.jsonl")], capsys)
     assert status == 2
     assert said == (
-        f"shrag: {folder}/corpora cannot be used (Permission denied): give this user the right to it, or choose "
+        f"shrag: {folder}/corpora cannot be used (Permission denied): give this user permission to use it, or choose "
         "another folder with --home.\n"
     )
 
@@ -75,7 +75,8 @@ def test_a_home_that_is_no_folder(home: str, folder: Path, capsys: pytest.Captur
     assert status == 2
     assert (
         said
-        == f"shrag: {path} is no folder, and a folder is needed there: move it away, or choose another with --home.\n"
+        == f"shrag: {path} is not a folder, and a folder is needed there: move it elsewhere, or choose another with "
+        f"--home.\n"
     )
 
 
@@ -85,7 +86,7 @@ def test_a_file_where_a_folder_should_be(name: str, folder: Path, capsys: pytest
     (home / name).parent.mkdir(parents=True)
     (home / name).touch()
     status, said = _said(["--home", str(home), *ADD, str(folder / "records.jsonl")], capsys)
-    assert (status, said.split(" is no folder")[0]) == (2, f"shrag: {home / name}")
+    assert (status, said.split(" is not a folder")[0]) == (2, f"shrag: {home / name}")
 
 
 def test_an_index_whose_folder_is_a_file(demo_home: Path, folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -93,13 +94,14 @@ def test_an_index_whose_folder_is_a_file(demo_home: Path, folder: Path, capsys: 
     shutil.copytree(demo_home / "corpora", home / "corpora")
     (home / "indexes").touch()
     status, said = _said(["--home", str(home), "index", "demo", "--force"], capsys)
-    assert (status, said.split(" is no folder")[0]) == (2, f"shrag: {home / 'indexes'}")
+    assert (status, said.split(" is not a folder")[0]) == (2, f"shrag: {home / 'indexes'}")
 
 
 def test_a_right_that_is_missing_without_a_path_is_one_sentence(capsys: pytest.CaptureFixture[str]) -> None:
     assert main._report(PermissionError(errno.EACCES, os.strerror(errno.EACCES))) == 2
     assert capsys.readouterr().err == (
-        "shrag: A file cannot be used (Permission denied): give this user the right to the files of the home.\n"
+        "shrag: A file cannot be used (Permission denied): give this user permission to use the files of the data "
+        "folder.\n"
     )
 
 

@@ -54,7 +54,7 @@ def test_the_home_is_absolute_and_given_also_where_the_file_has_none_and_the_lan
         ("k = \n", r"shrag\.toml is not TOML"),
         ('home = ""\n', "write the path of a folder"),
         ("[serch]\nk = 5\n", r"unknown key 'serch': use engine, .*home, lang, llm, search\. Did you mean search\?"),
-        ('lang = "fr"\n', r"lang in .*shrag\.toml is none of auto, ko, en"),
+        ('lang = "fr"\n', r"lang in .*shrag\.toml must be one of auto, ko, en"),
     ],
 )
 def test_what_is_wrong_with_the_file_is_an_error_of_usage(tmp_path: Path, text: str, problem: str) -> None:

@@ -72,7 +72,7 @@ def test_a_conversation_has_a_follow_up_question_and_citations_that_open_a_page(
     ]
     second = _message(webui, messages)
     assert second["content"].startswith(
-        "> Read after the questions before it as: And what about their conception rate?"
+        "> Together with the earlier questions, this was understood as: And what about their conception rate?"
     )
     (cited, *_) = second["annotations"]
     assert cited["url_citation"]["url"].endswith("/record?docid=DEMO-AGR-008")

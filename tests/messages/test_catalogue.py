@@ -2,6 +2,7 @@
 
 import ast
 import re
+from collections.abc import Iterator
 from pathlib import Path
 from string import Formatter
 
@@ -70,6 +71,60 @@ def _is_english(argument: ast.expr) -> bool:
     literals = [part.value for part in parts if isinstance(part, ast.Constant)]
     literal = "".join(each for each in literals if isinstance(each, str))
     return "\t" not in literal and re.search(r"[A-Za-z]{2,} [A-Za-z]{2,}", literal) is not None
+
+
+def test_no_value_of_a_message_is_bare_english() -> None:
+    """A value is followed to where its name gets it, or to the function that returns it, in the same file."""
+    bare = []
+    for file in (file for package in (*TRANSLATED, "bundle") for file in sorted((ROOT / package).rglob("*.py"))):
+        tree = ast.parse(file.read_text(encoding="utf-8"))
+        sources = _sources(tree)
+        for call in (node for node in ast.walk(tree) if isinstance(node, ast.Call) and _name(node) == "Text"):
+            for value in (keyword.value for keyword in call.keywords):
+                names = {node.id for node in _untranslated(value) if isinstance(node, ast.Name)}
+                found = [source for name in names for source in sources.get(name, ())]
+                if _has_word(value) or any(map(_has_english, (value, *found))):
+                    bare.append(f"{file.relative_to(ROOT)}:{call.lineno}")
+    assert bare == []
+
+
+def _sources(tree: ast.AST) -> dict[str, list[ast.expr]]:
+    """Return what each name is set to, and what each function returns."""
+    found: dict[str, list[ast.expr]] = {}
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Assign):
+            for target in (each for each in node.targets if isinstance(each, ast.Name)):
+                found.setdefault(target.id, []).append(node.value)
+        elif isinstance(node, ast.AnnAssign) and isinstance(node.target, ast.Name) and node.value:
+            found.setdefault(node.target.id, []).append(node.value)
+        elif isinstance(node, ast.FunctionDef):
+            returned = [each.value for each in ast.walk(node) if isinstance(each, ast.Return) and each.value]
+            found.setdefault(node.name, []).extend(returned)
+    return found
+
+
+def _untranslated(value: ast.AST) -> Iterator[ast.AST]:
+    """Yield the nodes of an expression that are in no text, no option of a command and no list of names."""
+    if isinstance(value, ast.Call) and _name(value) in {"Text", "option", "split"}:
+        return
+    yield value
+    for child in ast.iter_child_nodes(value):
+        yield from _untranslated(child)
+
+
+def _has_english(value: ast.expr) -> bool:
+    nodes = [node for node in _untranslated(value) if isinstance(node, ast.expr)]
+    joiners = [node.value for node in nodes if isinstance(node, ast.Constant) and node.value in (" and ", " or ")]
+    return bool(joiners) or any(map(_is_english, nodes))
+
+
+def _has_word(value: ast.expr) -> bool:
+    """Return whether a word, such as "none", takes the place of what is missing."""
+    nodes = list(_untranslated(value))
+    choices = [part for node in nodes if isinstance(node, ast.IfExp) for part in (node.body, node.orelse)]
+    choices += [node.values[-1] for node in nodes if isinstance(node, ast.BoolOp)]
+    words = [each.value for each in choices if isinstance(each, ast.Constant) and isinstance(each.value, str)]
+    return any(word.isalpha() and word.islower() for word in words)
 
 
 def test_translations_have_the_words_of_the_documentation() -> None:

@@ -98,7 +98,14 @@ def test_a_command_whose_system_call_fails_leaves_a_whole_state_and_says_so_in_o
             5,
             "(disk I/O error): check the disk",
         ),
-        ("build", "openat", "corpora/c/records-*", "EACCES", 2, "(Permission denied): give this user the right to it"),
+        (
+            "build",
+            "openat",
+            "corpora/c/records-*",
+            "EACCES",
+            2,
+            "(Permission denied): give this user permission to use it",
+        ),
         pytest.param(
             *(
                 "build",

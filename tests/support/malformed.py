@@ -89,8 +89,8 @@ BAD_LINES = [
     _bad("a number", b"1", "not a JSON object"),
     _bad("a text", b'"CN"', "not a JSON object"),
     _bad("NaN", b'{"CN": "B", "title": "x", "year": NaN}', "not a JSON object"),
-    _bad("a key twice", b'{"CN": "B", "title": "a", "title": "b"}', "the key 'title' stands more than once"),
-    _bad("an identifier twice", b'{"CN": "A", "title": "a", "CN": "B"}', "the key 'CN' stands more than once"),
+    _bad("a key twice", b'{"CN": "B", "title": "a", "title": "b"}', "the key 'title' occurs more than once"),
+    _bad("an identifier twice", b'{"CN": "A", "title": "a", "CN": "B"}', "the key 'CN' occurs more than once"),
     _bad("nested too deeply", b'{"CN":' + b'{"a":' * 9_000 + b"1" + b"}" * 9_001, "not a JSON object"),
     _bad("lists nested too deeply", b'{"CN":"B","title":' + b"[" * 99_999, "not a JSON object"),
     _bad("a line without an end", b'{"CN": "B", "title": "' + b"x" * (16 * 2**20), "longer than"),
@@ -213,8 +213,8 @@ WHOLE_FILES = [
     Case("gzip with rubbish behind it", _files(_gz(TWO) + b"rubbish"), error="is damaged gzip"),
     Case("a header of gzip alone", _files(b"\x1f\x8b", TWO), error="is damaged gzip"),
     Case("gzip of gzip", _files(_gz(_gz(TWO)), TWO), error="gzip inside gzip"),
-    Case("a zip archive", _files(_zip(), TWO), error=r"lines are no records"),
-    Case("random bytes", _files(b"{" + random.Random(5).randbytes(5_000), TWO), error="lines are no records"),
+    Case("a zip archive", _files(_zip(), TWO), error=r"lines are not records"),
+    Case("random bytes", _files(b"{" + random.Random(5).randbytes(5_000), TWO), error="lines are not records"),
 ]
 
 

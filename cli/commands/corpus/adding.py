@@ -56,15 +56,15 @@ def _reading_options(command: _Command) -> _Command:
             type=click.IntRange(min=0),
             default=0,
             show_default=True,
-            help="Most lines that may be rejected.",
+            help="Maximum number of lines that may be rejected.",
         ),
         click.option(
             "--on-duplicate",
             type=click.Choice(_ON_DUPLICATE),
             default="error",
             show_default=True,
-            help="Which record to keep if an identifier occurs with different contents in the files. first "
-            "also keeps a stored record, which is else replaced.",
+            help="Which record to keep if the files have different contents for one identifier. With first a stored "
+            "record is kept too; otherwise it is replaced.",
         ),
         click.option(
             "--dry-run",
@@ -83,14 +83,15 @@ def _reading_options(command: _Command) -> _Command:
             type=click.IntRange(min=1),
             default=120,
             show_default=True,
-            help="Most processor seconds for reading a file, and 10 more for each MiB; beyond them it is rejected.",
+            help="Maximum processor seconds for reading a file, plus 10 for each MiB; a file that needs more is "
+            "rejected.",
         ),
         click.option(
             "--max-memory",
             type=click.IntRange(min=64),
             default=2048,
             show_default=True,
-            help="Most MiB of memory for reading a file; beyond them it is rejected.",
+            help="Maximum memory in MiB for reading a file; a file that needs more is rejected.",
         ),
     )
     for option in reversed(options):
@@ -121,7 +122,7 @@ def add(home: Home, /, name: str, paths: tuple[Path, ...], **options: Any) -> No
 @yes_option
 @click.pass_obj
 def replace(home: Home, /, name: str, paths: tuple[Path, ...], yes: bool, **options: Any) -> None:  # noqa: ANN401
-    """Make PATHS (files or folders) the whole corpus NAME; what is no longer in them is deleted, after a question.
+    """Make PATHS (files or folders) the whole corpus NAME. What is no longer in them is deleted after a confirmation.
 
     `shrag corpus undo NAME` takes it back.
 
@@ -201,9 +202,9 @@ def _add(
             announce=announce,
         )
     if (repeated := guesses.total() - len(guesses)) == 1:
-        echo(Text("the same of 1 more file"), err=True)
+        echo(Text("1 more file gives the same"), err=True)
     elif repeated:
-        echo(Text("the same of {count:,} more files", count=repeated), err=True)
+        echo(Text("{count:,} more files give the same", count=repeated), err=True)
     print_counts(manifest)
     print_changes(changes, stored=stored)
     print_rejects(manifest, home.corpora / name)

@@ -66,7 +66,7 @@ def print_lines(accounts: Sequence[SourceAccount], indent: str) -> None:
         kinds = [Text("{count:,} {kind}", count=count, kind=stage_text(kind)) for kind, count in repairs.items()]
         echo(Text("{indent}repaired: {kinds}", indent=indent, kinds=joined(kinds, ", ")))
     if unread:
-        echo(Text("{indent}years that are none, kept as further fields: {count:,}", indent=indent, count=unread))
+        echo(Text("{indent}values that are not years, kept as other fields: {count:,}", indent=indent, count=unread))
 
 
 def print_rejects(manifest: CorpusManifest, folder: Path) -> None:

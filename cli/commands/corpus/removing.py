@@ -16,7 +16,7 @@ from shrag.messages.text import Text
 @yes_option
 @click.pass_obj
 def remove(home: Home, name: str, yes: bool) -> None:
-    """Delete the corpus NAME with its earlier version, after a question. An index built from it stays.
+    """Delete the corpus NAME with its earlier version, after asking for confirmation. An index built from it stays.
 
     Example: shrag corpus remove lib
     """
@@ -37,7 +37,7 @@ def remove(home: Home, name: str, yes: bool) -> None:
 @corpus_argument()
 @click.pass_obj
 def undo(home: Home, name: str) -> None:
-    """Return the corpus NAME to the version before the last addition or replacement; once more takes that back.
+    """Return the corpus NAME to the version before the last addition or replacement. Run again, it takes that back.
 
     Example: shrag corpus undo lib
     """

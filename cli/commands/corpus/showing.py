@@ -68,7 +68,12 @@ def rejects(home: Home, name: str, as_json: bool) -> None:
     failed = failed_rejects(home.corpora, name)
     if failed is not None:
         echo(
-            Text("The latest addition to {name} was refused because of these, and stored nothing:", name=name), err=True
+            Text(
+                "The latest addition to {name} was refused because of the following lines, and nothing of it was "
+                "stored:",
+                name=name,
+            ),
+            err=True,
         )
         for reject in failed:
             _print_reject(reject, as_json, stored=False)

@@ -18,7 +18,7 @@ class _IndexGroup(DefaultGroup, click.Group):  # type: ignore[misc]  # DefaultGr
 @click.group(cls=_IndexGroup, default="build")
 @click.pass_context
 def command(ctx: click.Context) -> None:
-    """Build an index, and look after what is published.
+    """Build an index, and manage published indexes.
 
     `shrag index NAME` is short for `shrag index build NAME`.
     """

@@ -60,14 +60,15 @@ _FEW_RECORDS = 5_000
     "--ray",
     metavar="local|auto|HOST:PORT",
     default="",
-    help="Analyse and encode on a Ray cluster (shrag[ray]): one of this machine alone, its own, or another.",
+    help="Analyse and encode on a Ray cluster (shrag[ray]): a new one of this machine alone (local), the one that "
+    "this machine belongs to (auto), or the one at an address.",
 )
 @click.option(
     "--max-rejected",
     type=click.IntRange(0),
     default=0,
     show_default=True,
-    help="Most records that may be left out because they cannot be analysed.",
+    help="Maximum number of records that may be left out because they cannot be analysed.",
 )
 @click.pass_obj
 def build(

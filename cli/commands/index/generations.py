@@ -43,7 +43,7 @@ def rollback(home: Home, name: str, to: int | None, choice: EngineChoice) -> Non
 @yes_option
 @click.pass_obj
 def remove(home: Home, name: str, yes: bool) -> None:
-    """Delete the index NAME with all of its generations, after a question. Its corpus stays.
+    """Delete the index NAME with all of its generations, after asking for confirmation. Its corpus stays.
 
     Refused while a build writes it, or a server or another command has it open.
 

@@ -42,7 +42,7 @@ def verify(ctx: click.Context, name: str, generation: int | None, as_json: bool)
             line = Text("{line}  ok", line=line)
         _print(values, line, as_json)
     for what in found.skipped:
-        line = Text("{check:>16}  not examined: what it reads is damaged", check=what)
+        line = Text("{check:>16}  not examined, because the files that it reads are damaged", check=what)
         _print({"check": what, "skipped": True}, line, as_json)
     if as_json:
         echo(json.dumps({"index": name, "generation": found.generation, "verified": not found.problems}))

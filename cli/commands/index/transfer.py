@@ -29,8 +29,8 @@ if TYPE_CHECKING:
 @click.option(
     "--milvus",
     is_flag=True,
-    help="Write the folder FILE with the current generation as Parquet files for Milvus's bulk import; go on with one "
-    "that is not complete.",
+    help="Write the folder FILE with the current generation as Parquet files for Milvus's bulk import; an "
+    "incomplete folder is continued.",
 )
 @click.pass_obj
 def export(home: Home, name: str, file: Path, generation: int | None, opensearch: bool, milvus: bool) -> None:
@@ -62,7 +62,7 @@ def export(home: Home, name: str, file: Path, generation: int | None, opensearch
 @click.option(
     "--prefix",
     default="",
-    help="Where the files of FOLDER are in the bucket that Milvus reads, such as shrag/sci.  [default: at its top]",
+    help="Path of the files of FOLDER in the bucket that Milvus reads, such as shrag/sci.  [default: its top]",
 )
 @engine_choice_option
 @click.pass_obj

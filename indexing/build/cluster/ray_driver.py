@@ -26,7 +26,7 @@ from shrag.indexing.build.cluster.shard_analysis import AnalysisSettings, ShardA
 from shrag.indexing.build.cluster.shard_encoding import EncodingSettings, ShardEncoding
 from shrag.indexing.build.cluster.shard_files import Shard, read_manifest
 from shrag.indexing.errors import DependencyMissing, IndexingError
-from shrag.messages.text import Text
+from shrag.messages.text import Text, joined
 
 _NO_FIGURES = {"RAY_USAGE_STATS_ENABLED": "0"}
 """Environment with which Ray sends no usage statistics."""
@@ -46,8 +46,6 @@ _CONNECT_SECONDS = 10.0
 
 _RETRIES = 5
 """Retries of a shard whose worker ends. They are limited, since a shard that ends every worker must end the build."""
-
-_UNITS = {"CPU": "CPU", "memory": "bytes of memory"}
 
 _OBJECT_STORE_BYTES = 128 << 20
 """Size of a local cluster's object store. Few bytes pass through Ray, since the records are in files."""
@@ -159,9 +157,15 @@ def _places(job: RayJob, nodes: Sequence[Mapping[str, float]]) -> tuple[dict[str
     raise IndexingError(
         Text(
             "No machine of the Ray cluster has room for a worker ({need}): add one, or build without --ray.",
-            need=", ".join(f"{amount:,} {_UNITS[name]}" for name, amount in needs[-1].items()),
+            need=joined((_shown_need(*each) for each in needs[-1].items()), ", "),
         )
     )
+
+
+def _shown_need(name: str, amount: float) -> Text:
+    if name == "CPU":
+        return Text("{amount:,} CPU", amount=amount)
+    return Text("{amount:,} bytes of memory", amount=amount)
 
 
 def _check_reachable(address: str) -> None:

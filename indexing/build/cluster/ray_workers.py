@@ -85,5 +85,5 @@ class RayWorkers:
                 raise ERRORS[result.error](result.message)
             yield result.manifest
         raise IndexingError(
-            Text("The process that drives the Ray cluster ended: see {log}, and run again.", log=self._folder / LOG)
+            Text("The process that controls the Ray cluster ended: see {log}, and run again.", log=self._folder / LOG)
         )

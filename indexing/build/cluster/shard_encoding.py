@@ -76,7 +76,7 @@ class ShardEncoding:
             raise IndexingError(
                 Text(
                     "A worker of the Ray cluster has other weights in {folder} ([{found}]; the command has "
-                    "[{settings}]): give all machines the same ones.",
+                    "[{settings}]): copy the same weights to all machines.",
                     folder=choice.weights.folder,
                     found=choice.settings,
                     settings=settings.settings,

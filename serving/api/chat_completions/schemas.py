@@ -12,6 +12,7 @@ from typing import Annotated, Literal
 import msgspec
 from msgspec import Meta, Struct
 
+from shrag.messages.text import Text
 from shrag.serving.api.schemas import SourceRecord
 from shrag.serving.events import Confidence
 
@@ -54,7 +55,7 @@ class ChatRequest(Struct, frozen=True):
     messages: Annotated[list[ChatMessage], Meta(min_length=1, max_length=1_000)]
     stream: bool = False
     stream_options: StreamOptions | None = None
-    n: Annotated[int | None, Meta(description="Answers wanted; there is one.")] = None
+    n: Annotated[int | None, Meta(description="Number of answers; only 1 is possible.")] = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -188,5 +189,5 @@ def message_text(message: ChatMessage) -> str:
     parts = message.content or []
     for part in parts:
         if part.type not in {"text", "input_text"} or part.text is None:
-            raise ValueError(f"a part of type {part.type!r} is not read: send text")
+            raise ValueError(Text("a part of type {kind!r} is not read: send text", kind=part.type))
     return "\n".join(part.text or "" for part in parts)

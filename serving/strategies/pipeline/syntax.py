@@ -153,28 +153,28 @@ def _check(stages: tuple[Stage, ...]) -> None:
 
 def _check_place(stage: Stage, kind: StageKind, phase: Phase, before: list[str]) -> None:
     if stage.name in before:
-        raise PipelineRejected(Text("The stage {name} stands twice: leave one of the two out.", name=stage.name))
+        raise PipelineRejected(Text("The stage {name} occurs twice: leave one of the two out.", name=stage.name))
     if phase not in kind.takes:
         raise PipelineRejected(_misplaced(stage, phase))
     if stage.name == "answer_rerank" and "temp_answer" not in before:
-        raise PipelineRejected(Text("{stage} has no answer to go by: put temp_answer before it.", stage=stage))
+        raise PipelineRejected(Text("{stage} needs a temporary answer: put temp_answer before it.", stage=stage))
 
 
 def _check_end(stages: tuple[Stage, ...], phase: Phase) -> None:
     names, lists = {stage.name for stage in stages}, _lists(stages)
     if phase == "queries":
-        raise PipelineRejected(Text("A pipeline has to find something: put in retrieve(10)."))
+        raise PipelineRejected(Text("The pipeline has no search stage: add retrieve(10)."))
     if "rrf" in names and lists == 1:
-        raise PipelineRejected(Text("rrf has one list to fuse: add queries before it, or leave it out."))
+        raise PipelineRejected(Text("rrf has only one list to fuse: add queries before it, or leave it out."))
     if phase == "lists" and lists > 1:
         raise PipelineRejected(Text("The pipeline ends with {lists} lists: put rrf(15) at its end.", lists=lists))
     if "temp_answer" in names and "answer_rerank" not in names:
-        raise PipelineRejected(Text("Nothing goes by the temporary answer: put answer_rerank(5) behind it."))
+        raise PipelineRejected(Text("No stage uses the temporary answer: put answer_rerank(5) after it."))
     if lists > MOST_SEARCHES:
         raise PipelineRejected(
             Text(
-                "The pipeline makes up to {searches} searches, at most {most_searches} are made: ask for "
-                "fewer queries.",
+                "The pipeline makes up to {searches} searches, at most {most_searches} are allowed: ask for fewer "
+                "queries.",
                 searches=lists,
                 most_searches=MOST_SEARCHES,
             )
@@ -199,7 +199,9 @@ def _check_argument(stage: Stage, kind: StageKind) -> None:
         "none": argument is None,
     }[kind.form]
     if not fits:
-        raise PipelineRejected(Text("The stage {stage} is not {usage}: write it so.", stage=stage, usage=kind.usage))
+        raise PipelineRejected(
+            Text("The stage {stage} does not have the form {usage}: write it like that.", stage=stage, usage=kind.usage)
+        )
 
 
 def _misplaced(stage: Stage, phase: Phase) -> str:
@@ -248,13 +250,15 @@ def _stage(part: str) -> Stage:
     match = _STAGE.fullmatch(part)
     if match is None:
         raise PipelineRejected(
-            Text("{part!r} is no stage: write one as retrieve(10) or temp_answer.", part=part.strip())
+            Text("{part!r} is not a stage: write one as retrieve(10) or temp_answer.", part=part.strip())
         )
     name, argument = match.groups()
     kind = STAGE_KINDS.get(name)
     if kind is None:
         near = difflib.get_close_matches(name.lower(), STAGE_KINDS, n=1)
-        hint = f"did you mean {near[0]}?" if near else f"use {', '.join(STAGE_KINDS)}."
+        hint = (
+            Text("did you mean {name}?", name=near[0]) if near else Text("use {names}.", names=", ".join(STAGE_KINDS))
+        )
         raise PipelineRejected(Text("There is no stage {name!r}: {hint}", name=name, hint=hint))
     return Stage(name, _argument(argument, score=kind.form == "score"))
 

@@ -218,7 +218,7 @@ class StepwiseStrategy(PlanStrategy):
             raise StrategyUnavailable(
                 Text(
                     "The strategy {name} needs vectors that a model made, and that model: build the index with "
-                    "`shrag index {index} --encoder gte`, or ask with raise, whose threshold is learnt.",
+                    "`shrag index {index} --encoder gte`, or ask with raise, whose threshold is learned.",
                     name=self.name,
                     index=resources.index.name,
                 )

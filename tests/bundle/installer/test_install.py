@@ -167,7 +167,7 @@ def test_data_arrives_is_upgraded_and_what_was_changed_there_stays(
     for _ in range(2):
         said: list[str] = []
         install_bundle(tmp_path / "new.tar", folder, said.append)
-        left = [line for line in said if "was changed here and stays as it is" in line]
+        left = [line for line in said if "was changed here, so it was not replaced" in line]
         assert [line.split()[0] for line in left] == ["corpora/lib", "indexes/lib"]
         assert left[0].endswith(" --replace")
         assert open_corpus(home / "corpora", "lib")[0].records == 7
@@ -189,7 +189,7 @@ def test_a_folder_of_other_content_and_one_in_use_are_refused(tmp_path: Path) ->
         install_bundle(bundle, folder, _say_nothing)
     assert (folder / "letters.txt").read_text() == "mine"
     assert main(["undo", "--into", str(folder)]) == 3
-    with pytest.raises(CorpusError, match="is no folder"):
+    with pytest.raises(CorpusError, match="is not a folder"):
         install_bundle(bundle, bundle, _say_nothing)
 
 

@@ -64,8 +64,8 @@ def test_versions_of_python_and_sizes_are_read(arguments: list[str], name: str, 
     ("option", "value", "says"),
     [
         ("--python", "3.11,3.10", "SHRAG does not run with Python '3.10': use 3.11, 3.12, 3.13."),
-        ("--volume", "1023K", "'1023K' is no size of at least 1M: write it as 700M or 4G."),
-        ("--volume", "1.5G", "'1.5G' is no size of at least 1M"),
+        ("--volume", "1023K", "'1023K' is not a size of at least 1M: write it as 700M or 4G."),
+        ("--volume", "1.5G", "'1.5G' is not a size of at least 1M"),
     ],
 )
 def test_a_version_or_a_size_that_cannot_be_used_is_refused(

@@ -55,7 +55,7 @@ def test_replacing_without_a_terminal_refuses_to_delete_unless_told(
     assert run(command) == 2
     said = capsys.readouterr().err
     assert "This deletes 4 records (제목 B; 제목 C; 제목 D and 1 more) of corpus c." in said
-    assert "There is no terminal to ask on, and nothing was deleted: add --yes to delete." in said
+    assert "There is no terminal for the confirmation, and nothing was deleted: add --yes to delete." in said
     assert _docids(corpus) == "ABCDE"
     assert run([*command, "--yes"]) == 0
     assert "1 added, 0 changed, 4 deleted, 1 unchanged" in capsys.readouterr().out

@@ -106,7 +106,7 @@ def test_a_run_compared_with_itself_has_no_difference(capsys: pytest.CaptureFixt
         (["evaluate", "--qrels", "qrels", "--run", "a", "--level", "1"], 2, "1.0 is not in the range"),
         (["evaluate", "--qrels", "qrels", "--run", "a", "--measures", "Nope@5"], 3, "'Nope@5' is not a measure"),
         (["evaluate", "--qrels", "qrels", "--run", "topics"], 3, "topics line 1 is not a run line"),
-        (["evaluate", "--qrels", "a", "--run", "a"], 3, "a line 1 is no judgement"),
+        (["evaluate", "--qrels", "a", "--run", "a"], 3, "a line 1 is not a judgement"),
         (["compare", "a", "b.gz", "--qrels", "qrels", "--by", "AP"], 2, "--by AP is not among --measures"),
         (["compare", "a", "b.gz", "--qrels", "qrels", "-n", "-1"], 2, "-1 is not in the range x>=0"),
         (["compare", "a", "none", "--qrels", "qrels"], 3, "none does not exist"),

@@ -32,7 +32,7 @@ def test_what_is_there_stays_as_it_is(tmp_path: Path, own_home: Path, capsys: py
     (own_home / "corpora" / "demo").mkdir(parents=True)
     assert run(["init"]) == 0
     assert config.read_text() == "[search]\nk = 3\n"
-    assert capsys.readouterr().err.count("stays as it is") == 2
+    assert capsys.readouterr().err.count("is not changed.") == 2
     assert list((own_home / "corpora" / "demo").iterdir()) == []
 
 

@@ -72,7 +72,7 @@ def test_an_address_that_others_reach_is_refused_without_a_key_and_a_bad_key_wit
     assert "make a key with `shrag key` and give it by SHRAG_API_KEY or --api-key-file" in said
     status, said = _refused(demo_home, "--host", "0.0.0.0", SHRAG_API_KEY=KEY)
     assert (status, said.count("\n")) == (3, 1)
-    assert "say with --allow-host" in said
+    assert "reach this server with --allow-host" in said
     short = KEY[:20]
     status, said = _refused(demo_home, SHRAG_API_KEY=short)
     assert (status, said.count("\n"), short in said) == (3, 1, False)

@@ -74,7 +74,7 @@ def test_a_call_takes_no_longer_than_the_deadline_that_was_given(demo_home: Path
 
     late = _ask_by_stdio(demo_home, work, "demo", "--deadline", "0.0001")
     assert late.is_error
-    assert late.content[0].text.startswith("There was no whole answer within 0.0001 s")
+    assert late.content[0].text.startswith("The answer was not complete within 0.0001 s")
 
 
 def test_limits_and_verification_reach_the_server(demo_home: Path, monkeypatch: pytest.MonkeyPatch) -> None:

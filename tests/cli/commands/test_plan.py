@@ -46,7 +46,7 @@ def test_the_command_alone_can_be_run_as_it_is_printed(own_home: Path, capsys: p
         (["--card", "24GB"], 5, "The smallest change that fits: --llm qwen3.5-4b (or: --card L40S)."),
         (["--card", "H200", "--budget", "50"], 2, "'50' is not a size"),
         (["--card", "H200", "--budget", "0GB"], 2, "budget must be at least 1 byte"),
-        (["--card", "Z1"], 2, "There is no card 'Z1'"),
+        (["--card", "Z1"], 2, "There is no GPU 'Z1'"),
         (["--card", "H200", "--llm", "gpt-7"], 2, "There is no language model 'gpt-7'"),
         (["--card", "H200", "--encoder", "x"], 2, "There are no weights of 'x'"),
         (["--card", "H200", "--llm", "qwen3-0.6b", "--max-model-len", "50000"], 2, "has a context of 40,960 tokens"),
@@ -107,7 +107,8 @@ def test_the_card_here_is_asked_and_its_real_use_compared(
     assert capsys.readouterr().err == ""
     smi.write_text(smi.read_text().replace("94771", "30000"))
     assert run(["plan"]) == 0
-    assert "Warning: vLLM would not start now: it needs 42.12 GiB free and 29.30 GiB are" in capsys.readouterr().err
+    told = "Warning: vLLM would not start now: it needs 42.12 GiB of free memory, and 29.30 GiB is free"
+    assert told in capsys.readouterr().err
     assert run(["plan", "--compare"]) == 0
     captured = capsys.readouterr()
     assert "Warning: planned 45.07 GiB, in use 47.85 GiB, +6.2%: correct the plan" in captured.err

@@ -48,7 +48,7 @@ def _install(folder: Path, name: str, version: str, needs: list[str]) -> None:
 def test_all_that_a_package_needs_is_found_and_verified(packages: Path) -> None:
     installed = needed_packages("old-library")
     assert [package.name for package in installed.found] == ["old-library", "new-library"]
-    assert check_versions(installed).message == "2 packages, of the versions that they need"
+    assert check_versions(installed).message == "2 packages, all of the required versions"
     assert check_installed_files(installed.found).message == "2 files, verified"
 
 
@@ -116,7 +116,7 @@ def test_a_package_of_another_version_is_a_warning_of_an_extra_too(packages: Pat
     _install(packages, "more", "4.9", [])
     finding = check_versions(needed_packages("old-library"))
     assert (finding.status, finding.exit_status) == ("warning", 0)
-    assert finding.message == "of another version than is needed: more 4.9 (>=5)"
+    assert finding.message == "of another version than required: more 4.9 (>=5)"
 
 
 @pytest.mark.parametrize("damage", [Path.unlink, lambda path: path.write_bytes(CODE.replace(b"42", b"43"))])

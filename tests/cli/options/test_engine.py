@@ -31,7 +31,7 @@ def test_one_line_of_the_configuration_changes_the_engine(
     by_lucene = capsys.readouterr().out
     config.write_text(f'engine = "qdrant"\n{config.read_text(encoding="utf-8")}', encoding="utf-8")
     assert run(question) == 4
-    assert "(it is not there): load it with `shrag index demo`." in capsys.readouterr().err
+    assert "(it is not loaded): load it with `shrag index demo`." in capsys.readouterr().err
     assert run(["index", "demo"]) == 0
     assert f"qdrant at {home / 'edge'}: 235 records, loaded in" in capsys.readouterr().out
     assert run(["index", "demo"]) == 0
@@ -55,8 +55,8 @@ def test_a_server_that_is_away_is_one_line_and_exit_status_6(
     options = ["--engine", engine, "--engine-address", address, "--engine-timeout", "1"]
     assert run(["--home", str(demo_home), "search", "demo", "그래핀", *options]) == 6
     (line,) = capsys.readouterr().err.splitlines()
-    assert line.startswith(f"shrag: {engine.title()} at {address} does not answer as it should (")
-    assert line.endswith("): see that it runs and can be reached, or use the engine lucene.")
+    assert line.startswith(f"shrag: {engine.title()} at {address} does not answer correctly (")
+    assert line.endswith("): check that it is running and can be reached, or use the engine lucene.")
 
 
 def test_a_database_without_an_address_says_where_to_set_it(

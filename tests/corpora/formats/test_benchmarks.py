@@ -74,10 +74,10 @@ def test_supergpqa_has_its_own_letters_and_columns(tmp_path: Path) -> None:
 @pytest.mark.parametrize("changed", [{"answer_letter": "F"}, {"options": None}, {"uuid": 3}, {"question": ""}])
 def test_an_incomplete_question_is_an_error_with_its_line(tmp_path: Path, changed: dict[str, object]) -> None:
     path = write_supergpqa(tmp_path / "s.jsonl", **changed)
-    with pytest.raises(CorpusError, match=r"line 1 is no question of SuperGPQA: it needs uuid, question, options"):
+    with pytest.raises(CorpusError, match=r"line 1 is not a question of SuperGPQA: it needs uuid, question, options"):
         read_benchmark(path)
     (tmp_path / "g.csv").write_text(",".join(GPQA) + "\n" + "," * (len(GPQA) - 1) + "x\n")
-    with pytest.raises(CorpusError, match="line 2 is no question of GPQA: it needs Record ID"):
+    with pytest.raises(CorpusError, match="line 2 is not a question of GPQA: it needs Record ID"):
         read_benchmark(tmp_path / "g.csv")
 
 

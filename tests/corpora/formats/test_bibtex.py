@@ -36,4 +36,4 @@ def test_an_entry_that_is_cut_off_is_rejected_with_the_reason(tmp_path: Path, re
     path = tmp_path / "a.bib"
     path.write_text(f"@article{{a, {rest}")
     (item,) = read_bibtex(path)
-    assert item.outcome == f"no entry of BibTeX: {reason}"
+    assert item.outcome == f"not an entry of BibTeX: {reason}"

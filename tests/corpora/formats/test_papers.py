@@ -131,7 +131,7 @@ def test_a_body_with_headings_on_lines_of_their_own_needs_no_title(tmp_path: Pat
     [
         ("a.jsonl", b'{"paper_id": "P"}\n', "a paper without text: expected abstract, sections or text"),
         ("a.jsonl", b'{"text": "a"}\n', "no identifier: 'paper_id' is missing or empty"),
-        ("a.jsonl", b'{"paper_id": "P", "sections": 7}\n', "the sections are no list of objects"),
+        ("a.jsonl", b'{"paper_id": "P", "sections": 7}\n', "sections is not a list of objects"),
         ("a.txt", b"References\nHong.\n", "paper a has no text outside references, acknowledgements and appendices"),
         ("a.txt", b"\xb0\xff\n", "not UTF-8"),
         ("a.txt", b"", "paper a has no text"),

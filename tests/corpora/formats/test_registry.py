@@ -9,6 +9,7 @@ from shrag.corpora.formats.passages import parse_miracl
 from shrag.corpora.formats.registry import FORMATS, find_files, find_format, folder_files
 from shrag.corpora.formats.scienceon import parse_scienceon
 from shrag.corpora.records import Record
+from shrag.messages.text import in_language
 
 ANSWER = {
     "CN": " JAKO1 ",
@@ -100,8 +101,14 @@ def test_files_that_may_hold_records_are_neither_hidden_nor_about_the_folder(tmp
 def test_nothing_to_read_is_an_error_and_so_is_reading_twice(tmp_path: Path) -> None:
     with pytest.raises(CorpusError, match=r"holds no miracl file \(docs-\*"):
         find_files(FORMATS["miracl"], [tmp_path])
-    with pytest.raises(CorpusError, match="name at least one"):
+    with pytest.raises(CorpusError, match="name at least one") as nothing:
         find_files(FORMATS["miracl"], [])
+    assert "파일 또는 폴더: 하나 이상" in in_language(nothing.value, "ko")
+    (tmp_path / "a.ris").touch()
+    with pytest.raises(CorpusError, match=r"files; there are files that may be ris\.") as other:
+        find_files(FORMATS["papers"], [tmp_path])
+    assert "(*.pdf 또는 *.hwpx" in in_language(other.value, "ko")
+    assert "지정해 주세요. ris 형식일 수 있는 파일은 있습니다." in in_language(other.value, "ko")
     with pytest.raises(CorpusError, match="named twice"):
         find_files(FORMATS["miracl"], [tmp_path / "a", tmp_path / "a"])
 

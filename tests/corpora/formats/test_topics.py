@@ -18,9 +18,9 @@ def test_topics_are_tab_separated(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("text", "problem"),
     [
-        ("1 no tab\n", "line 1 is no topic"),
-        ("1\ta\n2\t \n", "line 2 is no topic"),
-        ('{"_id": "1", "text": " "}\n', "line 1 is no topic"),
+        ("1 no tab\n", "line 1 is not a topic"),
+        ("1\ta\n2\t \n", "line 2 is not a topic"),
+        ('{"_id": "1", "text": " "}\n', "line 1 is not a topic"),
         ("1\ta\n1\tb\n", "line 2 gives topic 1 a second time"),
         ("", "holds no topic"),
     ],
@@ -41,7 +41,7 @@ def test_questions_may_be_listed_under_the_text_that_they_are_asked_of(tmp_path:
     assert read_topics(path) == [Topic("a", "how many"), Topic("7", "why")]
     for wrong in ('{"qas": ["how"]}', '{"qas": [{"qid": "a"}]}', '{"id": "a", "text": "x", "qas": [[]]}'):
         path.write_text(wrong, encoding="utf-8")
-        with pytest.raises(CorpusError, match="line 1 is no topic"):
+        with pytest.raises(CorpusError, match="line 1 is not a topic"):
             read_topics(path)
 
 
@@ -82,11 +82,11 @@ def test_trec_topics_may_be_xml_with_numbers_as_attributes(tmp_path: Path) -> No
 @pytest.mark.parametrize(
     ("text", "problem"),
     [
-        ('{"_id": "1"}\n', "line 1 is no topic: expected an object with _id and text"),
-        ('{"_id": "1", "text": "a"}\n{\n', "line 2 is no topic: not a JSON object"),
+        ('{"_id": "1"}\n', "line 1 is not a topic: expected an object with _id and text"),
+        ('{"_id": "1", "text": "a"}\n{\n', "line 2 is not a topic: not a JSON object"),
         ('{"_id": "1", "text": "a"}\n{"_id": "1", "text": "a"}\n', "line 2 gives topic 1 a second time"),
-        ("<top>\n<num>1\n</top>\n", "line 1 is no topic: expected <num> and <title>"),
-        ("\n<x>\n<top><title>a</top>\n", "line 3 is no topic"),
+        ("<top>\n<num>1\n</top>\n", "line 1 is not a topic: expected <num> and <title>"),
+        ("\n<x>\n<top><title>a</top>\n", "line 3 is not a topic"),
         ("<top>\n<num>1<title>a\n", "line 1: this topic is not closed by </top>"),
         ("<x></x>", "holds no topic"),
         (TREC + TREC, "line 12 gives topic 301 a second time"),
@@ -106,9 +106,9 @@ def test_beir_qrels_have_a_header_and_three_columns(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("text", "problem"),
     [
-        ("query-id\tcorpus-id\tscore\n1 0 a 1\n", "line 2 is no judgement: expected query-id, corpus-id, score"),
+        ("query-id\tcorpus-id\tscore\n1 0 a 1\n", "line 2 is not a judgement: expected query-id, corpus-id, score"),
         ("query-id corpus-id score\n", "holds no judgement"),
-        ("1 a 1\n", "line 1 is no judgement: expected qid, 0, docid, relevance"),
+        ("1 a 1\n", "line 1 is not a judgement: expected qid, 0, docid, relevance"),
     ],
 )
 def test_the_two_layouts_of_judgements_are_not_mixed(tmp_path: Path, text: str, problem: str) -> None:
@@ -123,7 +123,7 @@ def test_qrels_are_read_with_any_whitespace(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "problem"), [("1 0 a\n", "line 1 is no judgement"), ("1 0 a b\n", "line 1"), ("", "no jud")]
+    ("text", "problem"), [("1 0 a\n", "line 1 is not a judgement"), ("1 0 a b\n", "line 1"), ("", "no jud")]
 )
 def test_what_is_no_qrels_file_is_named_by_line(tmp_path: Path, text: str, problem: str) -> None:
     (tmp_path / "q").write_text(text)

@@ -97,12 +97,12 @@ def test_conflicts_and_lines_that_are_no_records_are_said_at_once(tmp_path: Path
         _add(tmp_path, source, max_rejects=1)
     conflicts, rejects = str(caught.value).splitlines()
     assert conflicts.startswith("1 of 4 lines hold an identifier that was read before with other content")
-    assert rejects.startswith("2 of 4 lines are no records")
+    assert rejects.startswith("2 of 4 lines are not records")
     assert f"the first is {source} line 3: not a JSON object" in rejects
     assert rejects.endswith("allow them with --max-rejects 2.")
     with pytest.raises(ConflictingRecords) as caught:
         _add(tmp_path, source, max_rejects=2)
-    assert "are no records" not in str(caught.value)
+    assert "are not records" not in str(caught.value)
 
 
 @pytest.mark.parametrize(

@@ -17,13 +17,14 @@ import pytest
 
 from shrag.cli.commands.corpus.adding import add
 from shrag.cli.main import run
-from shrag.corpora.errors import CorpusError
+from shrag.corpora.errors import CorpusError, TooManyRejectedLines
 from shrag.corpora.formats.columns import parse_columns
 from shrag.corpora.formats.registry import FORMATS, table_format
 from shrag.corpora.ingest.add import add_corpus
 from shrag.corpora.ingest.parser import Parser, ParserLimits
 from shrag.corpora.records import Record
 from shrag.corpora.store.open_corpus import open_corpus, stored_rejects
+from shrag.messages.text import in_language
 from tests.support.parser_bombs import repeated_title, shared_stream_pdf, wide_json
 
 pytestmark = [pytest.mark.process, pytest.mark.slow]
@@ -68,6 +69,44 @@ def test_a_file_beyond_a_limit_is_one_reject_and_the_files_around_it_are_read(
     assert (faulty.bytes, len(faulty.sha256)) == (len(data), 64)
     docids = [record.docid for record in open_corpus(tmp_path, "c")[1]]
     assert docids == ["0#0", *(f"p#{number}" for number in range(faulty.records)), "2#0"]
+
+
+UNREADABLE = [
+    ("scienceon", "a.csv", b"CN,title\n1,2,3\n", "1번째 행: 칸이 3개인데 머리글은 2개입니다"),
+    ("scienceon", "a.csv", b"CN,title\n\xff,2\n", "1번째 행: UTF-8도 CP949도 아닙니다"),
+    ("scienceon", "a.jsonl", b"[1]\n", "JSON 객체가 아닙니다: Expected `object`, got `array`"),
+    ("scienceon", "a.jsonl", b'{"CN": 1, "CN": 2}\n', "한 객체에 'CN' 키가 두 번 이상 나옵니다. 하나만 남겨 주세요"),
+    ("scienceon", "a.json", b'[{"a": 1}, 2]', "2번째 요소: JSON 객체가 아닙니다: Expected `object`, got `int`"),
+    ("scienceon", "a.jsonl", b'{"CN": ["a"]}\n', "'CN'의 값이 목록입니다. 텍스트여야 합니다"),
+    ("ris", "a.ris", b"TY  - JOUR\n", "서지가 ER로 끝나지 않습니다"),
+    ("ris", "a.ris", b"loose\n", "TY와 ER 사이가 아닌 곳에 글자가 있습니다"),
+    ("bibtex", "a.bib", b"@article{a, title = {open\n", "BibTeX 항목이 아닙니다: "),
+    ("papers", "a.txt", b" ", "논문 a: 참고문헌, 감사의 글, 부록을 빼면 본문이 없습니다"),
+]
+
+
+@pytest.mark.parametrize(("format", "name", "data", "korean"), UNREADABLE)
+def test_the_reason_of_a_reject_can_be_shown_in_korean(
+    tmp_path: Path, format: str, name: str, data: bytes, korean: str
+) -> None:
+    path = tmp_path / name
+    path.write_bytes(data)
+    with Parser(ParserLimits()) as parser:
+        items = [item for batch in parser.read(path, FORMATS[format], repair=False) for item in batch.items]
+    reasons = [item.outcome for item in items if isinstance(item.outcome, str)]
+    assert korean in in_language(reasons[-1], "ko")
+    with pytest.raises(TooManyRejectedLines) as failed:
+        add_corpus(tmp_path, "c", format, [path])
+    assert in_language(reasons[0], "ko") in in_language(failed.value, "ko")
+
+
+def test_the_reason_of_a_file_beyond_a_limit_can_be_shown_in_korean(tmp_path: Path) -> None:
+    path = tmp_path / "a.json"
+    path.write_bytes(repeated_title(100_000, 40))
+    with Parser(ParserLimits(output=MIB, output_ratio=0)) as parser:
+        items = [item for batch in parser.read(path, FORMATS["papers"], repair=False) for item in batch.items]
+    shown = "이 줄의 항목까지만 파일을 읽었습니다: 문헌으로 바꾸면 1MiB보다 커집니다"
+    assert in_language(items[-1].outcome, "ko") == shown
 
 
 def test_time_and_output_grow_with_the_file() -> None:
@@ -217,7 +256,7 @@ send_message(sys.stdout.buffer, b"{sent.decode()}")
     more = tmp_path / "more.jsonl"
     more.write_text(LINE % 2, encoding="utf-8")
     with pytest.raises(
-        CorpusError, match=r"^The process that reads files sent what cannot be decoded \(.+\): run it again"
+        CorpusError, match=r"^The process that reads files sent data that cannot be decoded \(.+\): run it again"
     ):
         add_corpus(tmp_path / "corpora", "c", "scienceon", [more], limits=ParserLimits(seconds=100))
     assert open_corpus(tmp_path / "corpora", "c")[0] == before

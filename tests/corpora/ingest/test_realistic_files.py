@@ -82,7 +82,7 @@ CASES: dict[str, tuple[Callable[[Path], Path], str, str, Record]] = {
                "Panels were measured in a tube for days.", "en", complete=True, other=(("page", "1"),)),
     ),
     "ondol.hwpx": (
-        files.write_hwpx, "papers", "is a HWPX document",
+        files.write_hwpx, "papers", "is an HWPX document",
         Record("ondol#0", "온돌 바닥의 열 저장과 방출 — 서론",
                "온돌방의 바닥 온도를 사흘 동안 재었다. 구들의 두께는 12 cm였다.", "ko", complete=True),
     ),
@@ -138,7 +138,11 @@ def test_one_addition_takes_files_of_several_formats(tmp_path: Path) -> None:
 def test_an_unknown_file_is_refused_and_nothing_is_stored(tmp_path: Path) -> None:
     files.write_bibtex(tmp_path / "a.bib")
     (tmp_path / "b.dat").write_bytes(bytes(range(1, 256)) * 9)
-    with pytest.raises(CorpusError, match=r"SHRAG cannot tell what .*b\.dat is: it begins with .*Say so with --format"):
+    with pytest.raises(
+        CorpusError,
+        match=r"The format of .*b\.dat is unknown: it begins with .*Name the format "
+        r"with --format",
+    ):
         _add(tmp_path, tmp_path / "a.bib", tmp_path / "b.dat")
     with pytest.raises(CorpusError, match="There is no corpus"):
         open_corpus(tmp_path, "c")

@@ -80,7 +80,7 @@ def test_columns_without_a_name_may_be_several(tmp_path: Path) -> None:
 
 
 def test_lines_that_end_as_on_old_macs_are_an_error(tmp_path: Path) -> None:
-    with pytest.raises(CorpusError, match="line 1 is no header of a table"):
+    with pytest.raises(CorpusError, match="line 1 is not the header of a table"):
         items_of(tmp_path, b"CN,title\rA,a\r")
 
 

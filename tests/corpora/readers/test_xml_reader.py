@@ -85,7 +85,7 @@ def test_a_document_type_is_refused_and_with_it_every_entity(tmp_path: Path, bom
         (
             b"<MetaData><resultSummary><statusCode>400</statusCode><errorCode>E4103</errorCode>"
             b"<errorMessage>expired</errorMessage></resultSummary></MetaData>",
-            r"an error of the search interface \(E4103 'expired'\)",
+            r"an error response of the search API \(E4103 'expired'\)",
         ),
     ],
 )

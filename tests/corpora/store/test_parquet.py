@@ -102,7 +102,7 @@ def test_a_table_of_others_gives_values_of_json(tmp_path: Path) -> None:
         },
     ]
     (tmp_path / "t").write_bytes(b"PAR1")
-    with pytest.raises(CorpusError, match="is no Parquet file that can be read"):
+    with pytest.raises(CorpusError, match="is not a Parquet file that can be read"):
         list(read_table_rows(tmp_path / "t"))
 
 

@@ -82,7 +82,7 @@ def test_the_choices_are_asked_with_the_question_and_what_was_made_is_kept(folde
     made = {qid: each.answer.choice for qid, each in outcomes.items() if each.answer}
     # No word of yes and no is in the records, and of penguins they say nothing.
     assert made == {"wind": "A", "yes": "", "penguin": ""}
-    assert outcomes["twice"].error.startswith("Choice B is choice A again")
+    assert outcomes["twice"].error.startswith("Choice B is the same as choice A")
 
 
 def test_a_set_without_judgements_has_the_figures_of_its_answers_alone(folder: Path) -> None:

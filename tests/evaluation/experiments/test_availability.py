@@ -70,7 +70,11 @@ def test_without_the_baseline_nothing_is_compared_with_it(tmp_path: Path) -> Non
 
 
 def test_an_experiment_of_which_nothing_is_left_is_refused_with_the_reasons(tmp_path: Path) -> None:
-    with pytest.raises(ExperimentRejected, match=r"No set is left of the experiment: gpqa.csv is missing. It needs"):
+    with pytest.raises(ExperimentRejected, match=r"The experiment has no set left: gpqa.csv is missing. It needs"):
         _left(msgspec.structs.replace(FULL, sets=(GPQA,)), tmp_path)
-    with pytest.raises(ExperimentRejected, match=r"No condition is left .*no language model is configured"):
+    with pytest.raises(
+        ExperimentRejected,
+        match=r"The experiment has no condition left.*no language model is "
+        r"configured",
+    ):
         _left(msgspec.structs.replace(FULL, conditions=(WRITTEN,), baseline=""), tmp_path)

@@ -79,7 +79,7 @@ def test_the_demonstration_that_make_index_made_is_the_sets_own(demo_home: Path)
 
 def test_rejects_beyond_those_allowed_and_missing_files_are_refused(data: Path, own_home: Path) -> None:
     (data / "tiny" / "docs-1.jsonl").write_text("{}\n")
-    with pytest.raises(CorpusError, match="1 of 13 lines are no records"):
+    with pytest.raises(CorpusError, match="1 of 13 lines are not records"):
         prepare_index(SMALL_SET, "", folders(own_home, data))
     allowed = msgspec.structs.replace(SMALL_SET, corpus=CorpusSource("miracl", ("tiny",), max_rejects=1))
     prepare_index(allowed, "", folders(own_home, data))

@@ -21,7 +21,7 @@ def test_json_objects_have_their_texts_as_columns(tmp_path: Path) -> None:
     (tmp_path / "q.jsonl").write_text(line + "\n", encoding="utf-8")
     assert read_question_table(tmp_path / "q.jsonl", "subject") == {"a": {"qid": "a", "subject": "college_physics"}}
     (tmp_path / "q.jsonl").write_text(line + "\n{", encoding="utf-8")
-    with pytest.raises(ExperimentRejected, match=r"q.jsonl line 2 is no JSON object: "):
+    with pytest.raises(ExperimentRejected, match=r"q.jsonl line 2 is not a JSON object: "):
         read_question_table(tmp_path / "q.jsonl")
 
 

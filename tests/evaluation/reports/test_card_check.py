@@ -62,7 +62,7 @@ def test_another_index_does_not_agree_and_the_first_difference_is_named(
     unchanged = _with(card, generations={"demo": other})
     with pytest.raises(ResultsMismatch, match="another build of the same records and settings"):
         check_card(unchanged, archive)
-    with pytest.raises(ResultsMismatch, match="the card does not say which build was asked"):
+    with pytest.raises(ResultsMismatch, match="the card does not say which index was searched"):
         check_card(_with(card, generations={}), archive)
 
 

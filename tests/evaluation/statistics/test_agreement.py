@@ -73,7 +73,7 @@ def test_figures_that_are_not_defined_are_none() -> None:
 
 
 def test_one_annotator_has_no_one_to_agree_with() -> None:
-    with pytest.raises(EvaluationError, match="there is one only"):
+    with pytest.raises(EvaluationError, match="there is only one"):
         agreement(Annotations({"q1": {"a": "y"}}, scored=False))
 
 
@@ -125,7 +125,7 @@ def test_what_is_not_paired_is_refused() -> None:
     with pytest.raises(EvaluationError, match="got 0 and 0"):
         cohen_kappa([], [])
     for items in ([["y", "n"], ["y"]], [["y"]], []):
-        with pytest.raises(EvaluationError, match="as many labels of each item, two or more"):
+        with pytest.raises(EvaluationError, match="the same number of labels for each item, two or more"):
             fleiss_kappa(items)
 
 

@@ -46,16 +46,16 @@ def test_who_annotated_what_together() -> None:
     ("text", "problem"),
     [
         ("item\tannotator\tlabel\nq1\tkim\tyes\nq1\tkim\tno\n", "line 3: kim annotates q1 a second time"),
-        ("item\tannotator\tscore\nq1\tkim\tgood\n", "line 2: 'good' is no score"),
-        ("item\tannotator\tscore\nq1\tkim\tnan\n", "line 2: 'nan' is no score"),
-        ("item\tannotator\tlabel\n\tkim\tyes\n", "line 2 is no annotation: expected item, annotator, and label"),
-        ("item\twho\tlabel\nq1\tkim\tyes\n", "line 2 is no annotation"),
+        ("item\tannotator\tscore\nq1\tkim\tgood\n", "line 2: 'good' is not a score"),
+        ("item\tannotator\tscore\nq1\tkim\tnan\n", "line 2: 'nan' is not a score"),
+        ("item\tannotator\tlabel\n\tkim\tyes\n", "line 2 is not an annotation: expected item, annotator, and label"),
+        ("item\twho\tlabel\nq1\tkim\tyes\n", "line 2 is not an annotation"),
         ("item\tannotator\tlabel\tscore\nq1\tkim\tyes\t1\n", "line 2 has the columns item, annotator, label, score"),
         ("item\tannotator\tlabel\n", "holds no annotation"),
         ("item\tannotator\tlabel\nq1\tkim\t\n", "holds no annotation"),
         ("", "holds no annotation"),
-        ('{"item": "q1", "annotator": "kim", "label": "yes"}\n[1]\n', "line 2 is no annotation: not a JSON object"),
-        ('{"item": "q1", "annotator": "kim", "label": null}\n', "line 1 is no annotation"),
+        ('{"item": "q1", "annotator": "kim", "label": "yes"}\n[1]\n', "line 2 is not an annotation: not a JSON object"),
+        ('{"item": "q1", "annotator": "kim", "label": null}\n', "line 1 is not an annotation"),
     ],
 )
 def test_what_is_no_annotation_is_named_by_line(tmp_path: Path, text: str, problem: str) -> None:

@@ -62,11 +62,11 @@ def test_it_lies_within_the_values_and_its_ends_are_in_order(values: list[float]
 def test_what_has_no_interval_is_refused() -> None:
     with pytest.raises(EvaluationError, match="There is no value"):
         bootstrap_interval([])
-    with pytest.raises(EvaluationError, match="nan is no value of a measure"):
+    with pytest.raises(EvaluationError, match="nan is not a value of a measure"):
         bootstrap_interval([0.5, float("nan")])
     with pytest.raises(EvaluationError, match=r"between 0 and 1, such as 0.95, got 95"):
         bootstrap_interval([0.5], level=95)
-    with pytest.raises(EvaluationError, match="a sample or more, got 0"):
+    with pytest.raises(EvaluationError, match="at least one sample, got 0"):
         bootstrap_interval([0.5, 1.0], samples=0)
 
 
@@ -114,9 +114,9 @@ def test_values_between_zero_and_one_are_bootstrapped() -> None:
 
 
 def test_what_is_no_share_is_refused() -> None:
-    with pytest.raises(EvaluationError, match="3 of 2 is no share"):
+    with pytest.raises(EvaluationError, match="3 of 2 is not a share"):
         wilson_interval(3, 2)
-    with pytest.raises(EvaluationError, match="0 of 0 is no share"):
+    with pytest.raises(EvaluationError, match="0 of 0 is not a share"):
         wilson_interval(0, 0)
     with pytest.raises(EvaluationError, match="got 1"):
         wilson_interval(1, 2, level=1)

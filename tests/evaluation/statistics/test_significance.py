@@ -81,9 +81,9 @@ def test_p_is_a_probability_and_symmetric(pairs: list[tuple[float, float]]) -> N
 
 
 def test_what_is_not_paired_is_refused() -> None:
-    with pytest.raises(EvaluationError, match="as many values on each side, got 1 and 2"):
+    with pytest.raises(EvaluationError, match="the same number of values on both sides, got 1 and 2"):
         paired_randomisation([1.0], [1.0, 2.0])
     with pytest.raises(EvaluationError, match="not finite"):
         paired_randomisation([1.0], [float("nan")])
-    with pytest.raises(EvaluationError, match="a sample or more, got 0"):
+    with pytest.raises(EvaluationError, match="at least one sample, got 0"):
         paired_randomisation([1.0], [2.0], samples=0)

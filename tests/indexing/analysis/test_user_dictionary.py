@@ -51,9 +51,9 @@ def test_words_get_their_defaults_and_a_canonical_form() -> None:
         ("가", "a single syllable"),
         ("가" * 65, "at most 64 are allowed"),
         ("인공신경망\tSL", "the tag 'SL' is none of NNP NNG NNB NR XR MAG VV VA"),
-        ("인공신경망\tNNG\tmuch", "the score 'much' is no number from -20 to 20"),
-        ("인공신경망\tNNG\tnan", "the score 'nan' is no number"),
-        ("인공신경망\tNNG\t1e9", "the score '1e9' is no number"),
+        ("인공신경망\tNNG\tmuch", "the score 'much' is not a number from -20 to 20"),
+        ("인공신경망\tNNG\tnan", "the score 'nan' is not a number"),
+        ("인공신경망\tNNG\t1e9", "the score '1e9' is not a number"),
         ("인공신경망\tNNG\t1\tx", "4 fields, at most 3"),
     ],
 )

@@ -51,7 +51,7 @@ def test_shards_come_in_the_corpus_order_and_those_that_are_there_are_not_analyz
 
 def test_a_driver_that_ends_early_ends_the_build(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(ray_workers, "COMMAND", (sys.executable, "-c", "import sys; sys.stdin.readline()"))
-    with _pool(tmp_path) as pool, pytest.raises(IndexingError, match=r"drives the Ray cluster ended: see .*ray\.log"):
+    with _pool(tmp_path) as pool, pytest.raises(IndexingError, match=r"controls the Ray cluster ended: see .*ray\.log"):
         list(pool.analyze(tmp_path / "x", 0, 10))
 
 

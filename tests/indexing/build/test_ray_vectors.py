@@ -67,7 +67,7 @@ def test_vectors_are_those_of_one_machine_also_where_the_build_was_interrupted(
     alone: Path, home: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(ray_workers, "COMMAND", lone_driver(encoded=2))
-    with pytest.raises(IndexingError, match="drives the Ray cluster ended"):
+    with pytest.raises(IndexingError, match="controls the Ray cluster ended"):
         _build(home, BY_RAY)
     (shards,) = (home / "indexes" / NAME).rglob(SHARDS)
     assert len(list(shards.glob("*.json"))) == 2

@@ -127,7 +127,11 @@ def test_a_worker_with_other_weights_without_them_or_without_its_gpu_says_so(
 ) -> None:
     other = make_encoder(tmp_path / encoder_folder.name, seed=9)
     settings = _settings(encoder_folder)
-    with pytest.raises(IndexingError, match=r"A worker of the Ray cluster has other weights in .*give all machines"):
+    with pytest.raises(
+        IndexingError,
+        match=r"A worker of the Ray cluster has other weights in .*copy the same "
+        r"weights to all machines",
+    ):
         ShardEncoding(msgspec.structs.replace(settings, encoder=str(other)), gpu=False)
     with pytest.raises(WeightsMissing, match="There are no weights at"):
         ShardEncoding(msgspec.structs.replace(settings, encoder=str(tmp_path / "none")), gpu=False)

@@ -169,7 +169,14 @@ def _encoding_job(home: Path, folder: Path) -> RayJob:
 def test_a_worker_with_other_weights_ends_the_build(home: Path, tmp_path: Path) -> None:
     job = _encoding_job(home, tmp_path / "shards")
     job = msgspec.structs.replace(job, settings=msgspec.structs.replace(job.settings, digest="other"))
-    with RayWorkers(job) as workers, pytest.raises(IndexingError, match=r"has other weights in .*: give all machines"):
+    with (
+        RayWorkers(job) as workers,
+        pytest.raises(
+            IndexingError,
+            match=r"has other weights in .*: copy the same "
+            r"weights",
+        ),
+    ):
         list(workers.run([EncodingShard(0, 64, "x", 0)]))
 
 

@@ -169,6 +169,6 @@ def test_a_folder_with_anything_else_is_refused(home: Path, tmp_path: Path) -> N
     (tmp_path / "file").write_text("a file")
     for folder in (tmp_path / "mine", tmp_path / "file"):
         before = sorted(tmp_path.rglob("*"))
-        with pytest.raises(IndexingError, match="which is no file of this export: choose a new folder"):
+        with pytest.raises(IndexingError, match="which does not belong to this export: choose a new folder"):
             export_milvus(home / "indexes", "demo", folder)
         assert sorted(tmp_path.rglob("*")) == before

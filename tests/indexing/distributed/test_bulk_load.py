@@ -292,7 +292,7 @@ def test_what_is_no_milvus_server_is_refused(home: Path, choice: EngineChoice) -
 def test_a_prefix_that_is_no_folder_of_the_bucket_is_refused(home: Path, prefix: str) -> None:
     export_milvus(home / "indexes", "demo", home / "demo-milvus")
     choice = EngineChoice("milvus", "http://127.0.0.1:9")
-    with pytest.raises(IndexingError, match=r"is no prefix of objects in Milvus's bucket"):
+    with pytest.raises(IndexingError, match=r"is not a prefix of objects in Milvus's bucket"):
         bulk_load(home / "indexes", "demo", home / "demo-milvus", choice, prefix)
 
 

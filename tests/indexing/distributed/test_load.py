@@ -146,7 +146,7 @@ def test_a_database_that_has_lost_what_was_loaded_is_loaded_anew(home: Path) -> 
     before = _stored(home)
     with closing(open_database(_edge(home))) as database:
         database.drop(collection_name("demo", read_generation(home / "indexes" / "demo", 1)))
-    with pytest.raises(IndexMismatch, match="it is not there"):
+    with pytest.raises(IndexMismatch, match="it is not loaded"):
         open_index(home / "indexes", "demo", "", engine=_edge(home))
     assert load_index(home / "indexes", "demo", _edge(home))
     assert _same(before, _stored(home))
@@ -176,11 +176,11 @@ def test_the_alias_follows_publishing_and_rolling_back(generations: Path) -> Non
     index = open_index(indexes, "demo", "", engine=engine)
     assert index.manifest.generation == 2
     index.close()
-    with pytest.raises(IndexMismatch, match=r"generation 1 of index demo \(it is not there\)"):
+    with pytest.raises(IndexMismatch, match=r"generation 1 of index demo \(it is not loaded\)"):
         roll_back(indexes, "demo", engine=engine)
     assert published() == names[2]
     roll_back(indexes, "demo", 3)  # without the engine
-    with pytest.raises(IndexMismatch, match="another one is published"):
+    with pytest.raises(IndexMismatch, match="another generation is published"):
         open_index(indexes, "demo", "", engine=engine)
 
 
@@ -197,7 +197,7 @@ def test_a_server_answers_from_the_loaded_generation_until_the_next_one_is_loade
     with closing(hot_reload.CurrentIndex(index, open_it)) as current:
         publish_copy(index, generation_folder(index, 1))
         assert not current.refresh()
-        assert "cannot serve generation 2 of index demo (it is not there)" in current.status.problem
+        assert "cannot serve generation 2 of index demo (it is not loaded)" in current.status.problem
         with current.use() as answering:
             assert answering.manifest.generation == 1
             assert len(answering.search(QUESTIONS[0])) > 0

@@ -17,7 +17,7 @@ from shrag.indexing.distributed.collection import Row, Some, Without, value_numb
 from shrag.indexing.distributed.milvus import MilvusDatabase, _expression
 from shrag.indexing.distributed.searcher import filter_condition
 from shrag.indexing.distributed.sparse_vectors import sparse_vector
-from shrag.indexing.errors import EngineUnavailable, IndexingError
+from shrag.indexing.errors import DependencyMissing, EngineUnavailable, IndexingError
 from shrag.indexing.record_filter import RecordFilter
 
 TIMEOUT = 2.0
@@ -101,7 +101,7 @@ def test_a_server_that_dies_or_hangs_is_reported_in_time_and_used_again_when_it_
     ):
         fault()
         started = time.monotonic()
-        with pytest.raises(EngineUnavailable, match=f"Milvus at {server.address} does not answer as it should"):
+        with pytest.raises(EngineUnavailable, match=f"Milvus at {server.address} does not answer correctly"):
             collection.search(query, 5)
         assert time.monotonic() - started < 3 * TIMEOUT
         repair()
@@ -121,6 +121,15 @@ def test_nothing_at_the_address_is_said_in_one_sentence_without_the_key() -> Non
         MilvusDatabase(address, "root:secret", 1.0)
     assert "secret" not in str(refused.value)
     assert "\n" not in str(refused.value)
+
+
+def test_a_file_without_milvus_lite_is_told_which_package_to_install(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(sys.modules, "milvus_lite", None)
+    with pytest.raises(DependencyMissing, match=r"needs milvus-lite, .*: `pip install milvus-lite`"):
+        MilvusDatabase(str(tmp_path / "new" / "lite.db"))
+    assert not (tmp_path / "new").exists()
 
 
 @pytest.mark.slow

@@ -66,7 +66,7 @@ def test_pairs_without_terms_are_named_and_not_used(analyzer: KoreanEnglishAnaly
     assert [entry.english for entry in corrected] == ["map"]
     assert len(messages) == 6
     assert messages[0].startswith("mine.tsv, line 1 is not used: '지도' has 1 terms and 'the of' 0;")
-    assert messages[-1] == "7 pairs of the user's lists are not used in all."
+    assert messages[-1] == "In all, 7 pairs of the user's lists are not used."
 
 
 def test_files_in_two_formats_are_read_together_and_messages_name_their_lines(tmp_path: Path) -> None:

@@ -42,7 +42,9 @@ def test_one_step_back_another_and_forward_again(home: Path) -> None:
     assert list_generations(indexes / "demo") == [1, 2, 3]
     assert (roll_back(indexes, "demo").generation, _current(home)) == (2, 2)
     assert (roll_back(indexes, "demo").generation, _current(home)) == (1, 1)
-    with pytest.raises(IndexMissing, match=r"no generation before 1 \(there is 1, 2, 3\): choose one with --to"):
+    with pytest.raises(
+        IndexMissing, match=r"no generation before 1 \(existing generations: 1, 2, 3\): choose one with --to"
+    ):
         roll_back(indexes, "demo")
     assert (roll_back(indexes, "demo", to=3).generation, _current(home)) == (3, 3)
     opened = open_index(indexes, "demo")
@@ -57,7 +59,7 @@ def test_a_damaged_generation_is_passed_over_and_never_made_current(home: Path) 
         roll_back(indexes, "demo", to=2)
     assert _current(home) == 3
     assert roll_back(indexes, "demo").generation == 1
-    with pytest.raises(IndexMissing, match="no generation 9: there is 1, 2, 3"):
+    with pytest.raises(IndexMissing, match="no generation 9: use one of 1, 2, 3"):
         roll_back(indexes, "demo", to=9)
     with pytest.raises(IndexMissing, match="no index 'other'"):
         roll_back(indexes, "other")

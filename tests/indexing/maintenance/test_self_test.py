@@ -53,7 +53,7 @@ def _lose_codecs(jar: Path) -> None:
     ("damage", "words"),
     [
         (_remove, "Lucene's classes are missing ("),
-        (_truncate, "Java finds no class org.apache.lucene.search.IndexSearcher"),
+        (_truncate, "Java cannot find the class org.apache.lucene.search.IndexSearcher"),
         (_lose_codecs, "Lucene"),
     ],
 )

@@ -131,7 +131,7 @@ def test_without_weights_keyword_search_works_and_vectors_are_an_error(home: Pat
         assert index.dense is not None
         says = {
             "absent": "There are no weights at",
-            "others": r"They were made by \[transformer 1: tiny-encoder.*put the former weights there",
+            "others": r"The vectors were made by \[transformer 1: tiny-encoder.*put the earlier weights there",
             "cut": "is truncated",
         }[how]
         with pytest.raises(EncoderUnavailable, match=says) as refused:

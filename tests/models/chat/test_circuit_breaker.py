@@ -6,8 +6,9 @@ from collections.abc import Iterator
 
 import pytest
 
+from shrag.messages.text import Text, in_language
 from shrag.models.chat.circuit_breaker import CircuitBreaker
-from shrag.models.errors import ModelError, ModelRefused, ModelUnavailable
+from shrag.models.errors import ModelRefused, ModelUnavailable
 from shrag.models.language_model import Completion, Message
 
 # Written out, so that a change of the module's own is noticed.
@@ -43,7 +44,7 @@ class _Model:
     name = "fake"
 
     def __init__(self) -> None:
-        self.fails: ModelError | None = None
+        self.fails: Exception | None = None
         self.hangs = False
         self.asked = 0
 
@@ -178,6 +179,40 @@ def test_the_check_of_a_hanging_model_times_out_and_closes_its_late_stream() -> 
     assert not circuit.check(0.1)
     assert time.monotonic() - started < 0.9  # of the second that the model hangs
     assert circuit.last_failure == "fake gave no token within 0.1 s."
+
+
+@pytest.mark.parametrize(
+    ("failure", "told"),
+    [(ModelUnavailable("nobody listens."), "nobody listens."), (KeyError("choices"), "KeyError: 'choices'")],
+)
+def test_a_check_that_fails_at_once_says_how_and_an_unexpected_error_is_no_answer(
+    failure: Exception, told: str
+) -> None:
+    model = _Model()
+    model.fails = failure
+    circuit = CircuitBreaker(model)
+    assert not circuit.check(20.0)
+    assert (circuit.state, circuit.last_failure) == ("open", told)
+
+
+def test_a_refused_check_is_an_answer() -> None:
+    model = _Model()
+    circuit = CircuitBreaker(model)
+    model.fails = ModelUnavailable("away.")
+    _fail(circuit, FAILURE_THRESHOLD)
+    model.fails = ModelRefused("no such model.")
+    assert circuit.check(20.0)
+    assert (circuit.state, circuit.last_failure) == ("closed", "")
+
+
+def test_the_last_failure_can_be_shown_in_korean() -> None:
+    model = _Model()
+    model.fails = ModelUnavailable(Text("The client closed the connection."))
+    circuit = CircuitBreaker(model)
+    _fail(circuit, FAILURE_THRESHOLD)
+    with pytest.raises(ModelUnavailable) as refused:
+        circuit.complete(ASKED)
+    assert "The client closed the connection." not in in_language(refused.value, "ko")
 
 
 class _Remembering(_Model):

@@ -176,7 +176,7 @@ def test_an_endpoint_of_another_model_gets_no_requests_until_it_serves_the_same(
     with _pool([first, other], OFTEN) as pool:
         assert (pool.name, pool.complete(ASK).text, pool.complete(ASK).text) == ("qwen", "x", "x")
         problem = pool.statuses[1].problem
-        assert "serves llama and not qwen, as the others: all addresses of [llm] url must serve" in problem
+        assert "serves llama instead of qwen, which the others serve: all addresses of [llm] url must serve" in problem
         assert "\n" not in problem
         other.models = ("qwen",)
         wait_until(lambda: not pool.statuses[1].problem)
@@ -201,6 +201,18 @@ def test_an_endpoint_whose_model_is_replaced_is_found_out_by_its_refusal() -> No
             pool.complete(ASK)
         wait_until(lambda: bool(pool.statuses[1].problem))
         assert [pool.complete(ASK).text for _ in range(3)] == ["x"] * 3
+
+
+def test_a_failure_does_not_hide_that_another_request_was_refused_just_before() -> None:
+    other = Endpoint(says(404, "The model `m` does not exist."), says(503, "loading"))
+    with _pool([other], PoolTimes(check=0.5)) as pool:
+        assert pool.name == "m"
+        other.models = ("new",)
+        with pytest.raises(ModelRefused):
+            pool.stream(ASK)
+        with pytest.raises(ModelUnavailable):
+            pool.stream(ASK)
+        wait_until(lambda: pool.known_name == "new")
 
 
 def test_an_idle_endpoint_that_hangs_is_found_out_by_a_check() -> None:

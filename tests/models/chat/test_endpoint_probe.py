@@ -7,6 +7,7 @@ from contextlib import closing, contextmanager
 
 import pytest
 
+from shrag.messages.text import in_language
 from shrag.models.chat.endpoint import EndpointHealth, Timeouts, parse_address
 from shrag.models.chat.endpoint_probe import error_for_status, probe, to_one_line
 from shrag.models.chat.http_client import EndpointClient
@@ -35,9 +36,9 @@ def test_an_endpoint_without_models_is_an_error() -> None:
 @pytest.mark.parametrize(
     ("status", "body", "kind", "words"),
     [
-        (404, b"", ModelRefused, "no OpenAI-compatible endpoint"),
-        (200, b"<html>", ModelRefused, "no OpenAI-compatible endpoint"),
-        (200, b'{"data": 5}', ModelRefused, "no OpenAI-compatible endpoint"),
+        (404, b"", ModelRefused, "not an OpenAI-compatible endpoint"),
+        (200, b"<html>", ModelRefused, "not an OpenAI-compatible endpoint"),
+        (200, b'{"data": 5}', ModelRefused, "not an OpenAI-compatible endpoint"),
         (403, b"", ModelRefused, "SHRAG_LLM_API_KEY"),
         (503, b"", ModelUnavailable, "starting"),
     ],
@@ -80,3 +81,25 @@ def test_messages_of_other_servers_for_too_long_prompts_are_recognised() -> None
     ):
         assert "longer than the context of 'm'" in str(error_for_status("here", "m", 400, message))
     assert "longer than" not in str(error_for_status("here", "m", 400, "temperature must be positive"))
+
+
+@pytest.mark.parametrize(
+    ("status", "korean"),
+    [
+        (404, "here: 'm' 모델을 찾을 수 없습니다(no context length). "),
+        (400, "프롬프트와 답변의 길이가 'm' 모델의 문맥 길이를 넘습니다(no context length). "),
+        (302, "here: 다른 주소로 리디렉션하지만(302) 따라가지 않습니다. "),
+    ],
+)
+def test_a_refusal_can_be_shown_in_korean(status: int, korean: str) -> None:
+    assert in_language(error_for_status("here", "m", status, "no context length"), "ko").startswith(korean)
+    assert "요청을 거부했습니다(418: no)" in in_language(error_for_status("here", "m", 418, "no"), "ko")
+
+
+def test_a_missing_model_can_be_told_in_korean() -> None:
+    with _client(Endpoint(answers(""), models=())) as client, pytest.raises(ModelRefused) as refused:
+        probe(client)
+    assert "제공하는 모델: 없음. 사용할 모델을" in in_language(refused.value, "ko")
+    with _client(Endpoint(answers(""))) as client, pytest.raises(ModelRefused) as refused:
+        probe(client, "x")
+    assert "'x' 모델이 없습니다. 제공하는 모델: m." in in_language(refused.value, "ko")

@@ -12,7 +12,7 @@ from shrag.models.encoders.catalog import read_catalog
 from shrag.models.encoders.cross_encoder import CrossEncoderReranker, load_cross_encoder
 from shrag.models.errors import WeightsMissing, WeightsRejected
 from shrag.models.reranker import Passage
-from tests.support.checkpoints import SENTENCES, make_reranker, reference_score, tokeniser
+from tests.support.checkpoints import POSITIONS, SENTENCES, make_reranker, reference_score, tokeniser
 
 pytestmark = pytest.mark.slow
 
@@ -57,11 +57,18 @@ def test_models_that_are_no_reranker_are_rejected(tmp_path: Path, encoder_folder
     with pytest.raises(WeightsMissing, match="copy the folder of BAAI/bge-reranker-v2-m3"):
         load_cross_encoder("bge-reranker-v2-m3", tmp_path)
     two = make_reranker(tmp_path / "two", labels=2)
-    with pytest.raises(WeightsRejected, match="gives 2 numbers a pair"):
+    with pytest.raises(WeightsRejected, match="gives 2 numbers for a pair"):
         load_cross_encoder(str(two), tmp_path, device="cpu")
     encoder = shutil.copytree(encoder_folder, tmp_path / "encoder")
     with pytest.raises(WeightsRejected):  # it has no layers for a score
         load_cross_encoder(str(encoder), tmp_path, device="cpu")
+
+
+def test_a_folder_without_a_card_reads_as_many_tokens_as_its_model_has_positions(
+    cross_encoder: CrossEncoderReranker,
+) -> None:
+    longest = cross_encoder._tokeniser.pairs("film", ["graphene " * POSITIONS])
+    assert [len(tokens) for tokens in longest] == [POSITIONS]
 
 
 def test_a_network_with_nan_scores_is_rejected(tmp_path: Path) -> None:

@@ -266,7 +266,7 @@ def test_vectors_are_only_cut_where_the_model_was_trained_for_it(encoder_folder:
     shutil.copytree(encoder_folder, tmp_path / "KURE-v1")
     with pytest.raises(WeightsRejected, match="Vectors of KURE-v1 can have only 1024 dimensions, not 256"):
         choose_encoder("kure:256", tmp_path)
-    with pytest.raises(WeightsRejected, match="gives vectors of 64 numbers, its card has 1024"):
+    with pytest.raises(WeightsRejected, match="gives vectors of 64 numbers, its model card says 1024"):
         load_encoder(choose_encoder("kure", tmp_path), "cpu")
 
 

@@ -90,10 +90,16 @@ def test_delta_net_layers_keep_a_state_and_a_convolution_and_every_fourth_attend
     assert attention_layers({"model_type": "qwen3_next", **DELTA, "layer_types": types}) == (*(state,) * 7, full)
 
 
-@pytest.mark.parametrize(("dtype", "width"), [("float32", 4), ("bfloat16", 2), (None, 2)])
+@pytest.mark.parametrize(("dtype", "width"), [("float32", 4), ("bfloat16", 2), ("float16", 2), (None, 2)])
 def test_a_state_is_as_wide_as_the_configuration_says_else_as_the_model(dtype: str | None, width: int) -> None:
     config = {"model_type": "qwen3_5_text", **DELTA, "mamba_ssm_dtype": dtype}
     assert attention_layers(config)[0] == LinearAttention(48 * 128 * 128 * width + 61_440)
+
+
+def test_an_unknown_width_of_a_state_is_refused_with_the_known_ones() -> None:
+    config = {"model_type": "qwen3_5_text", **DELTA, "mamba_ssm_dtype": "float8"}
+    with pytest.raises(UnknownArchitecture, match="is 'float8', known are float32, bfloat16, float16: give the bytes"):
+        attention_layers(config)
 
 
 def test_a_state_and_an_attention_of_equal_numbers_are_not_the_same_kind() -> None:
@@ -128,7 +134,9 @@ def test_a_window_without_layer_types_is_everywhere_or_nowhere(changes: dict[str
 )
 def test_a_window_without_known_layers_is_rejected(changes: dict[str, object]) -> None:
     with pytest.raises(
-        UnknownArchitecture, match=r"has no layer_types that say which layers slide: .*--kv-bytes-per-token"
+        UnknownArchitecture,
+        match=r"has no layer_types that say which layers have a sliding window: "
+        r".*--kv-bytes-per-token",
     ):
         attention_layers({**QWEN3, **changes})
 

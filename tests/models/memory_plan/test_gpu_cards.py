@@ -15,5 +15,5 @@ def test_cards_are_ordered_by_size_and_marked_as_estimates() -> None:
 
 def test_a_card_is_found_in_any_case_and_an_unknown_one_names_the_known() -> None:
     assert find_card("h200").usable == int(139.8 * 2**30)
-    with pytest.raises(UnknownName, match=r"There is no card 'B200': use one of 24GB, L40S, .*H200"):
+    with pytest.raises(UnknownName, match=r"There is no GPU 'B200': use one of 24GB, L40S, .*H200"):
         find_card("B200")

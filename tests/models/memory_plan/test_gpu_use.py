@@ -74,7 +74,7 @@ def test_differences_above_five_percent_are_warnings(plan: MemoryPlan) -> None:
     assert UseDifference(100 * MIB, 104 * MIB).text == "planned 0.10 GiB, in use 0.10 GiB, +4.0%"
     assert "correct the plan with --slack" in UseDifference(100 * MIB, 106 * MIB).text
     assert UseDifference(100 * MIB, 94 * MIB).text.endswith(
-        "-6.0%: the most is in use after full batches; compare again after some long prompts"
+        "-6.0%: memory use is highest after full batches; compare again after some long prompts"
     )
 
 
@@ -92,7 +92,7 @@ def test_the_obstacle_is_named_where_vllms_share_is_not_free(plan: MemoryPlan) -
     assert start_obstacle(plan, replace(use, free=share)) is None
     said = start_obstacle(plan, replace(use, free=share - 1))
     assert said is not None
-    assert said.startswith("vLLM would not start now: it needs 45.21 GiB free and 45.21 GiB are")
+    assert said.startswith("vLLM would not start now: it needs 45.21 GiB of free memory, and 45.21 GiB is free")
 
 
 def test_the_plan_counts_no_slack_as_used(plan: MemoryPlan) -> None:

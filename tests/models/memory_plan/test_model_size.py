@@ -139,6 +139,16 @@ def test_weights_of_a_profiles_name_replace_its_estimates_and_keep_its_flags(tmp
     assert find_language_model(str(tmp_path / "weights" / "own"), tmp_path / "none").weights == 8
 
 
+def test_a_multimodal_model_under_a_profiles_name_is_served_for_text(tmp_path: Path) -> None:
+    assert not load_profiles()["qwen3-4b-2507"].flags
+    write_model(
+        tmp_path / "qwen3-4b-2507", {"model_type": "mistral3", "text_config": {**CONFIG, "model_type": "llama"}}
+    )
+    assert find_language_model("qwen3-4b-2507", tmp_path).flags == ("--language-model-only",)
+    write_model(tmp_path / "qwen3.5-4b", {"model_type": "mistral3", "text_config": {**CONFIG, "model_type": "llama"}})
+    assert find_language_model("qwen3.5-4b", tmp_path).flags == ("--language-model-only",)
+
+
 def test_a_folder_without_a_model_is_an_error_that_lists_the_files(tmp_path: Path) -> None:
     with pytest.raises(WeightsMissing, match=r"There is no .*config\.json: copy the whole model into"):
         read_language_model(tmp_path)

@@ -203,7 +203,7 @@ def test_more_calls_than_may_wait_are_told_to_come_back_and_counted(demo_home: P
         first = server.send("POST", "/mcp", _body("ask", {"question": QUESTION}), **CALL)
         assert model.begun.acquire(timeout=20)
         started = time.monotonic()
-        assert "1 requests run and 0 wait, and 0 may now: ask again later" in _say(
+        assert "1 requests are running and 0 are waiting, and at most 0 may wait now: ask again later" in _say(
             server.ask("POST", "/mcp", _body("ask", {"question": "그래핀"}), **CALL)
         )
         assert time.monotonic() - started < 2
@@ -219,7 +219,7 @@ def test_a_call_ends_at_its_deadline(demo_home: Path, demo: Engine) -> None:
     with _running(demo_home, demo, model, ServerLimits(deadline=0.7)) as (server, _):
         started = time.monotonic()
         said = _say(server.ask("POST", "/mcp", _body("ask", {"question": QUESTION}), **CALL))
-        assert said == "There was no whole answer within 0.7 s: ask again, or for fewer records."
+        assert said == "The answer was not complete within 0.7 s: ask again, or ask for fewer records."
         assert time.monotonic() - started < 4
 
 

@@ -77,7 +77,8 @@ def test_a_follow_up_question_is_read_after_the_turns_before_it(served: ServedIn
 
     answered, found = _with_client(served, work)
     read_as = (
-        "Read after the questions before it as: And what about their conception rate? milk yield fall dairy cows "
+        "Together with the earlier questions, this was understood as: And what about their conception rate? milk "
+        "yield fall dairy cows "
         "heat stress"
     )
     assert answered.structured_content["read_as"] == read_as

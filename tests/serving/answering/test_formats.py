@@ -174,7 +174,7 @@ def test_the_authors_of_a_question_are_counted_and_named_and_what_became_of_them
     assert authors_lines(Authors(("장혁진",), 1, "possible"), "ko") == ["이 이름의 저자: 장혁진."]
     assert authors_lines(one, "en") == [
         "Author of this name: Kavraki, Lydia E.",
-        "Those of their records that fit the question come first.",
+        "Their records that match the question come first.",
     ]
     several = Authors(("Kim, A.", "Kim, B."), 1_000, "possible")
     assert authors_lines(several, "en") == ["1,000 authors of this name: Kim, A.; Kim, B.; …"]

@@ -26,7 +26,7 @@ def test_choices_are_plain_lines() -> None:
         (["one"], "from 2 to 10 choices or none, got 1"),
         ([str(number) for number in range(11)], "got 11"),
         (["a", " \u200b "], "Choice B is empty"),
-        (["a", "b", "a "], "Choice C is choice A again"),
+        (["a", "b", "a "], "Choice C is the same as choice A"),
         (["a", "b" * (LONGEST_CHOICE + 1)], "Choice B has 501 characters, at most 500"),
     ],
 )

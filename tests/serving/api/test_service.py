@@ -243,6 +243,24 @@ def test_health_and_metrics_say_the_state_of_each_endpoint(demo: Engine) -> None
     assert "very-secret" not in metrics + str(health)
 
 
+def test_health_says_that_an_endpoint_serves_another_model(demo: Engine) -> None:
+    first, other = Endpoint(answers("x"), models=("qwen",)), Endpoint(answers("y"), models=("llama",))
+    with serving(first) as url, serving(other) as other_url:
+        pool = EndpointPool([OpenAIModel(LlmSettings(url=each)) for each in (url, other_url)])
+        with closing(pool):
+            assert pool.name == "qwen"
+            health = _client(demo, pool).get("/health").json()
+    assert "serves llama instead of qwen, which the others serve" in health["endpoints"][1]["problem"]
+
+
+def test_health_says_why_no_endpoint_of_the_language_model_works(demo: Engine) -> None:
+    pool = EndpointPool([OpenAIModel(LlmSettings(url=f"http://127.0.0.1:{port}/v1")) for port in (9, 10)])
+    with closing(pool):
+        assert pool.name.startswith("the model at ")
+        health = _client(demo, pool).get("/health").json()
+    assert health["generator_failure"].startswith("http://127.0.0.1:9/v1 does not answer")
+
+
 def test_what_cannot_be_shown_of_a_question_keeps_no_engine_in_use(demo: Engine) -> None:
     source = _source(demo)
     service = Service([source], ServerLimits(), log_questions=False)

@@ -140,8 +140,8 @@ def test_requests_without_a_key_do_not_count_as_wrong_ones(client: TestClient) -
 def test_a_foreign_host_is_told_the_flag_that_allows_it_and_nothing_else_even_with_the_key(client: TestClient) -> None:
     response = client.get("/v1/indexes", headers=BEARER | {"host": "host.docker.internal:8080"})
     host = "host.docker.internal"
-    told = f"This server does not answer under the host name {host}: start it with --allow-host {host}, or ask under "
-    assert (response.status_code, response.text) == (400, f"{told}its own name.\n")
+    told = f"This server does not answer under the host name {host}: start it with --allow-host {host}, or send "
+    assert (response.status_code, response.text) == (400, f"{told}the request under the server's own name.\n")
     assert response.headers["content-type"] == "text/plain; charset=utf-8"
     response = client.get("/v1/indexes", headers=BEARER | {"host": "<b>x</b>"})
     assert (response.status_code, response.text) == (400, "This server does not answer under the host name given.\n")
@@ -218,7 +218,7 @@ def test_a_server_goes_by_its_address_and_the_names_it_is_given() -> None:
     )  # fmt: skip
     assert access_for_host("127.0.0.1", None, ["search.example"]).hosts == (*LOOPBACK, "search.example")
     for every in ("0.0.0.0", "::"):
-        with pytest.raises(ServingError, match="is every address and goes by no name: say with --allow-host"):
+        with pytest.raises(ServingError, match="means every address and has no name: give the name or address"):
             access_for_host(every, key)
 
 
@@ -226,7 +226,7 @@ def test_a_server_goes_by_its_address_and_the_names_it_is_given() -> None:
     "name", ["", "*", "*.example", "http://a", "a:80", "a/b", "a b", "[::1", "[::1]:80", "가.example", "-a", "a" * 300]
 )
 def test_what_is_no_host_name_is_refused(name: str) -> None:
-    with pytest.raises(ServingError, match="is no host name: write a name or an address alone"):
+    with pytest.raises(ServingError, match="is not a host name: write a name or an address alone"):
         access_for_host("127.0.0.1", None, [name])
 
 

@@ -127,7 +127,7 @@ def test_a_key_twice_is_refused_by_its_name(client: TestClient, body: bytes) -> 
     for path in ("/v1/search", "/v1/ask"):
         refused = _post(client, path, body)
         assert (refused.status_code, refused.json()["code"]) == (422, "invalid_request")
-        detail = "body: the key 'question' stands more than once in an object: send it once."
+        detail = "body: the key 'question' occurs more than once in an object: send it once."
         assert refused.json()["detail"] == detail
 
 

@@ -20,7 +20,7 @@ def client(demo_home: Path) -> Iterator[TestClient]:
 @pytest.mark.parametrize(
     ("accepted", "language", "title", "detail"),
     [
-        ("ko-KR,ko;q=0.9,en;q=0.8", "ko", "잘못된 요청", 'body.k: 받은 값은 "x"이지만'),
+        ("ko-KR,ko;q=0.9,en;q=0.8", "ko", "잘못된 요청", "body.k: 값이 올바르지 않습니다. 있어야 할 값: "),
         ("en", "en", "Request not valid", 'body.k: expected an integer from 1 to 1000, got "x".'),
         ("", "en", "Request not valid", 'body.k: expected an integer from 1 to 1000, got "x".'),
     ],

@@ -88,7 +88,7 @@ def test_a_concurrent_identical_call_waits_for_the_first() -> None:
 def test_no_call_exceeds_the_budget_but_known_results_are_returned() -> None:
     budgeted = _budgeted(_Model(), calls=2)
     assert _ask(budgeted, "one") == _ask(budgeted, "two") == "a"
-    with pytest.raises(BudgetExceeded, match="used up the 2 calls") as exceeded:
+    with pytest.raises(BudgetExceeded, match="reached its limit of 2 calls") as exceeded:
         _ask(budgeted, "three")
     assert (exceeded.value.exhausted, exceeded.value.allowed) == ("calls", 2)
     assert _ask(budgeted, "one") == "a"
@@ -105,7 +105,7 @@ def test_a_budget_of_no_calls_allows_none() -> None:
 def test_no_call_starts_after_the_seconds_counted_from_the_first() -> None:
     budgeted = _budgeted(_Model(), seconds=30.0, clock=(100.0, 130.0, 130.5))
     assert _ask(budgeted, "one") == _ask(budgeted, "two") == "a"
-    with pytest.raises(BudgetExceeded, match="used up the 30 seconds"):
+    with pytest.raises(BudgetExceeded, match="reached its limit of 30 seconds"):
         _ask(budgeted, "three")
 
 

@@ -56,6 +56,35 @@ def test_without_a_model_there_is_no_result_and_no_event() -> None:
     assert attempt("step", None, lambda _: ("made", [CALL])) == (None, [])
 
 
+class _CutStream(ScriptedStream):
+    """Breaks when it is closed, as a connection does."""
+
+    def __iter__(self) -> Iterator[str]:
+        while not self.closed:
+            yield "a"
+        raise ModelUnavailable("the connection broke")
+
+
+class _Cut(ScriptedModel):
+    def stream(self, messages: Sequence[Message], *, max_tokens: int = 1024) -> ScriptedStream:
+        self.asked.append(messages)
+        return _CutStream([])
+
+
+def test_the_stream_that_a_withdrawal_breaks_does_not_become_the_reason_of_later_failures() -> None:
+    served = _Cut()
+    model = RequestModel(served)
+    pieces = iter(model.stream([Message("user", "?")]))
+    assert next(pieces) == "a"
+    model.cancel()
+    with pytest.raises(ModelUnavailable, match="the connection broke"):
+        next(pieces)
+    with pytest.raises(ModelUnavailable, match="was withdrawn") as failed:
+        model.complete([Message("user", "?")])
+    assert "withdrawn" not in in_language(failed.value, "ko")
+    assert len(served.asked) == 1
+
+
 class _Probing(ScriptedModel):
     """A model that notes, at each call and piece, whether another thread can take the only turn of ``share``."""
 

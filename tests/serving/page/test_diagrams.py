@@ -83,9 +83,9 @@ def test_the_place_of_an_answer_is_shown_as_one_until_it_is_filled_and_no_other_
     ]  # fmt: skip
     html = _html(_seen(ROOT, FIRST, SECOND))
     assert '<span class="slot" lang="en">[answer 1]</span> at [ANS_9]?' in html
-    assert "Asked with the answer to" not in html
+    assert "contains the answer to" not in html
     filled = replace(SECOND, question="How good is LSTM?", state="unanswered")
-    assert "Asked with the answer to 1." in _html(_seen(ROOT, FIRST, filled))
+    assert "This question contains the answer to 1." in _html(_seen(ROOT, FIRST, filled))
 
 
 def test_what_was_only_looked_up_is_found_and_not_answered() -> None:
@@ -118,14 +118,15 @@ def test_what_was_looked_up_and_not_found_is_told_from_what_was_not_looked_up() 
             True,
             "m<1>",
             "en",
-            "This answer holds. 7.5 of 10 (coherence 8, answerability 70%). Judged by the language model",
+            "This answer is sufficient. Score: 7.5 of 10 (relevance to the question 8, answerability 70%). "
+            "Judged by the language model",
         ),
         (
             False,
             "",
             "en",
-            "Judged without a model: this and its record&#39;s title hold 70% of the question&#39;s words, rare words "
-            "counting more; 90% or more would be an answer.</p>",
+            "Judged without a model: the answer and the title of its record contain 70% of the words of the question, "
+            "where rare words count more. It counts as an answer from 90% on.</p>",
         ),
         (
             True,
@@ -154,33 +155,36 @@ def test_a_judgement_says_its_mark_and_who_gave_it(valid: bool, judge: str, lang
 
 def test_a_judgement_that_the_final_answer_left_behind_is_told_from_one_of_it() -> None:
     judged = replace(ROOT, answer="LSTM", assessment=Assessment(1, 1, 1.0, valid=False, judge=""))
-    before = "Answered on the way, before the answer was written from all that was found. Judged without a model:"
+    before = (
+        "This is an intermediate answer. The final answer was written later, from all records found. "
+        "Judged without a model:"
+    )
     html = _html(_seen(replace(judged, state="answered"), Timings({})))
     assert before in html
-    assert "✓</i> found" in html
+    assert "✓</i> searched" in html
     assert "✓</i> answered" not in html
     held = replace(judged, assessment=Assessment(9, 90, 9.0, valid=True, judge=""), state="answered")
     for node in (judged, held, replace(FIRST, assessment=judged.assessment)):
-        assert "Answered on the way" not in _html(_seen(node, Timings({})))
+        assert "This is an intermediate answer" not in _html(_seen(node, Timings({})))
 
 
 @pytest.mark.parametrize(
     ("cut", "english", "korean"),
     [
-        (Truncated("depth", 4), "the 4 levels it may have.", "깊이(4단계)"),
-        (Truncated("nodes", 24), "the 24 there may be.", "24개"),
-        (Truncated("calls", 48), "the 48 times it may be.", "48회"),
-        (Truncated("seconds", 90.0), "The 90 seconds allowed", "90초"),
+        (Truncated("depth", 4), "maximum depth (4 levels).", "깊이(4단계)"),
+        (Truncated("nodes", 24), "maximum number (24).", "24개"),
+        (Truncated("calls", 48), "maximum number (48).", "48회"),
+        (Truncated("seconds", 90.0), "time limit (90 seconds)", "90초"),
     ],
     ids=lambda each: each.exhausted if isinstance(each, Truncated) else "",
 )
 def test_the_bound_that_ended_a_tree_is_said_once_and_plainly(cut: Truncated, english: str, korean: str) -> None:
     seen = _seen(ROOT, cut, replace(cut))
     assert _html(seen).count(english) == 1
-    assert "The answer is from what was known by then." in _html(seen)
+    assert "The answer was written from what had been found by then." in _html(seen)
     assert korean in _html(seen, PageRequest("Q?", "ko"))
     both = _html(_seen(ROOT, cut, Truncated("calls", 1)))
-    assert both.count("what was known by then") == 1
+    assert both.count("what had been found by then") == 1
     assert english in _html(_seen(cut))  # also of a plan that tells of no question
 
 
@@ -191,9 +195,13 @@ def test_bounds_are_told_in_one_order_whichever_was_met_first() -> None:
 
 
 def test_a_tree_that_grew_nothing_says_so_once_it_is_whole() -> None:
-    assert "It was asked as it is." not in _html(_seen(ROOT))
-    assert "It was asked as it is." in _html(_seen(ROOT, Timings({"nodes": 0.1})))
-    assert "It was asked as it is." not in _html(_seen(Truncated("calls", 1), Timings({})))
+    assert "The question was searched for as it is, without decomposition." not in _html(_seen(ROOT))
+    assert "The question was searched for as it is, without decomposition." in _html(
+        _seen(ROOT, Timings({"nodes": 0.1}))
+    )
+    assert "The question was searched for as it is, without decomposition." not in _html(
+        _seen(Truncated("calls", 1), Timings({}))
+    )
 
 
 def test_the_tree_is_a_list_of_lists_with_a_name_and_a_title() -> None:

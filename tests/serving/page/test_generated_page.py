@@ -71,4 +71,4 @@ def test_the_page_marks_what_is_unsupported_and_renders_nothing_a_model_wrote(de
 def test_the_page_says_what_was_done_without_the_model(demo: Engine) -> None:
     page = _client(demo, away=True).get("/", params={"q": QUESTION, "ui": "en"}).text
     assert "Extractive answer" in page
-    assert "answer: The language model does not answer; this step was done without it." in page
+    assert "answer: The language model does not answer, so this step was done without it." in page

@@ -11,13 +11,13 @@ from shrag.serving.page.request import PageRequest
 QUESTION = "<i>갈등</i> & 일?"
 
 CASES = [
-    (Overloaded("full", 7), 429, "7", "Too many questions", "질문이 많습니다"),
+    (Overloaded("full", 7), 429, "7", "too many questions", "질문이 많습니다"),
     (ShuttingDown("going", 5), 503, "5", "being stopped", "종료하는 중"),
-    (DeadlineExceeded("slow"), 503, "1", "in the time allowed", "제한 시간"),
-    (RuntimeError("secret /path"), 500, None, "Something unexpected", "예상하지 못한"),
+    (DeadlineExceeded("slow"), 503, "1", "within the time limit", "제한 시간"),
+    (RuntimeError("secret /path"), 500, None, "An unexpected error", "예상하지 못한"),
     (IndexDamaged("Index <x>: build it again."), 503, None, "Index &lt;x&gt;: build", "Index &lt;x&gt;: build"),
-    (QuestionError("question_too_long", "long"), 422, None, "up to 2,000 characters", "2,000자 이내"),
-    (DocumentMissing("none"), 404, None, "no such record", "해당 문헌을 찾을 수 없습니다"),
+    (QuestionError("question_too_long", "long"), 422, None, "to 2,000 characters or fewer", "2,000자 이내"),
+    (DocumentMissing("none"), 404, None, "record was not found", "해당 문헌을 찾을 수 없습니다"),
 ]
 
 

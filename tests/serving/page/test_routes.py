@@ -135,7 +135,7 @@ def test_filters_that_nothing_passes_stay_chosen_and_can_be_cleared(client: Test
     html = client.get("/", params={"q": QUESTION, "ui": "en", "journal": "<none>", "year_to": "1901"}).text
     assert html.count('<li id="record-') == 0
     assert 'name="journal" value="&lt;none&gt;" checked> <bdi>&lt;none&gt;</bdi> <small>0</small>' in html
-    cleared = re.search(r'<p class="nothing-passes">No record found passes these filters. <a href="([^"]*)"', html)
+    cleared = re.search(r'<p class="nothing-passes">No record matches these filters. <a href="([^"]*)"', html)
     assert cleared is not None
     assert "journal" not in cleared[1]
     assert '<li id="record-1"' in client.get(cleared[1].replace("&amp;", "&")).text
@@ -205,7 +205,7 @@ def test_links_lead_from_page_to_page_of_the_records_with_the_filter_and_back(cl
 
 
 def test_the_page_behind_all_records_says_so_and_leads_to_the_first(client: TestClient) -> None:
-    for language, said in (("ko", "검색 결과가 더 없습니다."), ("en", "There are no more records.")):
+    for language, said in (("ko", "검색 결과가 더 없습니다."), ("en", "There are no more results.")):
         html = client.get("/", params={"q": "그래핀", "ui": language, "offset": "90"}).text
         assert f'<p class="nothing-passes">{said}' in html
         assert parse_qsl(_page_links(html)["prev"].partition("?")[2]) == [("ui", language), ("q", "그래핀")]
@@ -222,7 +222,10 @@ def test_the_last_page_that_can_be_reached_says_how_to_see_other_records(client:
     }
     html = client.get("/", params=asked).text
     assert set(_page_links(html)) == {"prev"}
-    assert "The list ends with record 100. For others, choose a larger number of records or a filter." in html
+    assert (
+        "Results are shown up to record 100. To see other records, raise the number of records or narrow the "
+        "results with a filter." in html
+    )
 
 
 def test_a_damaged_index_is_said_on_the_page(client: TestClient, demo: Engine, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -289,7 +292,7 @@ def test_a_follow_up_question_is_asked_below_the_answer_and_says_how_it_was_read
     first = "How much does milk yield fall in dairy cows under heat stress?"
     asked = client.get("/", params={"q": first, "ui": "en"}).text
     assert f'<input type="hidden" name="after" value="{first}">' in asked
-    assert "Read after the questions before it" not in asked
+    assert "this was understood as" not in asked
     named = {"q": "And what about their conception rate?", "after": [first], "ui": "en"}
     answered = client.get("/", params=named).text
     assert "And what about their conception rate? milk yield fall dairy cows heat stress" in answered
@@ -346,7 +349,7 @@ def test_an_unknown_address_is_a_page_to_browsers_and_json_to_programs(client: T
         assert '<a href="/?ui=ko">새로 질문하기</a>' in page.text
         response = client.get(path)
         assert response.headers["content-type"].startswith("application/")
-    assert "There is no such page" in client.get("/nothing", headers=browser | {"accept-language": "en"}).text
+    assert "The page was not found" in client.get("/nothing", headers=browser | {"accept-language": "en"}).text
     assert client.get("/v1/ask", headers=browser).json()["code"] == "method_not_allowed"
 
 

@@ -52,7 +52,7 @@ def test_a_wrong_key_shows_the_form_again_with_what_is_wrong_and_then_slows_down
     for _ in range(10):
         wrong = client.post("/sign-in?ui=en", data={"key": "x" * 40, "next": "/?q=a"})
         assert (wrong.status_code, wrong.headers.get("set-cookie")) == (401, None)
-        assert "That is not this server's key." in wrong.text.replace("&#39;", "'")
+        assert "This is not an API key of this server." in wrong.text.replace("&#39;", "'")
         assert 'name="next" value="/?q=a"' in wrong.text
         assert "x" * 40 not in wrong.text
     slowed = client.post("/sign-in?ui=en", data={"key": KEY, "next": "/"})

@@ -87,7 +87,7 @@ def test_a_strategy_of_the_address_that_has_no_name_is_offered_too(demo: Engine)
 
 def test_a_composition_is_shown_by_its_line() -> None:
     assert strategy_view("pipeline-2", "en")["pipeline"] == "retrieve(15) > rerank(5)"
-    assert strategy_view("pipeline-2", "en")["name"] == "Pipeline 2: search, re-ranking"
+    assert strategy_view("pipeline-2", "en")["name"] == "Pipeline 2: search and re-ranking"
     assert strategy_view("pipeline-2(9, 3)", "en")["pipeline"] == "retrieve(9) > rerank(3)"
     assert strategy_view(f" {LINE}", "ko") == {"name": "", "description": "", "pipeline": LINE, "code": f" {LINE}"}
     assert strategy_view("tree", "ko")["pipeline"] == ""
@@ -97,11 +97,11 @@ def test_a_composition_is_shown_by_its_line() -> None:
 
 def test_the_form_keeps_the_strategy_and_says_why_another_cannot_be_asked(demo: Engine) -> None:
     html = render_full_page("page.html", demo, PageRequest(None, "en", strategy="tree"))
-    assert '<option value="tree" selected data-description="What one search does not answer' in html
-    assert '<option value="rewrite" disabled data-description="Looks' in html
-    assert "By simpler questions (needs a language model)</option>" in html
+    assert '<option value="tree" selected data-description="Divides a question that one search cannot answer' in html
+    assert '<option value="rewrite" disabled data-description="Rewrites' in html
+    assert "Simpler questions (needs a language model)</option>" in html
     assert "(needs vectors)</option>" in html
-    assert '<option value="" data-description="Chooses keywords' in html
+    assert '<option value="" data-description="Searches with the' in html
     korean = render_full_page("page.html", demo, PageRequest(None, "ko", strategy="<b>"))
     assert '<option value="&lt;b&gt;" selected' in korean
     assert "간단한 질문으로 바꾸어 검색 (언어 모델 필요)" in korean
@@ -116,7 +116,7 @@ def test_the_page_answers_by_the_strategy_asked_for_and_shows_its_line(demo: Eng
         assert "OR queries" not in html
         assert "&amp;strategy=" in html  # the link that reproduces the question
     usual = client.get("/", params=asked | {"strategy": " "}).text
-    assert "By fewer keywords each time (SHRAG)" in usual
+    assert "Search with fewer and fewer keywords (SHRAG)" in usual
     assert "OR queries" in usual
     assert "strategy=" not in usual.replace('"strategy"', "")
 
@@ -125,14 +125,14 @@ def test_a_strategy_that_cannot_be_asked_is_a_page_that_says_why_and_offers_the_
     client = TestClient(create_app(demo), base_url="http://127.0.0.1", raise_server_exceptions=False)
     cases = [
         ("rewrite", 409, "needs a language model, and this server has none"),
-        ("raise-0.84", 409, "This index lacks the vectors"),
+        ("raise-0.84", 409, "This index has no vectors for this strategy"),
         ("nonsense", 422, "There is no strategy &#39;nonsense&#39;"),
         ("rerank(5) > retrieve(10)", 422, "retrieve"),
     ]
     for strategy, status, says in cases:
         page = client.get("/", params={"q": "onion", "ui": "en", "strategy": strategy})
         assert (page.status_code, says in page.text) == (status, True), strategy
-        assert '<a href="/?ui=en&amp;q=onion">Ask in the usual way</a>' in page.text
+        assert '<a href="/?ui=en&amp;q=onion">Ask with the default strategy</a>' in page.text
         assert 'data-action="retry"' not in page.text.partition("<template")[0]
         stream = client.get("/stream", params={"q": "onion", "ui": "en", "strategy": strategy})
         assert stream.status_code == status

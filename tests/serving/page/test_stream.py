@@ -160,8 +160,8 @@ def test_an_answer_from_memory_is_not_said_to_be_checked(demo: Engine) -> None:
     engine = Engine(demo.open_index, ScriptFile("raise"))
     page = render_page(engine, PageRequest("LSTM은 양파와 지하수위를 얼마나 잘 예측하는가?", "en", strategy="cot"))
     assert "Closed-book answer" in page
-    assert "Nothing was looked up or checked." in page
-    assert "every sentence was checked" not in page
+    assert "Nothing in it was checked." in page
+    assert "Every sentence was checked" not in page
     assert "Records cited" not in page
 
 
@@ -192,7 +192,7 @@ def test_every_kind_of_event_is_drawn_or_deliberately_passed_over(demo: Engine) 
     expected = [each for drawn in _DRAWN.values() for each in drawn] + ["tree", "records", "trace", "complete"]
     assert [event.region if isinstance(event, Fragment) else event.event for event in shown] == expected
     trace = _html(shown, "trace")[-1]
-    assert "judging answers <b>1 × · 3 tokens · 100 ms</b>" in trace
+    assert "judging answers <b>calls: 1 · tokens: 3 · 100 ms</b>" in trace
 
 
 def test_nothing_found_is_a_page_too(demo: Engine) -> None:

@@ -122,7 +122,7 @@ def test_the_command_and_the_page_name_the_other_records(
     best = demo.search(QUESTION).ranking.records[0]
     assert run(["search", "demo", QUESTION, "-k", "1"]) == 0
     assert capsys.readouterr().out.endswith(f"\n     also as {best.duplicates[0]}\n")
-    for language, words in (("ko", "같은 논문의 다른 문헌번호"), ("en", "Also as")):
+    for language, words in (("ko", "같은 논문의 다른 문헌번호"), ("en", "Also listed as")):
         html = render_page(demo, PageRequest(QUESTION, "ko" if language == "ko" else "en"))
         assert re.search(rf'{words}: <a class="docid" href="[^"]+" [^>]+><bdi>{best.duplicates[0]}</bdi></a>', html)
 

@@ -151,7 +151,7 @@ def test_a_choice_there_is_not_is_refused_before_anything_is_opened(tmp_path: Pa
     ):
         open_engine(tmp_path / "no-such-home", "demo", reranker="best")
     for choice in ("lexical", "vectors", "encoder:gte"):
-        with pytest.raises(UnknownReranker, match=f"re-ranker {choice} have no fixed scale.* least score of 0.5"):
+        with pytest.raises(UnknownReranker, match=f"re-ranker {choice} have no fixed scale.* minimum score of 0.5"):
             check_reranker(choice, 0.5)
     with pytest.raises(UnknownReranker, match=r"from 0 to 1, got 2"):
         check_reranker("gte-reranker", 2)

@@ -66,8 +66,8 @@ def test_after_a_refusal_half_as_many_may_wait_until_a_second_without_one_has_pa
         queue.leave()
         assert (queue.queued, await asks()) == (3, False)
         assert refused == [
-            "1 requests run and 5 wait, and 5 may now: ask again later.",
-            "1 requests run and 3 wait, and 3 may now: ask again later.",
+            "1 requests are running and 5 are waiting, and at most 5 may wait now: ask again later.",
+            "1 requests are running and 3 are waiting, and at most 3 may wait now: ask again later.",
         ]
         queue.leave()
         assert [await asks() for _ in range(2)] == [True, False]

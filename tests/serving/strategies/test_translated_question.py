@@ -50,4 +50,4 @@ def test_translations_never_lower_the_score_of_a_record_in_the_questions_languag
 def test_the_page_shows_the_translation_of_a_keyword(demo: Engine) -> None:
     page = render_page(demo, PageRequest("machine learning with sensors", "en"))
     assert '<span class="translations">→ <bdi>센서</bdi></span>' in page
-    assert "Behind the arrow" in page
+    assert "after an arrow" in page

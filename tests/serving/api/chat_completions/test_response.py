@@ -96,7 +96,7 @@ def test_marks_of_what_was_broken_off_are_not_the_answers() -> None:
     text = _text()
     text.feed(AnswerSentence("body", Sentence("Broken off.", (1,))))
     notice = text.feed(Fallback("answer", "unavailable", "gone"))
-    assert notice == "\n\n> The language model does not answer; this step was done without it."
+    assert notice == "\n\n> The language model does not answer, so this step was done without it."
     again = text.feed(AnswerSentence("body", Sentence("It rose by 3%.", (1,))))
     assert again == "\n\n### Main Body\n\nIt rose by 3%. [1]"
     text.feed(_answer(Citation(1, "a", "A")))

@@ -137,7 +137,8 @@ def test_a_follow_up_question_is_read_after_the_turns_before_it_and_the_text_say
     answer = _create(client, model="demo/shrag", messages=messages)
     text = answer.choices[0].message.content
     assert text.startswith(
-        "> Read after the questions before it as: And what about their conception rate? milk yield fall dairy cows "
+        "> Together with the earlier questions, this was understood as: And what about their conception rate? milk "
+        "yield fall dairy cows "
         "heat stress\n\n## "
     )
     assert answer.shrag["hits"][0]["docid"] == "DEMO-AGR-008"
@@ -198,6 +199,13 @@ def test_what_cannot_be_answered_is_a_400_in_openais_form(server: Live, body: di
         error = json.loads(text)["error"]
         assert (status, error["type"], error["code"]) == (400, "invalid_request_error", code)
         assert (error["request_id"], "x-request-id: mine-7" in head) == ("mine-7", True)
+
+
+def test_a_part_that_is_no_text_is_refused_in_korean_if_that_is_asked_for(server: Live) -> None:
+    asked = {"model": "demo/shrag", "messages": [{"role": "user", "content": [{"type": "image_url"}]}]}
+    _, _, text = server.ask("POST", "/v1/chat/completions", asked, accept_language="ko")
+    said = json.loads(text)["error"]["message"]
+    assert said == "messages.0: 'image_url' 유형은 읽지 않습니다. 텍스트로 보내 주세요."
 
 
 def test_too_many_questions_are_a_rate_limit_error_that_the_client_knows_how_to_wait_for(demo: Engine) -> None:

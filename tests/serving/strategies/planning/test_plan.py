@@ -21,7 +21,7 @@ def test_each_plan_has_its_own_budget_and_no_model_without_one(demo: Engine) -> 
     assert with_budget(demo.resources) == demo.resources
     resources = with_budget(replace(demo.resources, model=ScriptedModel("{}")), CallBudget(calls=0))
     assert resources.model is not None
-    with pytest.raises(BudgetExceeded, match="used up the 0 calls"):
+    with pytest.raises(BudgetExceeded, match="reached its limit of 0 calls"):
         resources.model.complete([])
 
 
