@@ -65,7 +65,7 @@ def test_a_cached_result_is_equal_but_for_its_timings(demo: Engine) -> None:
 def test_events_without_timings_are_of_a_cancelled_run(demo: Engine) -> None:
     request = parse_request(QUESTION, answered=True)
     events = list(demo.run(request))
-    with pytest.raises(ClientDisconnected, match="withdrawn"):
+    with pytest.raises(ClientDisconnected, match="cancelled"):
         ask_result("some", 7, request, events[:-1])
 
 

@@ -198,7 +198,7 @@ def test_a_call_withdrawn_stops_the_model(demo_home: Path, demo: Engine) -> None
 
     model = _GivingUp(listed("재택근무"), listed("work"), ["##본론##\n재택근무이다 [1]."])
     served = _served(demo_home, demo, model)
-    with pytest.raises(QuestionError, match="withdrawn"):
+    with pytest.raises(QuestionError, match="cancelled"):
         TOOLS["ask"].run(served, {"question": QUESTION}, cancellation)
     assert model.streams == []
     served.close()
@@ -208,7 +208,7 @@ def test_a_call_withdrawn_stops_the_model(demo_home: Path, demo: Engine) -> None
 def test_a_call_withdrawn_before_it_begins_is_not_worked_on(served: ServedIndexes, arguments: dict[str, Any]) -> None:
     early = CancellationToken()
     early.cancel()
-    with pytest.raises(QuestionError, match="withdrawn"):
+    with pytest.raises(QuestionError, match="cancelled"):
         TOOLS["search" if "query" in arguments else "ask"].run(served, arguments, early)
 
 

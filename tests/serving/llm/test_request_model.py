@@ -79,9 +79,9 @@ def test_the_stream_that_a_withdrawal_breaks_does_not_become_the_reason_of_later
     model.cancel()
     with pytest.raises(ModelUnavailable, match="the connection broke"):
         next(pieces)
-    with pytest.raises(ModelUnavailable, match="was withdrawn") as failed:
+    with pytest.raises(ModelUnavailable, match="was cancelled") as failed:
         model.complete([Message("user", "?")])
-    assert "withdrawn" not in in_language(failed.value, "ko")
+    assert "cancelled" not in in_language(failed.value, "ko")
     assert len(served.asked) == 1
 
 
@@ -143,4 +143,4 @@ def test_a_later_call_fails_with_the_same_message_in_either_language() -> None:
     model.cancel()
     with pytest.raises(ModelUnavailable) as raised:
         model.complete([Message("user", "?")])
-    assert in_language(raised.value, "ko") == "질문이 철회되었습니다. 다시 질문해 주세요."
+    assert in_language(raised.value, "ko") == "질문이 취소되었습니다. 다시 질문해 주세요."
