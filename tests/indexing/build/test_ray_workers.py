@@ -27,6 +27,6 @@ def test_a_driver_that_ends_before_it_reads_its_job_fails_the_build(
     shards = [Shard(start, 1) for start in range(50_000)]  # more than a pipe holds
     with (
         RayWorkers(job) as workers,
-        pytest.raises(IndexingError, match=r"drives the Ray cluster ended: see .*ray\.log"),
+        pytest.raises(IndexingError, match=r"the Ray cluster ended: see .*ray\.log"),
     ):
         next(workers.run(shards))
