@@ -62,7 +62,7 @@ def read_topics(path: Path) -> list[Topic]:
     Blank lines are skipped.
 
     Raises:
-        CorpusError: A line is not a topic, a qid occurs twice, or there is no topic.
+        CorpusError: A line is not a topic, a qid has a space or occurs twice, or there is no topic.
     """
     head = read_head(path, 4_096).lstrip()
     benchmark = read_benchmark(path)
@@ -77,6 +77,16 @@ def read_topics(path: Path) -> list[Topic]:
         found = _tab_topics(path)
     topics: dict[str, Topic] = {}
     for number, topic in found:
+        if any(map(str.isspace, topic.qid)):
+            raise CorpusError(
+                Text(
+                    "{path} line {number}: the qid {qid!r} has a space, which separates the columns of a run file: write "
+                    "it without spaces.",
+                    path=path,
+                    number=number,
+                    qid=topic.qid,
+                )
+            )
         if topic.qid in topics:
             raise CorpusError(
                 Text(

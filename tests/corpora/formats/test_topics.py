@@ -22,6 +22,7 @@ def test_topics_are_tab_separated(tmp_path: Path) -> None:
         ("1\ta\n2\t \n", "line 2 is not a topic"),
         ('{"_id": "1", "text": " "}\n', "line 1 is not a topic"),
         ("1\ta\n1\tb\n", "line 2 gives topic 1 a second time"),
+        ("q 1\ta\n", "line 1: the qid .q 1. has a space"),
         ("", "holds no topic"),
     ],
 )
