@@ -80,8 +80,8 @@ def read_topics(path: Path) -> list[Topic]:
         if any(map(str.isspace, topic.qid)):
             raise CorpusError(
                 Text(
-                    "{path} line {number}: the qid {qid!r} has a space, which separates the columns of a run file: write "
-                    "it without spaces.",
+                    "{path} line {number}: the qid {qid!r} has a space, which separates the columns of a run file: "
+                    "write it without spaces.",
                     path=path,
                     number=number,
                     qid=topic.qid,
