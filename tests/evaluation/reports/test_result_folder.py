@@ -65,7 +65,7 @@ def test_a_title_file_that_is_not_there_names_nothing(tmp_path: Path) -> None:
 
 def test_questions_are_kept_as_they_are_read_again(tmp_path: Path) -> None:
     questions = JudgedQuestions(
-        (Topic("a", "한글 a\tb"), Topic("b", "")), (Qrel("a", "d#1", 2), Qrel("b", "e", -1)), 0, 0
+        (Topic("a", "한글 a\tb"), Topic("b", "?")), (Qrel("a", "d#1", 2), Qrel("b", "e", -1)), 0, 0
     )
     write_questions(tmp_path, "demo", questions)
     results = ResultFolder(tmp_path, SMALL)

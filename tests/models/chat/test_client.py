@@ -116,7 +116,7 @@ def test_with_several_models_one_must_be_configured() -> None:
     with serving(Endpoint(answers("x"), models=("a", "b"))) as url:
         with (
             closing(OpenAIModel(_settings(url, model=""))) as model,
-            pytest.raises(ModelRefused, match="serves a, b: say which one"),
+            pytest.raises(ModelRefused, match="serves a, b: choose one with SHRAG_LLM_MODEL"),
         ):
             model.complete(ASK)
         with (

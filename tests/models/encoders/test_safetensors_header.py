@@ -121,7 +121,7 @@ def test_weights_in_several_files_are_added_up_by_their_index(tmp_path: Path) ->
 @pytest.mark.parametrize(
     ("placed", "error", "says"),
     [
-        ({"a": "1.safetensors", "b": "3.safetensors"}, WeightsMissing, "names 3.safetensors, which is not there"),
+        ({"a": "1.safetensors", "b": "3.safetensors"}, WeightsMissing, "names 3.safetensors, which is missing"),
         ({"a": "1.safetensors"}, None, ""),
         ({"a": "2.safetensors"}, WeightsRejected, "disagree on the tensor 'a'"),
         ({"a": "1.safetensors", "c": "1.safetensors"}, WeightsRejected, "disagree on the tensor 'c'"),

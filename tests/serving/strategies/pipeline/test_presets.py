@@ -37,7 +37,7 @@ def test_a_preset_takes_as_many_numbers_as_it_has() -> None:
         parse_preset("pipeline-2(5)")
     with pytest.raises(PipelineRejected, match="There is no pipeline-9: use pipeline-1 to pipeline-8"):
         parse_preset("pipeline-9(1)")
-    with pytest.raises(PipelineRejected, match="is not retrieve"):
+    with pytest.raises(PipelineRejected, match="does not have the form retrieve"):
         parse_preset("pipeline-2(, )")
 
 

@@ -310,7 +310,7 @@ def test_a_line_is_a_strategy_and_a_wrong_one_is_an_unknown_strategy() -> None:
     assert set(PRESETS) <= set(STRATEGIES)
     with pytest.raises(PipelineRejected, match="did you mean augment"):
         find_strategy("augmnt(2) > retrieve(10)")
-    with pytest.raises(PipelineRejected, match="The stage retrieve is not"):
+    with pytest.raises(PipelineRejected, match="The stage retrieve does not have the form"):
         find_strategy("retrieve")
     with pytest.raises(UnknownStrategy, match=r"compose stages, as in 'retrieve\(15\) > rerank\(5\)'"):
         find_strategy("toq")
