@@ -97,7 +97,7 @@ class RecordWriter:
         self._waiting: list[StoredRow] = []
         self.rows = 0
         """The number of rows added so far."""
-        with _writing(path):
+        with _system_errors(path):
             self._file = pyarrow.parquet.ParquetWriter(path, _SCHEMA, compression="zstd", write_page_checksum=True)
 
     def __enter__(self) -> RecordWriter:
@@ -106,7 +106,7 @@ class RecordWriter:
     def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
         if kind is None:
             self._flush()
-        with _writing(self._path):
+        with _system_errors(self._path):
             self._file.close()
 
     def write(self, row: StoredRow) -> None:
@@ -123,7 +123,7 @@ class RecordWriter:
         columns: dict[str, Any] = {name: [getattr(record, name) for record in records] for name in _RECORD_COLUMNS}
         # Origin's element has no column in the schema, so it is not stored.
         columns |= {"digest": digests, **dict(zip(Origin._fields, zip(*origins, strict=True), strict=True))}
-        with _writing(self._path):
+        with _system_errors(self._path):
             self._file.write_table(pyarrow.Table.from_pydict(columns, _SCHEMA))
         self._waiting.clear()
 
@@ -143,7 +143,8 @@ class RecordFile:
         return self
 
     def __exit__(self, *_: object) -> None:
-        self._file.close()
+        with _system_errors(self._path):
+            self._file.close()
 
     def __len__(self) -> int:
         return self._starts[-1]
@@ -189,7 +190,7 @@ class TableWriter:
     def __init__(self, path: Path, columns: Mapping[str, ColumnKind]) -> None:
         self._path = path
         self._schema = pyarrow.schema([(name, _TYPES[kind]) for name, kind in columns.items()])
-        with _writing(path):
+        with _system_errors(path):
             self._stream = path.open("wb")
             self._file = pyarrow.parquet.ParquetWriter(self._stream, self._schema)
 
@@ -197,13 +198,13 @@ class TableWriter:
         return self
 
     def __exit__(self, *_: object) -> None:
-        with _writing(self._path), self._stream:
+        with _system_errors(self._path), self._stream:
             self._file.close()
 
     def write(self, rows: Sequence[Mapping[str, object]]) -> int:
         """Add rows as one row group; return the size of the file so far in bytes."""
         columns = {name: [row[name] for row in rows] for name in self._schema.names}
-        with _writing(self._path):
+        with _system_errors(self._path):
             self._file.write_table(pyarrow.Table.from_pydict(columns, self._schema), len(rows))
         return self._stream.tell()
 
@@ -283,7 +284,7 @@ def _record(values: dict[str, Any]) -> Record:
 
 
 def _batches(path: Path, columns: list[str]) -> Iterator[Any]:
-    with _reading(path), _open(path) as file:
+    with _opened(path) as file, _reading(path):
         yield from _group_batches(file, _BATCH, columns)
 
 
@@ -309,7 +310,18 @@ def _open(path: Path) -> Any:  # noqa: ANN401  (pyarrow has no types)
 
 
 @contextmanager
-def _writing(path: Path) -> Iterator[None]:
+def _opened(path: Path) -> Iterator[Any]:
+    """Open a file and close it at the end; an error in closing it is no damage of its content."""
+    file = _open(path)
+    try:
+        yield file
+    finally:
+        with _system_errors(path):
+            file.close()
+
+
+@contextmanager
+def _system_errors(path: Path) -> Iterator[None]:
     """Add the path to errors of the system; some errors of pyarrow lack even the error number."""
     try:
         yield

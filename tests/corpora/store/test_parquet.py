@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import errno
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from datetime import date
 from pathlib import Path
@@ -188,6 +189,24 @@ def test_an_error_of_the_system_while_writing_names_the_file(
     assert (raised.value.errno, raised.value.filename) == (number or errno.EIO, str(tmp_path / "r"))
     monkeypatch.undo()
     writer._file.close()
+
+
+@pytest.mark.parametrize("read", [read_parquet, read_rows])
+def test_an_error_in_closing_a_file_that_was_read_is_the_systems_and_no_damage(
+    tmp_path: Path, record: Record, monkeypatch: pytest.MonkeyPatch, read: Callable[[Path], Iterator[object]]
+) -> None:
+    with RecordWriter(tmp_path / "r") as writer:
+        writer.write(_row(record))
+
+    def fail(file: pyarrow.parquet.ParquetFile) -> None:
+        close(file)
+        raise OSError("error closing file")
+
+    close = pyarrow.parquet.ParquetFile.close
+    monkeypatch.setattr(pyarrow.parquet.ParquetFile, "close", fail)
+    with pytest.raises(OSError, match="/r") as raised:
+        list(read(tmp_path / "r"))
+    assert raised.value.errno == errno.EIO
 
 
 def test_memory_that_runs_out_while_reading_is_no_damage_of_the_file(
