@@ -9,6 +9,7 @@ import hashlib
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TypeVar
 
 import msgspec
 
@@ -47,6 +48,8 @@ _REPRODUCIBLE_SUFFIXES = (
     *(".run", ".questions.jsonl", "/topics.tsv", "/qrels.txt", f"/{TITLES_FILE}", f"/{REFERENCES_FILE}"),
     *("table.json", "table.md", ".png", ".svg"),
 )
+
+_Read = TypeVar("_Read")
 
 Values = Mapping[str, Mapping[str, float]]
 """Measure → qid → value."""
@@ -259,6 +262,23 @@ def write_questions(folder: Path, set_name: str, questions: JudgedQuestions) -> 
         write_atomically(set_folder / "qrels.txt", "".join(map(qrels_line, questions.qrels)).encode())
     if questions.references:
         write_atomically(set_folder / REFERENCES_FILE, encode_references(questions.references))
+
+
+def read_result_file(path: Path, kind: type[_Read]) -> _Read:
+    """Return what a JSON file of a results folder has, as ``kind``.
+
+    Raises :class:`ResultsMismatch` if the file is missing or damaged.
+    """
+    try:
+        return msgspec.json.decode(path.read_bytes(), type=kind)
+    except (OSError, msgspec.MsgspecError, UnicodeDecodeError) as error:
+        raise ResultsMismatch(
+            Text(
+                "{path} cannot be read ({error}): complete it with `shrag experiment … --resume`.",
+                path=path,
+                error=error,
+            )
+        ) from None
 
 
 def file_digests(folder: Path) -> dict[str, str]:

@@ -28,7 +28,7 @@ from shrag.evaluation.questions.figures import (
 )
 from shrag.evaluation.questions.outcome import QuestionOutcome
 from shrag.evaluation.questions.tree_figures import TREE_FIGURES
-from shrag.evaluation.reports.result_folder import ResultFolder, Values, mean_values
+from shrag.evaluation.reports.result_folder import ResultFolder, Values, mean_values, read_result_file
 from shrag.evaluation.statistics import comparison
 from shrag.evaluation.statistics.intervals import mean_interval
 from shrag.messages.text import Text
@@ -199,17 +199,7 @@ def read_table(folder: Path) -> ResultTable:
 
     Raises :class:`ResultsMismatch` if it is missing or damaged.
     """
-    path = folder / TABLE_FILE
-    try:
-        return msgspec.json.decode(path.read_bytes(), type=ResultTable)
-    except (OSError, msgspec.MsgspecError, UnicodeDecodeError) as error:
-        raise ResultsMismatch(
-            Text(
-                "{path} cannot be read ({error}): complete it with `shrag experiment … --resume`.",
-                path=path,
-                error=error,
-            )
-        ) from None
+    return read_result_file(folder / TABLE_FILE, ResultTable)
 
 
 def _set_table(results: ResultFolder, set_name: str) -> SetTable:

@@ -8,9 +8,7 @@ from collections.abc import Sequence
 import msgspec
 
 from shrag.corpora.files import write_atomically
-from shrag.evaluation.errors import ResultsMismatch
-from shrag.evaluation.reports.result_folder import ResultFolder
-from shrag.messages.text import Text
+from shrag.evaluation.reports.result_folder import ResultFolder, read_result_file
 
 TIMES_FILE = "times.json"
 
@@ -48,17 +46,7 @@ def read_times_file(results: ResultFolder) -> list[PartTimes]:
 
     Raises :class:`ResultsMismatch` if the file is missing or damaged.
     """
-    path = results.folder / TIMES_FILE
-    try:
-        return msgspec.json.decode(path.read_bytes(), type=list[PartTimes])
-    except (OSError, msgspec.MsgspecError, UnicodeDecodeError) as error:
-        raise ResultsMismatch(
-            Text(
-                "{path} cannot be read ({error}): complete it with `shrag experiment … --resume`.",
-                path=path,
-                error=error,
-            )
-        ) from None
+    return read_result_file(results.folder / TIMES_FILE, list[PartTimes])
 
 
 def summarise_times(part: str, stages: Sequence[dict[str, float]], tokens: int) -> PartTimes:

@@ -33,7 +33,7 @@ _BEFORE_NOUN = {1: "한", 2: "두", 3: "세", 4: "네", 10: "열"}
 _NOUN = "가지|개|명|번|쌍|종|곳|단계|차례|배|집단|그룹|변수|요인|모델|모형|방법|유형|영역|범주"
 # Most words of these three by themselves are numbers ("두 조건", "세 논문"), if no digit is before them ("60 세 이상").
 _ALONE = {2: "두", 3: "세", 4: "네"}
-# So do Sino-Korean numbers (일반, 이 연구, 삼성, 오차) before fewer nouns.
+# Sino-Korean numbers begin even more words (일반, 이 연구, 삼성, 오차), so they count before these nouns only.
 _SINO_KOREAN = dict(enumerate("일이삼사오육칠팔구십", 1))
 _SINO_NOUN = r"차원|단계|개월|개년|년간|년\b"
 

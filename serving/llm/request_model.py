@@ -69,7 +69,7 @@ class RequestModel:
             yield
         except ModelUnavailable as error:
             with self._lock:
-                self._failure = self._failure or error  # the first is the cause, also if the question was withdrawn
+                self._failure = self._failure or error  # the first is the cause, also if the question was cancelled
             raise
 
     def _raise_if_failed(self) -> None:
