@@ -1,4 +1,4 @@
-"""Write ``indexing/glossary/terms/headwords.json``: the index terms of the vocabulary's Korean headwords.
+"""Write ``indexing/glossary/terms/headwords.json``: the index terms of the Korean headwords and synonyms.
 
     python deploy/headwords.py        # or `make headwords`
 
@@ -10,12 +10,14 @@ from __future__ import annotations
 import json
 
 from shrag.indexing.analysis.korean_english import KoreanEnglishAnalyzer
-from shrag.indexing.glossary.vocabulary import HEADWORDS, headword_forms, read_vocabulary
+from shrag.indexing.glossary.synonyms import read_synonyms
+from shrag.indexing.glossary.vocabulary import HANGUL, HEADWORDS, headword_forms, read_vocabulary
 
 
 def headwords() -> list[str]:
-    """Return the vocabulary's Korean headwords, sorted."""
-    return sorted({term.korean for term in read_vocabulary()})
+    """Return the Korean headwords of the vocabulary, and the Korean words that have synonyms, sorted."""
+    synonyms = {word for group in read_synonyms() for word in group if HANGUL.search(word)}
+    return sorted({term.korean for term in read_vocabulary()} | synonyms)
 
 
 def headwords_file() -> str:

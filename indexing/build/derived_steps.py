@@ -28,6 +28,7 @@ from shrag.indexing.glossary.spelling.collector import SpellingCollector
 from shrag.indexing.glossary.spelling.table import write_spellings
 from shrag.indexing.glossary.store import FILE as GLOSSARY
 from shrag.indexing.glossary.store import Glossary, write_glossary
+from shrag.indexing.glossary.synonyms import select_synonyms
 from shrag.indexing.lexical.calibration import FILE as CALIBRATION
 from shrag.indexing.lexical.calibration import calibrate, write_calibration
 from shrag.indexing.lexical.schema import FOLDER
@@ -139,13 +140,14 @@ def build_glossary(job: BuildJob) -> None:
 
         entries = mine_glossary(counted(), analyzer, frequencies, job.workspace.stage / _GLOSSARY_SCRATCH)
         corrections = parse_corrections(job.choices.corrections)
-        corrected = apply_corrections(entries, corrections, analyzer, job.options.notify)
+        corrected = apply_corrections(entries, corrections.pairs, analyzer, job.options.notify)
+        synonyms = select_synonyms(corrected, corrections.synonyms, frequencies, analyzer)
         for name in (GLOSSARY, CORRECTIONS):
             (index / name).unlink(missing_ok=True)
         if job.choices.corrections:
             (index / CORRECTIONS).write_bytes(job.choices.corrections)
-        write_glossary(index / GLOSSARY, corrected)
-        removed = [(pair.korean, pair.english.lower()) for pair in corrections if not pair.is_added]
+        write_glossary(index / GLOSSARY, corrected, synonyms)
+        removed = [(pair.korean, pair.english.lower()) for pair in corrections.pairs if not pair.is_added]
         write_spellings(index / GLOSSARY, words, analyzer, removed)
 
 

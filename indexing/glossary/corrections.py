@@ -2,10 +2,13 @@
 
     인공신경망<TAB>artificial neural network, ANN   adds a pair for each translation, the usual one first
     -<TAB>지도 학습<TAB>map learning                removes a pair
+    telework<TAB>telecommuting, remote work         adds synonyms: each word of the line is one of each other word
+    -<TAB>회전<TAB>순환                             removes synonyms
     # a comment
 
-The file is UTF-8. The Korean side has a Hangul syllable, the English side has none. A file in TBX is converted to such
-lines. Each index keeps a copy of all lines, and its next build applies them too.
+The file is UTF-8. The Korean side of a pair has a Hangul syllable, the English side has none. Synonyms have one on both
+sides, or none on either. A file in TBX is converted to such lines. Each index keeps a copy of all lines, and its next
+build applies them too.
 """
 
 from __future__ import annotations
@@ -45,6 +48,20 @@ class Correction(NamedTuple):
     confidence: float = 1.0
 
 
+class SynonymCorrection(NamedTuple):
+    """Words of one language that the user makes synonyms (``is_added``), or says not to be synonyms of the first."""
+
+    words: tuple[str, ...]
+    is_added: bool
+
+
+class Corrections(NamedTuple):
+    """What the user adds and removes, in the order of the lines."""
+
+    pairs: list[Correction]
+    synonyms: list[SynonymCorrection]
+
+
 def read_corrections(paths: Sequence[Path]) -> bytes:
     """Validate the user's files, TSV or TBX, and return their lines, with comments that name the file and line.
 
@@ -79,9 +96,11 @@ def _convert_tbx(content: bytes, name: str) -> bytes:
     """
     lines: list[str] = []
     for concept in parse_tbx(content, name):
-        english = ", ".join(_TRANSLATIONS.sub(" ", term) for term in concept.english if not _HANGUL.search(term))
-        korean = [term for term in concept.korean if _HANGUL.search(term)] if english else []
-        lines += [f"# from {name}, line {concept.line}\n{term}\t{english}\n" for term in korean]
+        english = [_TRANSLATIONS.sub(" ", term) for term in concept.english if not _HANGUL.search(term)]
+        korean = [_TRANSLATIONS.sub(" ", term) for term in concept.korean if _HANGUL.search(term)]
+        rows = [(term, english) for term in korean] if english else []
+        rows += [(terms[0], terms[1:]) for terms in (korean, english) if len(terms) > 1]
+        lines += [f"# from {name}, line {concept.line}\n{term}\t{', '.join(others)}\n" for term, others in rows]
     return "".join(lines).encode()
 
 
@@ -91,7 +110,7 @@ def stored_corrections(folder: Path) -> bytes:
     return path.read_bytes() if path.is_file() else b""
 
 
-def parse_corrections(content: bytes, name: str = FILE) -> list[Correction]:
+def parse_corrections(content: bytes, name: str = FILE) -> Corrections:
     """Parse lines of corrections; ``name`` is the file's name in messages, unless a comment names another origin.
 
     Raises:
@@ -109,7 +128,7 @@ def parse_corrections(content: bytes, name: str = FILE) -> list[Correction]:
                 position=error.start,
             )
         ) from None
-    corrections: list[Correction] = []
+    corrections = Corrections([], [])
     number = 0
     for line in text.splitlines():
         number += 1
@@ -117,28 +136,35 @@ def parse_corrections(content: bytes, name: str = FILE) -> list[Correction]:
         if origin:
             name, number = origin[1], int(origin[2]) - 1
         elif line.strip() and not line.startswith("#"):
-            corrections.extend(_parse_line(line, f"{name}, line {number}"))
+            _parse_line(line, f"{name}, line {number}", corrections)
     return corrections
 
 
-def _parse_line(line: str, origin: str) -> Iterable[Correction]:
+def _parse_line(line: str, origin: str, corrections: Corrections) -> None:
+    """Add what the line says to ``corrections``."""
     fields = [fold(field).strip() for field in line.split("\t")]
     is_added = fields[0] != "-"
     if not is_added:
         fields = fields[1:]
-    translations = _TRANSLATIONS.split(fields[-1])
-    if len(fields) != 2 or not _HANGUL.search(fields[0]) or not all(translations) or _HANGUL.search(fields[1]):
+    others = _TRANSLATIONS.split(fields[-1])
+    is_korean = bool(_HANGUL.search(fields[0]))
+    are_korean = {bool(_HANGUL.search(each)) for each in others}
+    are_synonyms = are_korean == {is_korean}
+    if len(fields) != 2 or not all([fields[0], *others]) or not (are_synonyms or are_korean == {False}):
         raise GlossaryRejected(
             Text(
                 "{origin}: {line!r} is not a pair: write Korean<TAB>English, other English, or "
-                "-<TAB>Korean<TAB>English to remove a pair.",
+                "-<TAB>Korean<TAB>English to remove a pair. Synonyms are words of one language on both sides.",
                 origin=origin,
                 line=line[:80],
             )
         )
-    for place, english in enumerate(translations):
+    if are_synonyms:
+        corrections.synonyms.append(SynonymCorrection((fields[0], *others), is_added))
+        return
+    for place, english in enumerate(others):
         confidence = max(_LOWEST_CONFIDENCE, 1 - _CONFIDENCE_STEP * place)
-        yield Correction(fields[0], english, is_added, origin, confidence)
+        corrections.pairs.append(Correction(fields[0], english, is_added, origin, confidence))
 
 
 def apply_corrections(

@@ -1,7 +1,8 @@
-"""Korean–English glossary of an index (a SQLite file)."""
+"""Korean–English glossary of an index, with synonyms in either language (a SQLite file)."""
 
 from __future__ import annotations
 
+import json
 import sqlite3
 import threading
 from collections.abc import Iterable, Iterator, Sequence
@@ -53,6 +54,24 @@ class Entry(NamedTuple):
     only: Language | Literal[""] = ""
 
 
+class Synonym(NamedTuple):
+    """A word or phrase, and another of the same language that means the same.
+
+    Attributes:
+        word: The word or phrase.
+        terms: Its index terms.
+        synonym: The other one.
+        synonym_terms: The index terms of the other one.
+        records: The number of records that have the rarest of these terms.
+    """
+
+    word: str
+    terms: tuple[str, ...]
+    synonym: str
+    synonym_terms: tuple[str, ...]
+    records: int
+
+
 _ALL = "SELECT korean, english, korean_terms, english_terms, records, source, score, '' FROM entries"
 # These are looked up only by the phrase that the records lack, to translate it into the one that they have.
 _ONE_SIDED = "SELECT korean, english, korean_terms, english_terms, records, source, score, only FROM one_sided"
@@ -60,6 +79,11 @@ _ONE_SIDED = "SELECT korean, english, korean_terms, english_terms, records, sour
 _MATCHES = " UNION ALL ".join(
     [f"{_ALL} WHERE korean_terms = ?1", f"{_ALL} WHERE english_terms = ?1", f"{_ONE_SIDED} WHERE terms = ?1"]
 )
+_SYNONYMS = (
+    "SELECT terms, word, synonym, synonym_terms, records FROM synonyms WHERE terms IN (SELECT value FROM json_each(?)) "
+    "ORDER BY records DESC, synonym"
+)
+_HAS_SYNONYMS = "SELECT 1 FROM sqlite_master WHERE name = 'synonyms'"
 _SUREST_FIRST = "ORDER BY score DESC, korean, english"
 _MOST_FREQUENT_FIRST = "ORDER BY records DESC, score DESC, korean, english"
 
@@ -77,6 +101,7 @@ class Glossary:
         self._cached_look_up = lru_cache(maxsize=_MAX_CACHED)(self._look_up)
         self._spellings = SpellingTable(self._database)
         self._cached_transliterations = lru_cache(maxsize=_MAX_CACHED)(self._transliterations)
+        self._has_synonyms = bool(self._database.execute(_HAS_SYNONYMS).fetchone())
         self._cached_most_frequent = lru_cache(maxsize=1)(self._most_frequent)  # the query sorts all entries
 
     def look_up(self, phrases: Sequence[Sequence[str]]) -> list[list[Entry]]:
@@ -100,6 +125,24 @@ class Glossary:
             Entries of the source ``transliteration``, by descending score. Most words have none.
         """
         return list(self._cached_transliterations(word))
+
+    def synonyms(self, phrases: Sequence[Sequence[str]]) -> list[list[Synonym]]:
+        """Look up the synonyms of whole phrases, in the phrases' own language.
+
+        Args:
+            phrases: The index terms of each phrase.
+
+        Returns:
+            For each phrase its synonyms, those of the most records first. An index that was built before there were
+            synonyms has none.
+        """
+        found: dict[str, list[Synonym]] = {" ".join(phrase): [] for phrase in phrases}
+        if self._has_synonyms:
+            with self._lock:
+                rows = self._database.execute(_SYNONYMS, (json.dumps(list(found)),)).fetchall()
+            for terms, word, synonym, synonym_terms, records in rows:
+                found[terms].append(Synonym(word, tuple(terms.split()), synonym, tuple(synonym_terms.split()), records))
+        return [found[" ".join(phrase)] for phrase in phrases]
 
     def entries(self) -> Iterator[Entry]:
         """Return the entries that the records have in both languages, by descending score, then by the phrases."""
@@ -146,12 +189,13 @@ class Glossary:
         return tuple(sorted(found, key=lambda entry: (-entry.score, entry.korean, entry.english)))
 
 
-def write_glossary(path: Path, entries: Iterable[Entry]) -> int:
+def write_glossary(path: Path, entries: Iterable[Entry], synonyms: Iterable[Synonym] = ()) -> int:
     """Write a new glossary file.
 
     Args:
         path: The file, which must not exist.
         entries: The entries; no two may have the same terms on both sides. Scores are rounded to four decimals.
+        synonyms: The synonyms; no two may have the same terms of the word and of the synonym.
 
     Returns:
         The number of entries that the records have in both languages.
@@ -171,9 +215,20 @@ def write_glossary(path: Path, entries: Iterable[Entry]) -> int:
             "records INTEGER, source TEXT, score REAL, only TEXT, PRIMARY KEY (terms, korean_terms, english_terms)) "
             "WITHOUT ROWID"
         )
+        database.execute(
+            "CREATE TABLE synonyms (terms TEXT, synonym_terms TEXT, word TEXT, synonym TEXT, records INTEGER, "
+            "PRIMARY KEY (terms, synonym_terms)) WITHOUT ROWID"
+        )
         database.execute("BEGIN")
         database.executemany("INSERT INTO entries VALUES (?, ?, ?, ?, ?, ?, ?)", rows)
         database.executemany("INSERT INTO one_sided VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)", one_sided)
+        database.executemany(
+            "INSERT INTO synonyms VALUES (?, ?, ?, ?, ?)",
+            sorted(
+                (" ".join(each.terms), " ".join(each.synonym_terms), each.word, each.synonym, each.records)
+                for each in synonyms
+            ),
+        )
         database.execute("CREATE INDEX by_english ON entries (english_terms)")
         database.execute("COMMIT")
         return len(rows)

@@ -21,7 +21,7 @@ HEADWORDS = _FOLDER / "headwords.json"
 _FIRST_CONFIDENCE, _CONFIDENCE_STEP, _LOWEST_CONFIDENCE = 0.95, 0.1, 0.45
 _AMBIGUOUS = 0.8
 _SHORT_ACRONYM = re.compile("[A-Z]{2,3}")
-_HANGUL = re.compile("[\uac00-\ud7a3]")
+HANGUL = re.compile("[\uac00-\ud7a3]")
 _FINAL_CONSONANTS = 28
 
 
@@ -47,7 +47,7 @@ def read_vocabulary() -> list[VocabularyTerm]:
                 headword, _, translations = line.partition("\t")
                 for number, translation in enumerate(translations.split(", ")):
                     korean, english = headword, translation
-                    if not _HANGUL.search(headword):
+                    if not HANGUL.search(headword):
                         korean, english = translation, headword
                     confidence = max(_LOWEST_CONFIDENCE, _FIRST_CONFIDENCE - _CONFIDENCE_STEP * number)
                     if len(korean) == 1 or _SHORT_ACRONYM.fullmatch(english):
@@ -87,7 +87,7 @@ def headword_forms(analyzer: Analyzer, headword: str) -> list[HeadwordForm]:
     indexed. Otherwise the terms are those of another word (비교군 → 비교).
     """
     forms = [headword]
-    if _HANGUL.fullmatch(headword[-1]):
+    if HANGUL.fullmatch(headword[-1]):
         forms.append(headword + ("을" if (ord(headword[-1]) - 0xAC00) % _FINAL_CONSONANTS else "를"))
     found: dict[tuple[str, ...], int] = {}
     analyses: list[tuple[str, ...]] = []
@@ -98,7 +98,7 @@ def headword_forms(analyzer: Analyzer, headword: str) -> list[HeadwordForm]:
         covered = {place for token in simple for place in range(token.start, token.end)}
         terms = tuple(token.term for token in simple)
         found[terms] = sum(
-            place not in covered and _HANGUL.match(character) is not None for place, character in enumerate(headword)
+            place not in covered and HANGUL.match(character) is not None for place, character in enumerate(headword)
         )
         analyses.append(terms)
     agreed = len(set(analyses)) == 1

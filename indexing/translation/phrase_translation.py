@@ -14,7 +14,7 @@ from types import MappingProxyType
 from typing import NamedTuple, Protocol
 
 from shrag.indexing.analysis.analyzer import KEYWORD_KINDS, Token
-from shrag.indexing.glossary.store import MAX_TERMS, Entry, simple_tokens
+from shrag.indexing.glossary.store import MAX_TERMS, Entry, Synonym, simple_tokens
 from shrag.indexing.translation.query_transliteration import find_transliterations
 
 _MOST_TRANSLATIONS = 4
@@ -31,8 +31,9 @@ _RARE = 0.08
 _HANGUL = re.compile("[\uac00-\ud7a3]")
 _NEGATING = frozenset("비불부무미반탈몰")
 _LONGEST_PREFIX = 1
-# Text that separates two words (water *and the* depth): they form no phrase, unless the phrase itself has that text.
-_SEPARATOR = re.compile(r"[,;:.?!()]|\b(?:and|or)\b", re.IGNORECASE)
+SEPARATOR = re.compile(r"[,;:.?!()]|\b(?:and|or)\b", re.IGNORECASE)
+"""Text that separates two words (water *and the* depth): they form no phrase, unless the phrase has that text itself.
+"""
 
 
 class BilingualLexicon(Protocol):
@@ -40,6 +41,9 @@ class BilingualLexicon(Protocol):
 
     def look_up(self, phrases: Sequence[Sequence[str]]) -> list[list[Entry]]:
         """Return the entries of each phrase, a sequence of terms in either language, the most confident first."""
+
+    def synonyms(self, phrases: Sequence[Sequence[str]]) -> list[list[Synonym]]:
+        """Return the synonyms of each phrase in its own language, those of the most records first."""
 
     def transliterations(self, word: str) -> list[Entry]:
         """Return entries for the likely transliterations of a Hangul word, or of an English one in lower case."""
@@ -138,7 +142,7 @@ class _PhraseFinder:
         self._prefixes = prefixes
         self._terms = [(number, token.term) for number, token in tokens]
         self._separators = [
-            _SEPARATOR.search(text, token.end, following.start) for (_, token), (_, following) in pairwise(tokens)
+            SEPARATOR.search(text, token.end, following.start) for (_, token), (_, following) in pairwise(tokens)
         ]
 
     def phrases(self) -> Iterator[_KnownPhrase]:
@@ -186,7 +190,7 @@ class _PhraseFinder:
             # A phrase must not end inside a word (the deep of deep-learning).
             if entries and not (end < len(terms) and terms[end][0] == terms[end - 1][0]):
                 groups = tuple(sorted({number for number, _ in terms[start:end]}))
-                return _KnownPhrase(start, end, groups, _phrase_translations(phrase, entries, 1 / len(groups)))
+                return _KnownPhrase(start, end, groups, phrase_translations(phrase, entries, 1 / len(groups)))
         return None
 
 
@@ -211,8 +215,14 @@ def _head(korean: str, term: str) -> str:
     return korean[:found] if 0 < found <= _LONGEST_PREFIX else ""
 
 
-def _phrase_translations(phrase: tuple[str, ...], entries: Sequence[Entry], share: float) -> list[PhraseTranslation]:
-    """Return the translations of a phrase, the most confident first, without those of rare parentheticals."""
+def phrase_translations(phrase: tuple[str, ...], entries: Sequence[Entry], share: float) -> list[PhraseTranslation]:
+    """Return the translations of a phrase, the most confident first, without those of rare parentheticals.
+
+    Args:
+        phrase: Its terms.
+        entries: Its entries, at least one, the most confident first.
+        share: The part of a translation's weight that one word of the phrase has.
+    """
     korean = phrase == entries[0].korean_terms
     most = max((entry.records for entry in entries if entry.source == "parenthetical"), default=0)
     return [

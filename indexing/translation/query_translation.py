@@ -21,6 +21,7 @@ from shrag.indexing.analysis.request_framing import framing_spans, is_greeting
 from shrag.indexing.analysis.year_limits import year_limit_spans
 from shrag.indexing.bm25 import idf
 from shrag.indexing.search_engine import SearchEngine, Statistics
+from shrag.indexing.translation.listed_synonyms import add_listed_synonyms
 from shrag.indexing.translation.phrase_translation import (
     BilingualLexicon,
     PhraseTranslation,
@@ -199,6 +200,7 @@ def translate_query(
     if lexicon is not None:
         translations = add_synonyms(translatable, translate_phrases(text, translatable, lexicon, prefixes), lexicon)
         translations |= transliterate_words(text, translatable, translations, lexicon)
+        translations = add_listed_synonyms(text, translatable, translations, lexicon, prefixes)
     light = _light(text, groups, framed, translations)
     if framed:
         framed |= {number for number, token in enumerate(compounds, len(groups)) if _within(token, framing)}

@@ -35,8 +35,8 @@ _FEW_RECORDS = 5_000
     "--glossary",
     multiple=True,
     type=click.Path(path_type=Path),
-    help="Your terms or corrections for the glossary: lines of Korean, tab, English, other English; or TBX. "
-    "Repeatable. Later builds use them too.",
+    help="Your terms or corrections for the glossary: lines of Korean, tab, English, other English, or of synonyms; or "
+    "TBX. Repeatable. Later builds use them too.",
 )
 @click.option(
     "--encoder",

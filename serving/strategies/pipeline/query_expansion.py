@@ -77,7 +77,9 @@ def translated(words: Sequence[QueryTerm], language: AnswerLanguage, kind: NodeK
     texts: dict[str, tuple[str, ...]] = {}
     for word in reduced[0]:
         alike = language == "ko" and not is_korean(word.terms)
-        best = word.translations[0] if word.translations and not alike else word
+        # Synonyms in the question's own language are translations too, and stand first where there is no other.
+        other = [each for each in word.translations if is_korean(each.terms) != (language == "ko")]
+        best = (other or word.translations or (word,))[0] if not alike else word
         texts.setdefault(best.text, best.terms)
     return [_join(texts, kind)]
 

@@ -8,6 +8,7 @@ from shrag.indexing.analysis.korean_english import KoreanEnglishAnalyzer
 from shrag.indexing.errors import GlossaryRejected
 from shrag.indexing.glossary.corrections import (
     FILE,
+    SynonymCorrection,
     apply_corrections,
     parse_corrections,
     read_corrections,
@@ -23,12 +24,12 @@ MINED = [
 
 def test_pairs_are_added_and_taken_out(analyzer: KoreanEnglishAnalyzer) -> None:
     lines = "# mine\n\n-\t지도\tmaps\n전고체 전지\tsolid-state battery\r\n학습\tlearning\n"
-    corrected = apply_corrections(MINED, parse_corrections(lines.encode()), analyzer, pytest.fail)
+    corrected = apply_corrections(MINED, parse_corrections(lines.encode()).pairs, analyzer, pytest.fail)
     assert [(entry.korean, entry.english, entry.source, entry.score) for entry in corrected] == [
         ("학습", "learning", "user", 1.0),
         ("전고체 전지", "solid-state battery", "user", 1.0),
     ]
-    assert apply_corrections(MINED, parse_corrections(b""), analyzer, pytest.fail) == MINED
+    assert apply_corrections(MINED, parse_corrections(b"").pairs, analyzer, pytest.fail) == MINED
 
 
 def test_an_index_keeps_the_corrections_it_was_built_with(tmp_path: Path) -> None:
@@ -37,7 +38,9 @@ def test_an_index_keeps_the_corrections_it_was_built_with(tmp_path: Path) -> Non
     assert stored_corrections(tmp_path) == "지도\tmap\n".encode()
 
 
-@pytest.mark.parametrize("line", ["지도", "map\t지도", "지도\t", "지도\t地圖\t3", "-지도\tmap\tx", "지도\t지도"])
+@pytest.mark.parametrize(
+    "line", ["지도", "map\t지도", "지도\t", "지도\t地圖\t3", "-지도\tmap\tx", "지도\tmap, 학습", "map\t지도, chart"]
+)
 def test_an_invalid_line_is_an_error_with_its_number(line: str) -> None:
     with pytest.raises(GlossaryRejected, match=r"mine\.tsv, line 2: "):
         parse_corrections(f"# first\n{line}\n".encode(), "mine.tsv")
@@ -45,7 +48,7 @@ def test_an_invalid_line_is_an_error_with_its_number(line: str) -> None:
 
 def test_translations_on_one_line_are_pairs_of_falling_confidence(analyzer: KoreanEnglishAnalyzer) -> None:
     corrected = apply_corrections(
-        [], parse_corrections("암\tcancer, carcinoma,  NSCLC\n".encode()), analyzer, pytest.fail
+        [], parse_corrections("암\tcancer, carcinoma,  NSCLC\n".encode()).pairs, analyzer, pytest.fail
     )
     assert [(entry.english, entry.score) for entry in corrected] == [
         ("cancer", 1.0), ("carcinoma", 0.95), ("NSCLC", 0.9),
@@ -62,7 +65,7 @@ def test_unreadable_files_are_rejected(tmp_path: Path) -> None:
 def test_pairs_without_terms_are_named_and_not_used(analyzer: KoreanEnglishAnalyzer) -> None:
     messages: list[str] = []
     lines = "지도\tthe of\n" * 7 + "지도\tmap\n"
-    corrected = apply_corrections([], parse_corrections(lines.encode(), "mine.tsv"), analyzer, messages.append)
+    corrected = apply_corrections([], parse_corrections(lines.encode(), "mine.tsv").pairs, analyzer, messages.append)
     assert [entry.english for entry in corrected] == ["map"]
     assert len(messages) == 6
     assert messages[0].startswith("mine.tsv, line 1 is not used: '지도' has 1 terms and 'the of' 0;")
@@ -78,7 +81,7 @@ def test_files_in_two_formats_are_read_together_and_messages_name_their_lines(tm
     )
     (tmp_path / "empty.tsv").write_bytes(b"\n")
     stored = read_corrections([tmp_path / "mine.tsv", tmp_path / "terms.tbx", tmp_path / "empty.tsv"])
-    assert [(found.korean, found.english, found.origin) for found in parse_corrections(stored)] == [
+    assert [(found.korean, found.english, found.origin) for found in parse_corrections(stored).pairs] == [
         ("전지", "battery", "mine.tsv, line 2"),
         ("전해질", "electrolyte liquid", "terms.tbx, line 2"),
     ]
@@ -86,3 +89,26 @@ def test_files_in_two_formats_are_read_together_and_messages_name_their_lines(tm
     with pytest.raises(GlossaryRejected, match=r"bad\.tsv, line 2: "):
         read_corrections([tmp_path / "mine.tsv", tmp_path / "bad.tsv"])
     assert read_corrections([tmp_path / "empty.tsv"]) == b""
+
+
+def test_a_line_of_one_language_adds_or_removes_synonyms() -> None:
+    found = parse_corrections("telework\ttelecommuting, remote work\n-\t회전\t순환\n".encode())
+    assert found.pairs == []
+    assert found.synonyms == [
+        SynonymCorrection(("telework", "telecommuting", "remote work"), is_added=True),
+        SynonymCorrection(("회전", "순환"), is_added=False),
+    ]
+
+
+def test_terms_of_one_language_in_a_concept_of_tbx_are_synonyms(tmp_path: Path) -> None:
+    def term(text: str) -> str:
+        return f"<termSec><term>{text}</term></termSec>"
+
+    (tmp_path / "terms.tbx").write_text(
+        f"<tbx><conceptEntry><langSec xml:lang='ko'>{term('재택근무')}{term('원격근무')}</langSec>"
+        f"<langSec xml:lang='en'>{term('telework')}</langSec></conceptEntry></tbx>",
+        encoding="utf-8",
+    )
+    found = parse_corrections(read_corrections([tmp_path / "terms.tbx"]))
+    assert [(pair.korean, pair.english) for pair in found.pairs] == [("재택근무", "telework"), ("원격근무", "telework")]
+    assert found.synonyms == [SynonymCorrection(("재택근무", "원격근무"), is_added=True)]

@@ -1,9 +1,10 @@
 from __future__ import annotations
 
+import sqlite3
 from contextlib import closing
 from pathlib import Path
 
-from shrag.indexing.glossary.store import Entry, Glossary, write_glossary
+from shrag.indexing.glossary.store import Entry, Glossary, Synonym, write_glossary
 
 ENTRIES = [
     Entry("인공 신경망", "Neural Network", ("인공", "신경망"), ("neural", "network"), 9, "parenthetical", 0.9),
@@ -67,3 +68,36 @@ def test_a_pair_of_which_the_records_have_one_side_is_looked_up_by_the_other_alo
     with closing(Glossary(path)) as glossary:
         assert glossary.look_up([("양파",), ("onion",)]) == [[onion], []]
         assert onion not in list(glossary.entries())
+
+
+SYNONYMS = [
+    Synonym("telework", ("telework",), "working from home", ("work", "home"), 2),
+    Synonym("telework", ("telework",), "telecommuting", ("telecommut",), 9),
+    Synonym("평점", ("평점",), "별점", ("별점",), 1),
+]
+
+
+def test_synonyms_are_found_by_the_terms_of_the_word_those_of_most_records_first(tmp_path: Path) -> None:
+    path = tmp_path / "glossary.sqlite"
+    write_glossary(path, [], SYNONYMS)
+    with closing(Glossary(path)) as glossary:
+        assert glossary.synonyms([("telework",), ("별점",), ("평점",), ("telework",)]) == [
+            [SYNONYMS[1], SYNONYMS[0]], [], [SYNONYMS[2]], [SYNONYMS[1], SYNONYMS[0]],
+        ]  # fmt: skip
+        assert glossary.synonyms([]) == []
+
+
+def test_the_same_synonyms_make_the_same_file(tmp_path: Path) -> None:
+    write_glossary(tmp_path / "one", ENTRIES, SYNONYMS)
+    write_glossary(tmp_path / "two", ENTRIES, SYNONYMS[::-1])
+    assert (tmp_path / "one").read_bytes() == (tmp_path / "two").read_bytes()
+
+
+def test_a_glossary_of_an_earlier_version_has_no_synonyms(tmp_path: Path) -> None:
+    path = tmp_path / "glossary.sqlite"
+    write_glossary(path, ENTRIES)
+    with closing(sqlite3.connect(path)) as database:
+        database.execute("DROP TABLE synonyms")
+    with closing(Glossary(path)) as glossary:
+        assert glossary.synonyms([("망",)]) == [[]]
+        assert len(glossary) == len(ENTRIES)

@@ -1,0 +1,100 @@
+"""The synonyms that come with SHRAG: words and phrases of one language that mean the same.
+
+A line of ``thesaurus/*.txt`` is a group: the members, separated by a comma and a blank. Each member is a synonym of
+each other one. Groups with a common member are not joined, because it can have two meanings.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import permutations, product
+from pathlib import Path
+
+from shrag.indexing.analysis.analyzer import Analyzer
+from shrag.indexing.glossary.corrections import SynonymCorrection
+from shrag.indexing.glossary.store import MAX_TERMS, Entry, Synonym, phrase_parts, phrase_terms
+from shrag.indexing.glossary.vocabulary import HANGUL, headword_forms, stored_forms
+from shrag.indexing.glossary.vocabulary_selection import DocumentFrequencies
+
+_WORD = re.compile(r"\w+")
+_FOLDER = Path(__file__).with_name("thesaurus")
+
+
+def read_synonyms() -> list[tuple[str, ...]]:
+    """Return the groups of all files, in alphabetical order of the files."""
+    return [
+        tuple(line.split(", "))
+        for path in sorted(_FOLDER.glob("*.txt"))
+        for line in path.read_text(encoding="utf-8").splitlines()
+        if line and not line.startswith("#")
+    ]
+
+
+def select_synonyms(
+    entries: Iterable[Entry],
+    corrections: Sequence[SynonymCorrection],
+    frequencies: DocumentFrequencies,
+    analyzer: Analyzer,
+) -> list[Synonym]:
+    """Return the synonyms that help to find records of a corpus.
+
+    The terms of such a synonym occur in the corpus, or the glossary translates it. A synonym that has all terms of its
+    word is left out, since a record with it has the word too.
+
+    Args:
+        entries: The entries of the glossary.
+        corrections: The synonyms that the user adds and removes.
+        frequencies: Document frequencies of the corpus.
+        analyzer: The index's analyzer.
+    """
+    added = [each.words for each in corrections if each.is_added]
+    groups = [*added, *read_synonyms()]
+    removed = [(each.words[0], other) for each in corrections if not each.is_added for other in each.words[1:]]
+    forms = _forms({member for group in (*groups, *removed) for member in group}, analyzer)
+    counts = frequencies(list(dict.fromkeys(term for terms in _flat(forms) for term in terms)))
+    useful = {terms for entry in entries for terms in (entry.korean_terms, entry.english_terms)}
+    useful.update(terms for terms in _flat(forms) if all(counts[term] for term in terms))
+    found: dict[tuple[tuple[str, ...], tuple[str, ...]], Synonym] = {}
+    for group in groups:
+        for word, synonym in permutations(group, 2):
+            for terms, theirs in product(forms[word], forms[synonym]):
+                if theirs in useful and not set(terms) <= set(theirs):
+                    records = min(counts[term] for term in theirs)
+                    found.setdefault((terms, theirs), Synonym(word, terms, synonym, theirs, records))
+    for pair in removed:
+        for word, other in permutations(pair):
+            for terms, theirs in product(forms[word], forms[other]):
+                found.pop((terms, theirs), None)
+    return list(found.values())
+
+
+def _forms(phrases: Iterable[str], analyzer: Analyzer) -> Mapping[str, list[tuple[str, ...]]]:
+    """Return the sequences of index terms that each phrase has, without those that leave out a part of it."""
+    stored = stored_forms(analyzer)
+    forms: dict[str, list[tuple[str, ...]]] = {}
+    for phrase in sorted(phrases):
+        if HANGUL.search(phrase):
+            known = stored[phrase] if phrase in stored else headword_forms(analyzer, phrase)
+            forms[phrase] = [form.terms for form in known if form.is_complete]
+        else:
+            whole = _is_whole(phrase_parts(analyzer, phrase), phrase)
+            forms[phrase] = [phrase_terms(analyzer, phrase)] if whole else []
+    return forms
+
+
+def _is_whole(parts: Sequence[str], phrase: str) -> bool:
+    """Return whether an English phrase means the same without its stop words.
+
+    *Abuse of the elderly* does. *Vitamin A*, *World War I* and *after surgery* do not: they lose the last word, or keep
+    one word only.
+    """
+    words = _WORD.findall(phrase)
+    if not 0 < len(parts) <= MAX_TERMS:
+        return False
+    return len(words) == 1 or (len(parts) > 1 and parts[-1].endswith(words[-1]))
+
+
+def _flat(forms: Mapping[str, Sequence[tuple[str, ...]]]) -> Iterator[tuple[str, ...]]:
+    for each in forms.values():
+        yield from each

@@ -1,0 +1,112 @@
+"""Synonyms in the question's own language that come with SHRAG (telework: telecommuting), and their translations.
+
+The longest phrases come first, as in :mod:`~shrag.indexing.translation.phrase_translation`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from typing import NamedTuple
+
+from shrag.indexing.analysis.analyzer import KEYWORD_KINDS, Token
+from shrag.indexing.glossary.store import MAX_TERMS, Synonym, simple_tokens
+from shrag.indexing.translation.phrase_translation import (
+    SEPARATOR,
+    BilingualLexicon,
+    PhraseTranslation,
+    phrase_translations,
+)
+
+_CONFIDENCE = 0.3
+"""Confidence of a synonym, which gives it 0.7 of the weight; also the factor for its translations."""
+
+_MOST_SYNONYMS = 2
+_MOST_TRANSLATIONS = 2
+
+
+def add_listed_synonyms(
+    text: str,
+    groups: Sequence[Sequence[Token]],
+    translations: Mapping[int, tuple[PhraseTranslation, ...]],
+    lexicon: BilingualLexicon,
+    prefixes: Collection[int] = (),
+) -> dict[int, tuple[PhraseTranslation, ...]]:
+    """Return the translations of each word, followed by its listed synonyms and by their translations.
+
+    Args:
+        text: The question.
+        groups: The groups of its tokens, one for each word.
+        translations: Their translations by position, the surest first.
+        lexicon: Has the synonyms and their translations.
+        prefixes: The positions of Korean words with a prefix: 비대면 is no synonym of what 대면 is one of.
+    """
+    found = {number: list(known) for number, known in translations.items()}
+    for phrase in _find_phrases(text, groups, lexicon, prefixes):
+        share = 1 / len(phrase.groups)
+        added = [
+            PhraseTranslation(each.synonym, each.synonym_terms, share, _CONFIDENCE) for each in _occurring(phrase)
+        ] + list(_through(phrase, share, lexicon))
+        for number in phrase.groups:
+            known = found.setdefault(number, [])
+            own = {token.term for token in groups[number]}
+            taken = {each.terms for each in known}
+            known += [each for each in added if each.terms not in taken and own.isdisjoint(each.terms)]
+    return {number: tuple(known) for number, known in found.items() if known}
+
+
+class _Phrase(NamedTuple):
+    """A phrase of the question that has synonyms: the positions of its groups, and the synonyms."""
+
+    groups: tuple[int, ...]
+    synonyms: list[Synonym]
+
+
+def _find_phrases(
+    text: str, groups: Sequence[Sequence[Token]], lexicon: BilingualLexicon, prefixes: Collection[int]
+) -> Iterator[_Phrase]:
+    """Yield the longest phrases with synonyms, from left to right."""
+    tokens = [
+        (number, token)
+        for number, group in enumerate(groups)
+        for token in simple_tokens(group)
+        if token.kind in KEYWORD_KINDS
+    ]
+    numbers = [number for number, _ in tokens]
+    spans = [
+        (start, end)
+        for start in range(len(tokens))
+        for end in range(min(len(tokens), start + MAX_TERMS), start, -1)
+        # A phrase must neither begin nor end inside a word.
+        if (start == 0 or numbers[start - 1] != numbers[start])
+        and (end == len(tokens) or numbers[end] != numbers[end - 1])
+        and not any(number in prefixes for number in numbers[start:end])
+        and not any(
+            SEPARATOR.search(text, tokens[place][1].end, tokens[place + 1][1].start) for place in range(start, end - 1)
+        )
+    ]
+    listed = lexicon.synonyms([[token.term for _, token in tokens[start:end]] for start, end in spans])
+    after = 0
+    for (start, end), synonyms in zip(spans, listed, strict=True):
+        if start >= after and synonyms:
+            yield _Phrase(tuple(dict.fromkeys(numbers[start:end])), synonyms)
+            after = end
+
+
+def _occurring(phrase: _Phrase) -> list[Synonym]:
+    """Return the synonyms that occur in the most records."""
+    return [each for each in phrase.synonyms if each.records][:_MOST_SYNONYMS]
+
+
+def _through(phrase: _Phrase, share: float, lexicon: BilingualLexicon) -> Iterator[PhraseTranslation]:
+    """Yield the surest translations of the synonyms."""
+    found = [
+        each
+        for synonym, entries in zip(
+            phrase.synonyms, lexicon.look_up([each.synonym_terms for each in phrase.synonyms]), strict=True
+        )
+        if (same := [entry for entry in entries if synonym.synonym in {entry.korean, entry.english}])
+        for each in phrase_translations(synonym.synonym_terms, same, share)
+    ]
+    found.sort(key=lambda each: -each.confidence)
+    for each in found[:_MOST_TRANSLATIONS]:
+        yield each._replace(confidence=each.confidence * _CONFIDENCE)

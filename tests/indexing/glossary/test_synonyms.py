@@ -1,0 +1,113 @@
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+import pytest
+
+import shrag.indexing.glossary.synonyms as module
+from shrag.indexing.analysis.korean_english import KoreanEnglishAnalyzer
+from shrag.indexing.glossary.corrections import SynonymCorrection
+from shrag.indexing.glossary.store import Entry, Synonym
+from shrag.indexing.glossary.synonyms import read_synonyms, select_synonyms
+
+FILES = sorted((Path(module.__file__).parent / "thesaurus").glob("*.txt"))
+_HANGUL = re.compile("[\uac00-\ud7a3]")
+
+
+def test_the_thesaurus_has_a_file_for_each_language() -> None:
+    assert [path.stem for path in FILES] == ["english", "korean"]
+
+
+@pytest.mark.parametrize("path", FILES, ids=lambda path: path.stem)
+def test_each_line_is_a_group_of_different_words_of_the_files_language(path: Path) -> None:
+    lines = path.read_text(encoding="utf-8").splitlines()
+    assert lines[0].startswith("# ")
+    assert len(lines) > 1_500
+    assert len(set(lines)) == len(lines)
+    for line in lines[1:]:
+        words = line.split(", ")
+        assert 2 <= len(words) <= 6, line
+        assert len(set(words)) == len(words), line
+        assert all(word == word.strip() and word and "," not in word for word in words), line
+        if path.stem == "english":
+            assert not _HANGUL.search(line), line
+        else:
+            assert _HANGUL.search(line), line
+
+
+GROUPS = [("telework", "telecommuting"), ("재택근무", "원격근무"), ("senior", "older adult", "adult"), ("회전", "순환")]
+
+
+@pytest.fixture
+def few(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(module, "read_synonyms", lambda: GROUPS)
+
+
+def _counts(terms: Sequence[str]) -> Mapping[str, int]:
+    known = {"telecommut": 3, "재택근무": 5, "older": 7, "adult": 2, "회전": 1, "순환": 1}
+    return {term: known.get(term, 0) for term in terms}
+
+
+def _selected(
+    analyzer: KoreanEnglishAnalyzer, corrections: Sequence[SynonymCorrection] = (), entries: Sequence[Entry] = ()
+) -> dict[tuple[str, str], Synonym]:
+    selected = select_synonyms(entries, corrections, _counts, analyzer)
+    return {(each.word, each.synonym): each for each in selected}
+
+
+@pytest.mark.usefixtures("few")
+def test_a_synonym_that_the_corpus_has_is_selected_in_this_direction(analyzer: KoreanEnglishAnalyzer) -> None:
+    selected = _selected(analyzer)
+    assert selected["telework", "telecommuting"] == Synonym(
+        "telework", ("telework",), "telecommuting", ("telecommut",), 3
+    )
+    assert ("telecommuting", "telework") not in selected
+    assert ("원격근무", "재택근무") in selected
+    assert ("재택근무", "원격근무") not in selected
+
+
+@pytest.mark.usefixtures("few")
+def test_a_synonym_that_only_the_glossary_has_is_selected_too(analyzer: KoreanEnglishAnalyzer) -> None:
+    entry = Entry("원격근무", "telework", ("원격", "근무"), ("telework",), 0, "general", 0.9, "ko")
+    selected = _selected(analyzer, entries=[entry])
+    assert selected["telecommuting", "telework"].records == 0
+
+
+@pytest.mark.usefixtures("few")
+def test_a_synonym_counts_the_records_with_its_rarest_term(analyzer: KoreanEnglishAnalyzer) -> None:
+    assert _selected(analyzer)["senior", "older adult"].records == 2
+
+
+@pytest.mark.usefixtures("few")
+def test_a_synonym_that_contains_the_word_is_left_out(analyzer: KoreanEnglishAnalyzer) -> None:
+    selected = _selected(analyzer)
+    assert ("adult", "older adult") not in selected
+    assert ("older adult", "adult") in selected
+
+
+@pytest.mark.usefixtures("few")
+def test_the_user_adds_and_removes_synonyms(analyzer: KoreanEnglishAnalyzer) -> None:
+    own = SynonymCorrection(("kin", "재택근무"), is_added=True)
+    taken = SynonymCorrection(("순환", "회전"), is_added=False)
+    selected = _selected(analyzer, [own, taken])
+    assert ("kin", "재택근무") in selected
+    assert not {("순환", "회전"), ("회전", "순환")} & set(selected)
+    assert ("회전", "순환") in _selected(analyzer)
+
+
+def test_a_phrase_that_loses_what_it_means_has_no_synonyms(
+    analyzer: KoreanEnglishAnalyzer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    groups = [("after surgery", "postoperative"), ("World War I", "Great War"), ("vitamin A", "retinol")]
+    groups += [("abuse of the elderly", "elder mistreatment"), ("정체성", "아이덴티티")]
+    monkeypatch.setattr(module, "read_synonyms", lambda: groups)
+    found = select_synonyms([], [], lambda terms: dict.fromkeys(terms, 1), analyzer)
+    assert {each.word for each in found} == {"abuse of the elderly", "elder mistreatment"}
+
+
+def test_groups_of_both_languages_are_read() -> None:
+    groups = read_synonyms()
+    assert any("telework" in group for group in groups)
+    assert any("재택근무" in group for group in groups)
