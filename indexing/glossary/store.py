@@ -62,7 +62,8 @@ class Synonym(NamedTuple):
         terms: Its index terms.
         synonym: The other one.
         synonym_terms: The index terms of the other one.
-        records: The number of records that have the rarest of these terms.
+        records: The number of records that have the rarest term of the other one.
+        word_records: The number of records that have the rarest of ``terms``.
     """
 
     word: str
@@ -70,6 +71,7 @@ class Synonym(NamedTuple):
     synonym: str
     synonym_terms: tuple[str, ...]
     records: int
+    word_records: int
 
 
 _ALL = "SELECT korean, english, korean_terms, english_terms, records, source, score, '' FROM entries"
@@ -80,8 +82,8 @@ _MATCHES = " UNION ALL ".join(
     [f"{_ALL} WHERE korean_terms = ?1", f"{_ALL} WHERE english_terms = ?1", f"{_ONE_SIDED} WHERE terms = ?1"]
 )
 _SYNONYMS = (
-    "SELECT terms, word, synonym, synonym_terms, records FROM synonyms WHERE terms IN (SELECT value FROM json_each(?)) "
-    "ORDER BY records DESC, synonym"
+    "SELECT word, terms, synonym, synonym_terms, records, word_records FROM synonyms "
+    "WHERE terms IN (SELECT value FROM json_each(?)) ORDER BY records DESC, synonym"
 )
 _HAS_SYNONYMS = "SELECT 1 FROM sqlite_master WHERE name = 'synonyms'"
 _SUREST_FIRST = "ORDER BY score DESC, korean, english"
@@ -140,8 +142,8 @@ class Glossary:
         if self._has_synonyms:
             with self._lock:
                 rows = self._database.execute(_SYNONYMS, (json.dumps(list(found)),)).fetchall()
-            for terms, word, synonym, synonym_terms, records in rows:
-                found[terms].append(Synonym(word, tuple(terms.split()), synonym, tuple(synonym_terms.split()), records))
+            for word, terms, synonym, synonym_terms, *counts in rows:
+                found[terms].append(Synonym(word, tuple(terms.split()), synonym, tuple(synonym_terms.split()), *counts))
         return [found[" ".join(phrase)] for phrase in phrases]
 
     def entries(self) -> Iterator[Entry]:
@@ -217,15 +219,22 @@ def write_glossary(path: Path, entries: Iterable[Entry], synonyms: Iterable[Syno
         )
         database.execute(
             "CREATE TABLE synonyms (terms TEXT, synonym_terms TEXT, word TEXT, synonym TEXT, records INTEGER, "
-            "PRIMARY KEY (terms, synonym_terms)) WITHOUT ROWID"
+            "word_records INTEGER, PRIMARY KEY (terms, synonym_terms)) WITHOUT ROWID"
         )
         database.execute("BEGIN")
         database.executemany("INSERT INTO entries VALUES (?, ?, ?, ?, ?, ?, ?)", rows)
         database.executemany("INSERT INTO one_sided VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)", one_sided)
         database.executemany(
-            "INSERT INTO synonyms VALUES (?, ?, ?, ?, ?)",
+            "INSERT INTO synonyms VALUES (?, ?, ?, ?, ?, ?)",
             sorted(
-                (" ".join(each.terms), " ".join(each.synonym_terms), each.word, each.synonym, each.records)
+                (
+                    " ".join(each.terms),
+                    " ".join(each.synonym_terms),
+                    each.word,
+                    each.synonym,
+                    each.records,
+                    each.word_records,
+                )
                 for each in synonyms
             ),
         )

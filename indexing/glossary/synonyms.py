@@ -60,8 +60,8 @@ def select_synonyms(
         for word, synonym in permutations(group, 2):
             for terms, theirs in product(forms[word], forms[synonym]):
                 if theirs in useful and not set(terms) <= set(theirs):
-                    records = min(counts[term] for term in theirs)
-                    found.setdefault((terms, theirs), Synonym(word, terms, synonym, theirs, records))
+                    records, word_records = (min(counts[term] for term in each) for each in (theirs, terms))
+                    found.setdefault((terms, theirs), Synonym(word, terms, synonym, theirs, records, word_records))
     for pair in removed:
         for word, other in permutations(pair):
             for terms, theirs in product(forms[word], forms[other]):

@@ -71,9 +71,9 @@ def test_a_pair_of_which_the_records_have_one_side_is_looked_up_by_the_other_alo
 
 
 SYNONYMS = [
-    Synonym("telework", ("telework",), "working from home", ("work", "home"), 2),
-    Synonym("telework", ("telework",), "telecommuting", ("telecommut",), 9),
-    Synonym("평점", ("평점",), "별점", ("별점",), 1),
+    Synonym("telework", ("telework",), "working from home", ("work", "home"), 2, 7),
+    Synonym("telework", ("telework",), "telecommuting", ("telecommut",), 9, 7),
+    Synonym("평점", ("평점",), "별점", ("별점",), 1, 0),
 ]
 
 

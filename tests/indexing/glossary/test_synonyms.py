@@ -61,7 +61,7 @@ def _selected(
 def test_a_synonym_that_the_corpus_has_is_selected_in_this_direction(analyzer: KoreanEnglishAnalyzer) -> None:
     selected = _selected(analyzer)
     assert selected["telework", "telecommuting"] == Synonym(
-        "telework", ("telework",), "telecommuting", ("telecommut",), 3
+        "telework", ("telework",), "telecommuting", ("telecommut",), 3, 0
     )
     assert ("telecommuting", "telework") not in selected
     assert ("원격근무", "재택근무") in selected

@@ -8,8 +8,10 @@ from shrag.indexing.translation.query_translation import translate_query
 from tests.support.entries_lexicon import EntriesLexicon
 
 
-def _synonym(word: str, terms: str, synonym: str, synonym_terms: str, records: int = 9) -> Synonym:
-    return Synonym(word, tuple(terms.split()), synonym, tuple(synonym_terms.split()), records)
+def _synonym(
+    word: str, terms: str, synonym: str, synonym_terms: str, records: int = 9, word_records: int = 0
+) -> Synonym:
+    return Synonym(word, tuple(terms.split()), synonym, tuple(synonym_terms.split()), records, word_records)
 
 
 LEXICON = EntriesLexicon(
@@ -26,6 +28,8 @@ LEXICON = EntriesLexicon(
         _synonym("attack", "attack", "assault", "assault"),
         _synonym("대면", "대면", "면대면", "면 대면"),
         _synonym("stature", "statur", "height", "height", 0),
+        _synonym("film", "film", "movie", "movi", 9, 9),
+        _synonym("movie", "movi", "motion picture", "motion pictur", 8, 9),
     ],
 )
 
@@ -65,3 +69,8 @@ def test_a_synonym_that_no_record_has_is_used_for_its_translations_only(analyzer
     (tokens,) = analyzer.tokens(["stature"])
     (segment,) = translate_query(tokens, through, text="stature")
     assert [each.text for each in segment.translations] == ["키"]
+
+
+def test_a_synonym_that_is_rarer_than_the_word_is_not_used(analyzer: KoreanEnglishAnalyzer) -> None:
+    assert _ways(analyzer, "film") == [[("movie", 1.0, 0.3)]]
+    assert _ways(analyzer, "movie") == [[]]
