@@ -285,7 +285,9 @@ def test_a_page_of_50_records_holds_passages_and_not_whole_abstracts(client: Tes
     assert html.count('<li id="record-') == 50
     assert len(html.encode()) < 130_000
     ranked = demo.search("재택근무와 교육 data 연구", k=50).ranking.records
-    assert sum(each.record.text in html for each in ranked[1:]) == 0  # the answer quotes the first
+    abstracts = [each.record.text for each in ranked[1:] if each.record.text]  # the answer quotes the first
+    assert len(abstracts) > 40
+    assert not [abstract for abstract in abstracts if abstract in html]
 
 
 def test_a_follow_up_question_is_asked_below_the_answer_and_says_how_it_was_read(client: TestClient) -> None:

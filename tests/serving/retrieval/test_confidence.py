@@ -152,7 +152,7 @@ def test_a_high_confidence_names_no_words_that_are_not_covered_and_lower_ones_do
     ("question", "level", "uncovered"),
     [
         ("Who are the authors?", "medium", ("authors",)),
-        ("What are its limitations?", "medium", ("limitations",)),
+        ("What are its limitations?", "medium", ()),
         ("단점은?", "medium", ()),
         ("Why?", "medium", ()),
         ("Any newer studies?", "medium", ()),
