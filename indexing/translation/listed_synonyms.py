@@ -1,7 +1,9 @@
-"""Synonyms in the question's own language that come with SHRAG (telework: telecommuting), and their translations.
+"""Synonyms in the question's own language that are listed (telework: telecommuting), and their translations.
 
-The longest phrases come first, as in :mod:`~shrag.indexing.translation.phrase_translation`. A synonym that is in fewer
-records than the word is not used. Right record first without synonyms / with those that are used / with all:
+SHRAG comes with lists of them, and users add their own. The longest phrases come first, as in
+:mod:`~shrag.indexing.translation.phrase_translation`. A synonym that is in fewer records than the word is not used.
+Right record first, over the sets of ``shrag experiment languages`` with ten records a question, without synonyms / with
+those that are used / with all:
 
 - questions of four language pairs: 0.855 / 0.863 / 0.839
 - AUC of the confidence among questions near the collection: 0.887 / 0.899 / 0.903
