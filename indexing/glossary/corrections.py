@@ -49,7 +49,7 @@ class Correction(NamedTuple):
 
 
 class SynonymCorrection(NamedTuple):
-    """Words of one language that the user makes synonyms (``is_added``), or says not to be synonyms of the first."""
+    """Words of one language that the user makes synonyms of each other (``is_added``), or no synonyms of the first."""
 
     words: tuple[str, ...]
     is_added: bool
@@ -90,7 +90,7 @@ def read_corrections(paths: Sequence[Path]) -> bytes:
 
 
 def _convert_tbx(content: bytes, name: str) -> bytes:
-    """Return a TBX file's pairs as lines.
+    """Return a TBX file's pairs and synonyms as lines.
 
     Korean terms without Hangul are left out, since they need no translation. So are English terms with Hangul.
     """

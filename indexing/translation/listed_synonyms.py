@@ -16,12 +16,13 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
-from shrag.indexing.analysis.analyzer import KEYWORD_KINDS, Token
-from shrag.indexing.glossary.store import MAX_TERMS, Synonym, simple_tokens
+from shrag.indexing.analysis.analyzer import Token
+from shrag.indexing.glossary.store import MAX_TERMS, Synonym
 from shrag.indexing.translation.phrase_translation import (
-    SEPARATOR,
     BilingualLexicon,
     PhraseTranslation,
+    find_separators,
+    keyword_tokens,
     phrase_translations,
 )
 
@@ -73,12 +74,8 @@ def _find_phrases(
     text: str, groups: Sequence[Sequence[Token]], lexicon: BilingualLexicon, prefixes: Collection[int]
 ) -> Iterator[_Phrase]:
     """Yield the longest phrases with synonyms, from left to right."""
-    tokens = [
-        (number, token)
-        for number, group in enumerate(groups)
-        for token in simple_tokens(group)
-        if token.kind in KEYWORD_KINDS
-    ]
+    tokens = keyword_tokens(groups)
+    separators = find_separators(text, tokens)
     numbers = [number for number, _ in tokens]
     spans = [
         (start, end)
@@ -88,9 +85,7 @@ def _find_phrases(
         if (start == 0 or numbers[start - 1] != numbers[start])
         and (end == len(tokens) or numbers[end] != numbers[end - 1])
         and not any(number in prefixes for number in numbers[start:end])
-        and not any(
-            SEPARATOR.search(text, tokens[place][1].end, tokens[place + 1][1].start) for place in range(start, end - 1)
-        )
+        and not any(separators[start : end - 1])
     ]
     listed = lexicon.synonyms([[token.term for _, token in tokens[start:end]] for start, end in spans])
     after = 0

@@ -31,9 +31,8 @@ _RARE = 0.08
 _HANGUL = re.compile("[\uac00-\ud7a3]")
 _NEGATING = frozenset("비불부무미반탈몰")
 _LONGEST_PREFIX = 1
-SEPARATOR = re.compile(r"[,;:.?!()]|\b(?:and|or)\b", re.IGNORECASE)
-"""Text that separates two words (water *and the* depth): they form no phrase, unless the phrase has that text itself.
-"""
+# Text that separates two words (water *and the* depth): they form no phrase, unless the phrase itself has that text.
+_SEPARATOR = re.compile(r"[,;:.?!()]|\b(?:and|or)\b", re.IGNORECASE)
 
 
 class BilingualLexicon(Protocol):
@@ -113,6 +112,21 @@ def transliterate_words(
     return found
 
 
+def keyword_tokens(groups: Sequence[Sequence[Token]]) -> list[tuple[int, Token]]:
+    """Return the nouns, foreign words and numbers of a question, each with the position of its group."""
+    return [
+        (number, token)
+        for number, group in enumerate(groups)
+        for token in simple_tokens(group)
+        if token.kind in KEYWORD_KINDS
+    ]
+
+
+def find_separators(text: str, tokens: Sequence[tuple[int, Token]]) -> list[re.Match[str] | None]:
+    """Return what separates each of the :func:`keyword_tokens` of ``text`` from the next one, or None."""
+    return [_SEPARATOR.search(text, token.end, following.start) for (_, token), (_, following) in pairwise(tokens)]
+
+
 class _KnownPhrase(NamedTuple):
     """A phrase of a question that the lexicon has: the places of its terms, its groups, and its translations."""
 
@@ -132,18 +146,11 @@ class _PhraseFinder:
         lexicon: BilingualLexicon,
         prefixes: Mapping[int, str],
     ) -> None:
-        tokens = [
-            (number, token)
-            for number, group in enumerate(groups)
-            for token in simple_tokens(group)
-            if token.kind in KEYWORD_KINDS
-        ]
+        tokens = keyword_tokens(groups)
         self._lexicon = lexicon
         self._prefixes = prefixes
         self._terms = [(number, token.term) for number, token in tokens]
-        self._separators = [
-            SEPARATOR.search(text, token.end, following.start) for (_, token), (_, following) in pairwise(tokens)
-        ]
+        self._separators = find_separators(text, tokens)
 
     def phrases(self) -> Iterator[_KnownPhrase]:
         """Yield the longest phrases, from left to right."""
