@@ -9,11 +9,13 @@ from __future__ import annotations
 
 import argparse
 import json
+import os
 import platform
 import random
 import tempfile
 import time
 from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import NamedTuple
@@ -226,12 +228,16 @@ def measure_search(size: Size) -> None:
 def unit_vectors(count: int, dimension: int, seed: int) -> Float16Vectors:
     """Return random unit vectors that cluster around the same directions for every seed, as texts do by subject."""
     centres = np.random.default_rng(0).standard_normal((SUBJECTS, dimension), dtype=np.float32)
-    rng = np.random.default_rng(1 + seed)
     vectors: Float16Vectors = np.empty((count, dimension), dtype=np.float16)
-    for start in range(0, count, 100_000):
+
+    def fill(start: int) -> None:
+        rng = np.random.default_rng((seed, start))
         size = min(100_000, count - start)
         block = centres[rng.integers(SUBJECTS, size=size)] + rng.standard_normal((size, dimension), dtype=np.float32)
         vectors[start : start + size] = block / np.linalg.norm(block, axis=1, keepdims=True)
+
+    with ThreadPoolExecutor(os.cpu_count()) as pool:
+        list(pool.map(fill, range(0, count, 100_000)))
     return vectors
 
 

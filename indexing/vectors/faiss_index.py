@@ -9,6 +9,7 @@ document n.
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
 from dataclasses import dataclass
 from importlib.util import find_spec
 from pathlib import Path
@@ -86,12 +87,13 @@ def build_index(vectors: Float16Vectors) -> tuple[FaissIndex, FaissCard]:
     lists = _list_count(rows)
     factory = "SQfp16" if rows <= FLAT_MAX_ROWS else f"IVF{lists},SQ8"
     index = faiss.index_factory(dimension, factory, faiss.METRIC_INNER_PRODUCT)
-    if not index.is_trained:
-        _train(index, _sample(vectors, lists * _SAMPLES_PER_LIST).astype(np.float32))
-    for start in range(0, rows, _BLOCK_ROWS):
-        index.add(vectors[start : start + _BLOCK_ROWS].astype(np.float32))
-    if factory == "SQfp16":
+    _share_lists_out(index)
+    if rows <= FLAT_MAX_ROWS:
+        for block in _blocks(vectors):
+            index.add(block)
         return index, FaissCard(factory, faiss.__version__)
+    _train(index, _sample(vectors, lists * _SAMPLES_PER_LIST).astype(np.float32))
+    _add_to_lists(index, vectors)
     probes, recall = _choose_probes(index, vectors, lists)
     return index, FaissCard(factory, faiss.__version__, lists, probes, recall)
 
@@ -121,7 +123,18 @@ def read_index(path: Path, shape: tuple[int, ...]) -> FaissIndex:
                 dimension=shape[1],
             )
         )
+    _share_lists_out(index)
     return index
+
+
+def _share_lists_out(index: Any) -> None:  # noqa: ANN401
+    """Have threads share the lists of each query out, not the queries.
+
+    One query is faster then. When FAISS 1.15.1 shares queries out, and each thread gets fewer queries than there are
+    threads, it compares them with only a part of the centroids if there are some ten thousand or more of these.
+    """
+    if hasattr(index, "parallel_mode"):
+        index.parallel_mode = 1
 
 
 def search_rows(
@@ -172,6 +185,21 @@ def _train(index: Any, sample: Vectors) -> None:  # noqa: ANN401
         index.train(sample)
 
 
+def _add_to_lists(index: Any, vectors: Float16Vectors) -> None:  # noqa: ANN401
+    """Add each vector to the list of its nearest centroid, which is found on a GPU if there is one."""
+    from faiss.contrib.ivf_tools import add_preassigned
+
+    moved = move_to_gpu(index.quantizer) if count_gpus() > 0 else None
+    centroids = index.quantizer if moved is None else moved.index
+    for block in _blocks(vectors):
+        add_preassigned(index, block, centroids.assign(block, 1).ravel())
+
+
+def _blocks(vectors: Float16Vectors) -> Iterator[Vectors]:
+    for start in range(0, len(vectors), _BLOCK_ROWS):
+        yield vectors[start : start + _BLOCK_ROWS].astype(np.float32)
+
+
 def _list_count(rows: int) -> int:
     """Return the number of lists: the power of two nearest to four times the square root of the number of vectors.
 
@@ -210,9 +238,10 @@ def _nearest(vectors: Float16Vectors, queries: Vectors) -> NDArray[np.int64]:
     """Return the rows of the nearest vectors of each query, found by comparison with all vectors."""
     scores = np.empty((len(queries), 0), np.float32)
     rows = np.empty((len(queries), 0), np.int64)
-    for start in range(0, len(vectors), _BLOCK_ROWS):
-        block = vectors[start : start + _BLOCK_ROWS].astype(np.float32)
+    start = 0
+    for block in _blocks(vectors):
         numbers = np.broadcast_to(np.arange(start, start + len(block)), (len(queries), len(block)))
+        start += len(block)
         scores = np.concatenate([scores, queries @ block.T], axis=1)
         rows = np.concatenate([rows, numbers], axis=1)
         best = np.argpartition(-scores, _NEIGHBORS - 1, axis=1)[:, :_NEIGHBORS]

@@ -117,6 +117,25 @@ class Library:
         return index
 
 
+def test_several_queries_are_compared_with_all_of_many_centroids(tmp_path: Path) -> None:
+    faiss, lists, threads = load_faiss(), 16_384, 4
+    rows = clustered(40_000, 2)
+    index = faiss.index_factory(DIMENSION, f"IVF{lists},SQ8", faiss.METRIC_INNER_PRODUCT)
+    index.quantizer.add(rows[:lists])
+    index.train(rows)
+    index.add(rows)
+    index.nprobe = 64
+    write_index(index, tmp_path / "x.faiss")
+    read = read_index(tmp_path / "x.faiss", rows.shape)
+    before = faiss.omp_get_max_threads()
+    faiss.omp_set_num_threads(threads)
+    try:
+        found = read.search(rows[-8:], 1)[1]
+    finally:
+        faiss.omp_set_num_threads(before)
+    assert found.ravel().tolist() == list(range(39_992, 40_000))
+
+
 def test_an_index_is_moved_to_the_first_gpu_with_little_scratch_memory(vectors: Float16Vectors) -> None:
     Resources.asked.clear()
     index, _ = build_index(vectors[:100])
@@ -126,7 +145,7 @@ def test_an_index_is_moved_to_the_first_gpu_with_little_scratch_memory(vectors: 
     assert Resources.asked == [SCRATCH_BYTES] == [268_435_456]
 
 
-def test_centroids_found_on_a_gpu_are_those_found_on_the_processor(
+def test_centroids_and_the_lists_of_vectors_found_on_a_gpu_are_those_found_on_the_processor(
     vectors: Float16Vectors, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(faiss_index, "FLAT_MAX_ROWS", 500)
@@ -140,7 +159,7 @@ def test_centroids_found_on_a_gpu_are_those_found_on_the_processor(
     monkeypatch.setattr(faiss_index, "count_gpus", lambda: 1)
     monkeypatch.setattr(faiss_index, "move_to_gpu", move)
     index, card = build_index(vectors[:1_000])
-    assert (card.factory, moved) == ("IVF15,SQ8", [0])
+    assert (card.factory, moved) == ("IVF15,SQ8", [0, 15])
     assert index.clustering_index is None  # type: ignore[attr-defined]
     write_index(index, tmp_path / "gpu")
     assert (tmp_path / "gpu").read_bytes() == (tmp_path / "processor").read_bytes()
