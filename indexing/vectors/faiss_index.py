@@ -11,6 +11,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass
+from importlib import import_module
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, Protocol
@@ -187,12 +188,11 @@ def _train(index: Any, sample: Vectors) -> None:  # noqa: ANN401
 
 def _add_to_lists(index: Any, vectors: Float16Vectors) -> None:  # noqa: ANN401
     """Add each vector to the list of its nearest centroid, which is found on a GPU if there is one."""
-    from faiss.contrib.ivf_tools import add_preassigned
-
+    tools: Faiss = import_module("faiss.contrib.ivf_tools")
     moved = move_to_gpu(index.quantizer) if count_gpus() > 0 else None
-    centroids = index.quantizer if moved is None else moved.index
+    centroids: Any = moved.index if moved else index.quantizer
     for block in _blocks(vectors):
-        add_preassigned(index, block, centroids.assign(block, 1).ravel())
+        tools.add_preassigned(index, block, centroids.assign(block, 1).ravel())
 
 
 def _blocks(vectors: Float16Vectors) -> Iterator[Vectors]:

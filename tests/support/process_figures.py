@@ -14,7 +14,7 @@ MINUTES = float(os.environ.get("SHRAG_SOAK_MINUTES", "5"))
 """How long a process is watched under load in ``make soak``."""
 
 WARM_SECONDS = 240.0
-"""How long it is under load before. Under 64 clients memory rises by 7 MiB in the first four minutes, and then hardly."""
+"""How long it is under load before: under 64 clients memory rises by 7 MiB in these minutes, and hardly after them."""
 
 
 class Held(NamedTuple):
