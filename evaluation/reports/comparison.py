@@ -10,7 +10,7 @@ from shrag.evaluation.errors import ResultsMismatch
 from shrag.evaluation.experiments.run_card import CARD_FILE
 from shrag.evaluation.experiments.spec import Condition
 from shrag.evaluation.reports.result_folder import ResultFolder, Values, mean_values, open_results
-from shrag.evaluation.statistics.comparison import Change, Difference, compare, largest_changes
+from shrag.evaluation.statistics.comparison import Change, Difference, compare, largest_changes, over_shared_topics
 from shrag.messages.text import Text
 
 
@@ -67,7 +67,9 @@ def choose_condition(given: str) -> ChosenCondition:
 def compare_conditions(
     a: ChosenCondition, b: ChosenCondition, *, count: int, by: str | None = None, level: float = 0.95
 ) -> Iterator[SetComparison]:
-    """Yield the comparison of B with A over each set that both have, in A's order, by the measures that both have.
+    """Yield the comparison of B with A over each set that both have, in A's order.
+
+    It is by the measures that both have, over the questions that both have by the measure.
 
     Args:
         a: Condition A.
@@ -102,18 +104,23 @@ def compare_conditions(
                 )
             )
         values_a, values_b = _values(a, name), _values(b, name)
-        measures = [measure for measure in values_a if measure in values_b]
+        shared_topics = {
+            measure: over_shared_topics(values, values_b[measure])
+            for measure, values in values_a.items()
+            if measure in values_b
+        }
+        measures = [measure for measure, (both, _) in shared_topics.items() if both]
         shared_measures |= dict.fromkeys(measures)
-        chosen = by or measures[0]
+        chosen = by or next(iter(measures), "")
         if chosen not in measures:
             continue
         any_compared = True
         differences = compare(
-            {measure: values_a[measure] for measure in measures},
-            {measure: values_b[measure] for measure in measures},
+            {measure: shared_topics[measure][0] for measure in measures},
+            {measure: shared_topics[measure][1] for measure in measures},
             level=level,
         )
-        changes = largest_changes(values_a[chosen], values_b[chosen], count)
+        changes = largest_changes(*shared_topics[chosen], count)
         questions = {topic.qid: topic.text for topic in a.results.topics(name)}
         yield SetComparison(name, differences, changes, questions)
     if not any_compared:

@@ -260,8 +260,7 @@ def _compare_with_other(
         for measure in results.experiment.measures:
             own, others = means[condition.name].get(measure, {}), values.get(measure, {})
             key = f"{condition.name}\t{measure}"
-            here[key] = {qid: value for qid, value in own.items() if qid in others}
-            there[key] = {qid: others[qid] for qid in here[key]}
+            here[key], there[key] = comparison.over_shared_topics(own, others)
     shared = len(next(iter(here.values())))
     if not shared:
         raise ResultsMismatch(
@@ -323,18 +322,20 @@ def _cell(
 def _differences(
     means: Mapping[str, Values], family: Sequence[str], baseline: str, seed: int
 ) -> dict[tuple[str, str], BaselineDifference]:
-    """Return (condition, measure) → difference from the baseline, by the measures of ``family`` that both have."""
-    shared = [measure for measure in family if measure in means[baseline]]
-    others = {name: values for name, values in means.items() if name != baseline}
-    own = {measure: means[baseline][measure] for measure in shared}
-    # A condition that only searches has no figures of answers, so it is not compared on them.
-    chosen = {
-        name: {measure: values[measure] for measure in shared}
-        for name, values in others.items()
-        if all(measure in values for measure in shared)
-    }
-    compared = comparison.compare_all(own, chosen, seed=seed, level=LEVEL) if shared else {}
-    return {(name, each.measure): _difference(each) for name, found in compared.items() for each in found}
+    """Return (condition, measure) → difference from the baseline, by each measure of ``family`` that both have.
+
+    It is over the questions that both have by the measure. A condition that only searches has no figures of answers,
+    and a judge reads the records of other questions in each condition. Holm's correction is over all differences.
+    """
+    own: dict[str, dict[str, float]] = {}
+    others: dict[str, dict[str, float]] = {}
+    for name, values in means.items():
+        for measure in family if name != baseline else ():
+            before, after = comparison.over_shared_topics(means[baseline].get(measure, {}), values.get(measure, {}))
+            if before:
+                own[f"{name}\t{measure}"], others[f"{name}\t{measure}"] = before, after
+    found = comparison.compare(own, others, seed=seed, level=LEVEL)
+    return {(name, measure): _difference(each) for each in found for name, _, measure in [each.measure.partition("\t")]}
 
 
 def _difference(found: comparison.Difference) -> BaselineDifference:

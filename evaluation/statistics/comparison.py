@@ -154,6 +154,12 @@ def compare_all(
     return {name: [each._replace(p_holm=next(adjusted)) for each in differences] for name, differences in found.items()}
 
 
+def over_shared_topics(a: Mapping[str, float], b: Mapping[str, float]) -> tuple[dict[str, float], dict[str, float]]:
+    """Return the values of both runs for the topics that both have, in A's order. Some measures leave topics out."""
+    shared = [qid for qid in a if qid in b]
+    return {qid: a[qid] for qid in shared}, {qid: b[qid] for qid in shared}
+
+
 def largest_changes(a: Mapping[str, float], b: Mapping[str, float], count: int) -> list[Change]:
     """Return the ``count`` topics whose value changed most, the largest change first, ties in the topics' order.
 

@@ -9,11 +9,17 @@ import pytest
 
 from shrag.corpora.formats.topics import read_qrels, read_topics
 from shrag.evaluation.errors import ResultsMismatch
-from shrag.evaluation.experiments.spec import Condition, UnanswerableSource
+from shrag.evaluation.experiments.part import write_part
+from shrag.evaluation.experiments.spec import Condition, CorpusSource, Experiment, JudgedSet, UnanswerableSource
+from shrag.evaluation.judging.record_relevance import RELEVANCE_FILE, JudgedRecord
+from shrag.evaluation.judging.relevance import RelevanceLevel
 from shrag.evaluation.measures.judge_run import evaluate
 from shrag.evaluation.measures.trec_run import read_run
+from shrag.evaluation.questions.outcome import AnswerRecord, QuestionOutcome, QuestionRecord
+from shrag.evaluation.questions.reference_answers import Reference, encode_references
+from shrag.evaluation.reports.comparison import ChosenCondition, compare_conditions
 from shrag.evaluation.reports.html import render_report
-from shrag.evaluation.reports.result_folder import open_results
+from shrag.evaluation.reports.result_folder import ResultFolder, open_results
 from shrag.evaluation.reports.table import BaselineDifference, ResultCell, make_table, read_table
 from tests.support.small_experiment import DEMO_SET, SMALL, run_small
 
@@ -151,3 +157,58 @@ def test_the_page_has_the_scores_of_the_confidence(joint: Path) -> None:
     page = render_report([joint], questions=0)
     assert "demo: refusals, and how well the confidence separates" in page
     assert page.count("again: refusals") == 0
+
+
+def _write_results(folder: Path, baseline: str) -> ResultFolder:
+    """Write what two conditions gave for four questions: one quotes, and a model answers in the other.
+
+    A judge has read a record of q1 and q2 in the first condition and of q2 and q3 in the second.
+    """
+    conditions = (Condition("quote", answers=True, model=False), Condition("model", answers=True, model=True))
+    judged_set = JudgedSet("demo", "t", qrels="q", references="r", corpus=CorpusSource("scienceon", ()))
+    experiment = Experiment(
+        "t", "q", (judged_set,), conditions, baseline=baseline, measures=("nDCG@10",), k=5, judge_records=2
+    )
+    results = ResultFolder(folder, experiment, (), "a judge")
+    (folder / "demo").mkdir(parents=True)
+    qids = [f"q{number}" for number in range(4)]
+    (folder / "demo" / "topics.tsv").write_text("".join(f"{qid}\ttext\n" for qid in qids))
+    (folder / "demo" / "qrels.txt").write_text("".join(f"{qid} 0 d1 1\n" for qid in qids))
+    references = [Reference(qid, answers=("gold",), short_answers=("gold",)) for qid in qids]
+    (folder / "demo" / "references.jsonl").write_bytes(encode_references(references))
+    for part, condition in results.all_parts():
+        by_model = condition.name == "model"
+        answer = AnswerRecord(
+            "gold" if by_model else "lead",
+            "gold" if by_model else "lead",
+            "en",
+            "generated" if by_model else "extractive",
+            "M" if by_model else "",
+            1.0 if by_model else None,
+            1.0 if by_model else None,
+            "",
+            ("d1",),
+        )
+        outcomes = [QuestionOutcome(qid, num_retrieved=1, top_docids=("d1",), answer=answer) for qid in qids]
+        write_part(folder, part, [QuestionRecord(outcome, (("d1", 1.0),)) for outcome in outcomes])
+    read = [("quote", "q1", 0), ("quote", "q2", 0), ("model", "q2", 3), ("model", "q3", 3)]
+    levels = list(RelevanceLevel)
+    records = [JudgedRecord("demo", name, qid, 0, "d1", "a judge", levels[level], "") for name, qid, level in read]
+    (folder / RELEVANCE_FILE).write_bytes(b"".join(msgspec.json.encode(each) + b"\n" for each in records))
+    return results
+
+
+@pytest.mark.parametrize(("baseline", "other"), [("model", "quote"), ("quote", "model")])
+def test_conditions_are_compared_by_what_both_have(tmp_path: Path, baseline: str, other: str) -> None:
+    results = _write_results(tmp_path / "results", baseline)
+    cells = {row.condition: row.cells for row in make_table(results).sets[0].rows}
+    assert all(cell.difference is None for cell in cells[baseline].values())
+    compared = {measure: cell.difference for measure, cell in cells[other].items() if cell.difference}
+    sign = 1 if other == "model" else -1
+    assert (compared["string_match"].mean, compared["string_match"].ties) == (sign, 0)
+    not_relevant = compared["not_relevant"]
+    assert not_relevant.wins + not_relevant.ties + not_relevant.losses == 1  # a record of q2 was read in both
+    assert "citation_precision" not in compared
+    a, b = (ChosenCondition(results, each) for each in results.experiment.conditions)
+    (found,) = compare_conditions(a, b, count=3, by="not_relevant")
+    assert [change.qid for change in found.changes] == ["q2"]
