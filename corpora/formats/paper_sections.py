@@ -36,7 +36,7 @@ _DROPPED = re.compile(
     r"appendi(?:x|ces)\b.{0,80}|참고문헌|인용문헌|참고자료|감사의[글말]|사사|부록.{0,60}|별첨.{0,60}",
     re.IGNORECASE,
 )
-# These names may be followed by a letter or number and a title. In a line of running text, what follows has another form.
+# These names may be followed by a letter or number and a title. A sentence goes on in another form.
 _WITH_TITLE = re.compile(r"appendi(?:x|ces)|acknowledge?ments?|부\s?록|별\s?첨", re.IGNORECASE)
 _TITLED = re.compile(
     rf"(?i:{_WITH_TITLE.pattern})(?:\s?(?:[A-Z]|[IVX]+|\d{{1,2}}|[가나다라마바사아자차카타파하])(?:[.-]\d{{1,2}})*\b)?+"
@@ -97,7 +97,7 @@ def is_excluded(title: str) -> bool:
 
 
 def _has_form_of_title(line: str) -> bool:
-    """Return whether a line that begins with the name of an appendix may be its heading: not "Appendix B shows that"."""
+    """Return whether a line that begins with the name of an appendix may be its heading, unlike "Appendix B shows"."""
     bare = _bare(line)
     if not _WITH_TITLE.match(bare):
         return True
