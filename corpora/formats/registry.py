@@ -36,6 +36,7 @@ class Format:
         read: Yields the items of a file in order; raises :class:`CorpusError` if the file cannot be read to its end.
         options: The options that differ from the defaults, for the manifest.
         columns: The columns that the user named, for the format table; None for formats with fixed fields.
+        chunks: Whether an item is a paper that becomes several records, ``PAPER#0``, ``PAPER#1``, ….
     """
 
     name: str
@@ -43,6 +44,7 @@ class Format:
     read: Callable[[Path], Iterator[ParsedItem]]
     options: str = ""
     columns: Columns | None = None
+    chunks: bool = False
 
     @property
     def label(self) -> str:
@@ -69,8 +71,8 @@ FORMATS: Mapping[str, Format] = {
         Format("bibtex", ("*.bib",), read_bibtex),
         Format("csl-json", ("*.json", "*.jsonl"), read_csl_json),
         Format("trec", ("*.trec", "*.sgml", "*.sgm", "*.xml", "*.dat"), read_trec),
-        Format("papers", _PAPERS, read_papers),
-        Format("papers-sentences", _PAPERS, partial(read_papers, split=split_sentence_chunks)),
+        Format("papers", _PAPERS, read_papers, chunks=True),
+        Format("papers-sentences", _PAPERS, partial(read_papers, split=split_sentence_chunks), chunks=True),
     )
 }
 
