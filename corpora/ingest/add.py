@@ -203,12 +203,12 @@ class _Draft:
             return Deletion(None, ()) if (self._folder / MANIFEST_FILE).exists() else None
         if not changes.deleted:
             return None
-        deleted = (
-            record.title or record.docid
-            for record in read_parquet(self._folder / stored.records_file)
-            if seen.digest(record.docid) is None
-        )
         try:
+            deleted = (
+                record.title or record.docid
+                for record in read_parquet(self._folder / stored.records_file)
+                if seen.digest(record.docid) is None
+            )
             return Deletion(changes.deleted, tuple(islice(deleted, SHOWN_TITLES)))
         except CorpusError:  # the identifiers can be read, but not the titles: the damaged file is to be replaced
             return Deletion(changes.deleted, ())

@@ -170,7 +170,7 @@ def test_a_field_that_the_first_rows_lack_is_read_from_the_later_ones(tmp_path: 
 
 
 def test_a_column_that_is_empty_in_the_first_rows_of_a_spreadsheet_is_a_column(tmp_path: Path) -> None:
-    rows = [("제목", "초록"), *(("가", "") for _ in range(25)), ("나", "늦은 초록")]
+    rows: list[tuple[str, ...]] = [("제목", "초록"), *(("가", "") for _ in range(25)), ("나", "늦은 초록")]
     path = write_xlsx(tmp_path / "a.xlsx", rows)
     for columns in ([], ["text=초록"]):
         assert inspect_table(path, parse_columns(columns)).mapped["text"] == ("초록",)

@@ -313,7 +313,6 @@ def test_a_corpus_whose_titles_are_damaged_can_be_replaced(tmp_path: Path, monke
 
     def damaged(path: Path) -> Iterator[Record]:
         raise CorpusError(f"{path} is damaged")
-        yield
 
     monkeypatch.setattr(add, "read_parquet", damaged)
     told: list[Deletion] = []
