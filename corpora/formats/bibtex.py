@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterator, Mapping
+import re
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 
 from shrag.corpora.errors import CorpusError, RejectedLine
@@ -18,6 +19,7 @@ from shrag.messages.text import Text
 LARGEST_FILE = 64 * 2**20
 """The largest accepted file in bytes; a file is read into memory as a whole."""
 
+_PERCENT = re.compile(r"(?<!\\)%")
 _COLUMNS = {
     "id": ("key",),
     "title": ("title",),
@@ -69,6 +71,7 @@ def _entries(path: Path) -> Iterator[SourceItem]:
         else None
         for block in library.blocks
     ]
+    _escape_percents(library.blocks)
     for step in (middlewares.LatexDecodingMiddleware(), middlewares.SeparateCoAuthors()):
         library = step.transform(library)
     for block, address in zip(library.blocks, addresses, strict=True):
@@ -76,7 +79,7 @@ def _entries(path: Path) -> Iterator[SourceItem]:
         if isinstance(block, model.Entry):
             fields: dict[str, object] = {"key": block.key, "entry type": block.entry_type}
             fields |= {name.lower(): value for name, value in block.items() if name not in ("ID", "ENTRYTYPE")}
-            if isinstance(address, str) and "\\" not in address:  # as written: TeX would cut an address at its first %
+            if isinstance(address, str) and "\\" not in address:  # as written: TeX has other meanings for ~ and &
                 fields["url"] = address
             if isinstance(pages := fields.get("pages"), str):
                 fields["pages"] = pages.replace("--", "-").replace("–", "-")
@@ -85,3 +88,11 @@ def _entries(path: Path) -> Iterator[SourceItem]:
             # The error of an entry that is cut off has an empty text; its reason is in ``abort_reason``.
             reason = str(getattr(block.error, "abort_reason", block.error)).strip().rstrip(".")
             yield SourceItem(number + 1, starts[number], Text("not an entry of BibTeX: {reason}", reason=reason))
+
+
+def _escape_percents(blocks: Iterable[object]) -> None:
+    """Escape percent signs in the fields of entries: they are text in BibTeX, and TeX would take them for comments."""
+    for block in blocks:
+        for field in getattr(block, "fields", ()):
+            if isinstance(field.value, str):
+                field.value = _PERCENT.sub(r"\%", field.value)

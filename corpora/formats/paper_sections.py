@@ -36,6 +36,13 @@ _DROPPED = re.compile(
     r"appendi(?:x|ces)\b.{0,80}|참고문헌|인용문헌|참고자료|감사의[글말]|사사|부록.{0,60}|별첨.{0,60}",
     re.IGNORECASE,
 )
+# These names may be followed by a letter or number and a title. A sentence goes on in another form.
+_WITH_TITLE = re.compile(r"appendi(?:x|ces)|acknowledge?ments?|부\s?록|별\s?첨", re.IGNORECASE)
+_TITLED = re.compile(
+    rf"(?i:{_WITH_TITLE.pattern})(?:\s?(?:[A-Z]|[IVX]+|\d{{1,2}}|[가나다라마바사아자차카타파하])(?:[.-]\d{{1,2}})*\b)?+"
+    r"(?:[\s.:)>〉】–—-]+(?P<title>(?:(?:of|and|&) \w|[A-Z가-힣\"'“‘(])(?:(?![.!?。] ).)*))?"
+)
+_RUNS_ON = re.compile(r"""[^\s.!?:;。…)\]"'”’][)\]"'”’]*$""")
 _SPACED_HANGUL = re.compile("(?<=[\uac00-\ud7a3]) +(?=[\uac00-\ud7a3])")
 
 
@@ -69,7 +76,7 @@ def find_heading(line: str, *, by_length: bool) -> Heading | None:
     number = _NUMBER.match(line)
     title = line[number.end() :].strip() if number else line
     if is_excluded(title) or _letters(title) in _KNOWN:
-        return Heading(title.rstrip(":. "), _level(number))
+        return Heading(title.rstrip(":. "), _level(number)) if _has_form_of_title(title) else None
     if _SENTENCE_END.search(line) or not _STARTS_HEADING.match(title):
         return None
     if number:
@@ -89,15 +96,26 @@ def is_excluded(title: str) -> bool:
     return any(_DROPPED.fullmatch(_plain(part)) for part in parts)
 
 
+def _has_form_of_title(line: str) -> bool:
+    """Return whether a line that begins with the name of an appendix may be its heading, unlike "Appendix B shows"."""
+    bare = _bare(line)
+    if not _WITH_TITLE.match(bare):
+        return True
+    found = _TITLED.fullmatch(bare)
+    return found is not None and not (found["title"] and _SENTENCE_END.search(line))
+
+
 def is_known(title: str) -> bool:
     """Return whether a title is a usual name of a section; case, digits, blanks and punctuation are ignored."""
     return _letters(title) in _KNOWN
 
 
 def _plain(title: str) -> str:
-    title = _NUMBER.sub("", title.strip().strip("#*[]<>〈〉【】 "), count=1)
-    joined = _SPACED_HANGUL.sub("", title) if _SPACED_HANGUL.search(title) else title
-    return joined.strip(" .:*[]<>〈〉【】")
+    return _SPACED_HANGUL.sub("", _bare(title))
+
+
+def _bare(title: str) -> str:
+    return _NUMBER.sub("", title.strip().strip("#*[]<>〈〉【】 "), count=1).strip(" .:*[]<>〈〉【】")
 
 
 def _letters(title: str) -> str:
@@ -143,9 +161,9 @@ def sections_of_text(text: str, *, paragraph_lines: bool | None = None) -> tuple
     sections: list[PaperSection] = []
     heading, body = "", list[str]()
     dropped = 0  # level of the section being left out, 0 for none
-    for line in lines:
+    for before, line in zip(["", *lines], lines, strict=False):
         found = find_heading(line, by_length=paragraph_lines)
-        if found is None:
+        if found is None or (not paragraph_lines and _continues(before, line)):
             body.append(line)
             continue
         if dropped and not _reopens(found, dropped, line):
@@ -199,6 +217,12 @@ def _split_title(lines: list[str]) -> tuple[str, list[str]]:
         return first[2:].strip(), lines[at + 1 :]
     short = first and len(first) <= _LONG_LINE and not first.endswith((".", "?", "!", ","))
     return (first, lines[at + 1 :]) if short and not find_heading(first, by_length=False) else ("", lines)
+
+
+def _continues(before: str, line: str) -> bool:
+    """Return whether a line that begins with the name of an appendix continues a sentence: "… are in / Appendix B"."""
+    runs_on = _RUNS_ON.search(before.rstrip()) and not before.strip().isdecimal()  # not the number of a page
+    return bool(runs_on and _WITH_TITLE.match(line.lstrip()) and not find_heading(before, by_length=False))
 
 
 def _reopens(found: Heading, dropped: int, line: str) -> bool:

@@ -18,12 +18,13 @@ from shrag.corpora.readers.fields import (
     check_docid,
     docid_field,
     doi_field,
+    link_field,
     list_field,
     text_field,
     year_field,
 )
 from shrag.corpora.readers.hwpx_reader import read_hwpx
-from shrag.corpora.readers.item import ParsedItem, SourceItem, decode_text
+from shrag.corpora.readers.item import ParsedItem, SourceItem, decode_text, reject_reason
 from shrag.corpora.readers.json_reader import read_objects
 from shrag.corpora.readers.source import LONGEST_LINE, UTF8_MARK, read_bytes, read_head
 from shrag.corpora.readers.zip_archive import ZIP_MAGIC
@@ -102,7 +103,7 @@ def chunk_paper(
         journal=text_field(fields, "journal") or text_field(fields, "venue"),
         publisher=text_field(fields, "publisher"),
         year=year_field(fields, "year"),
-        link=text_field(fields, "link") or text_field(fields, "url"),
+        link=link_field(fields, "link") or link_field(fields, "url"),
         keywords=tuple(dict.fromkeys(keywords)),
         doi=doi_field(fields, "doi"),
         volume=text_field(fields, "volume"),
@@ -150,8 +151,8 @@ def _parse_object(item: SourceItem, split: Splitter) -> Iterator[ParsedItem]:
         key = next((key for key in _ID_KEYS if item.fields.get(key) not in (None, "")), _ID_KEYS[0])
         paper = docid_field(item.fields, key)
         records = chunk_paper(paper, *sections_of_object(item.fields), item.fields, split)
-    except RejectedLine as reason:
-        yield ParsedItem(item.number, item.offset, message_of(reason), item.element)
+    except Exception as error:
+        yield ParsedItem(item.number, item.offset, reject_reason(error), item.element)
         return
     for record in records:
         yield ParsedItem(item.number, item.offset, record, item.element)

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from fnmatch import fnmatchcase
 from functools import partial
 from pathlib import Path
 
@@ -36,6 +38,7 @@ class Format:
         read: Yields the items of a file in order; raises :class:`CorpusError` if the file cannot be read to its end.
         options: The options that differ from the defaults, for the manifest.
         columns: The columns that the user named, for the format table; None for formats with fixed fields.
+        chunks: Whether an item is a paper that becomes several records, ``PAPER#0``, ``PAPER#1``, ….
     """
 
     name: str
@@ -43,6 +46,7 @@ class Format:
     read: Callable[[Path], Iterator[ParsedItem]]
     options: str = ""
     columns: Columns | None = None
+    chunks: bool = False
 
     @property
     def label(self) -> str:
@@ -69,8 +73,8 @@ FORMATS: Mapping[str, Format] = {
         Format("bibtex", ("*.bib",), read_bibtex),
         Format("csl-json", ("*.json", "*.jsonl"), read_csl_json),
         Format("trec", ("*.trec", "*.sgml", "*.sgm", "*.xml", "*.dat"), read_trec),
-        Format("papers", _PAPERS, read_papers),
-        Format("papers-sentences", _PAPERS, partial(read_papers, split=split_sentence_chunks)),
+        Format("papers", _PAPERS, read_papers, chunks=True),
+        Format("papers-sentences", _PAPERS, partial(read_papers, split=split_sentence_chunks), chunks=True),
     )
 }
 
@@ -136,15 +140,21 @@ def each_once(files: list[Path], what: str) -> list[Path]:
     """Return ``files``, which messages call ``what``; raises :class:`CorpusError` if none, or one twice, is given."""
     if not files:
         raise CorpusError(Text("There is nothing to read: name at least one {files}.", files=what))
-    repeated = {str(file) for file in files if files.count(file) > 1}
+    repeated = {str(file) for file, count in Counter(files).items() if count > 1}
     if repeated:
         raise CorpusError(Text("{repeated} is named twice: each file is read once.", repeated=min(repeated)))
     return files
 
 
 def _matching(format: Format, folder: Path) -> list[Path]:
-    found = {file for pattern in format.patterns for end in ("", ".gz") for file in folder.glob(pattern + end)}
-    return sorted((file for file in found if not file.name.lower().startswith(_NO_DATA)), key=_natural_order)
+    patterns = [pattern + end for pattern in format.patterns for end in ("", ".gz")]
+    names = ((file, file.name.lower()) for file in folder.iterdir())
+    found = (
+        file
+        for file, name in names
+        if any(fnmatchcase(name, pattern) for pattern in patterns) and not name.startswith(_NO_DATA)
+    )
+    return sorted(found, key=_natural_order)
 
 
 def _others(format: Format, folder: Path) -> str:
@@ -155,4 +165,4 @@ def _others(format: Format, folder: Path) -> str:
 
 
 def _natural_order(path: Path) -> list[tuple[int, int | str]]:
-    return [(0, int(part)) if part.isdigit() else (1, part) for part in re.split(r"(\d+)", path.name)]
+    return [(0, int(part)) if part.isdecimal() else (1, part) for part in re.split(r"(\d+)", path.name)]

@@ -31,6 +31,8 @@ _COLUMNS = {
     "author": ("authors", "first_authors"),
     "keyword": ("keywords",),
 }
+_REPEATABLE = ("title", "text", "author", "keyword")
+_SINGLE = {"start_page", "end_page"}.union(*(names for field, names in _COLUMNS.items() if field not in _REPEATABLE))
 
 
 def read_ris(path: Path) -> Iterator[ParsedItem]:
@@ -41,8 +43,13 @@ def read_ris(path: Path) -> Iterator[ParsedItem]:
 def parse_reference(fields: Mapping[str, object]) -> Record:
     """Return the record of one reference with rispy's names of fields; it is complete if it has an abstract.
 
-    The identifier is ``ID``, else ``AN``, else the DOI, else a digest.
+    The identifier is ``ID``, else ``AN``, else the DOI, else a digest. Repeated titles and abstracts are joined; of
+    a year and of other fields that have one value, the first line is taken.
     """
+    fields = {
+        name: value[0] if name in _SINGLE and isinstance(value, list) and value else value
+        for name, value in fields.items()
+    }
     pages = "-".join(dict.fromkeys(str(fields[name]) for name in ("start_page", "end_page") if fields.get(name)))
     unknown = fields.get("unknown_tag")
     rest = {name: value for name, value in fields.items() if name not in ("unknown_tag", "start_page", "end_page")}
@@ -83,7 +90,7 @@ def _fields(text: str, size: int) -> dict[str, Any] | str:
     if any("\udc80" <= character <= "\udcff" for character in text):
         return Text("neither UTF-8 nor CP949")
     try:
-        (found,) = rispy.loads(text)
+        (found,) = rispy.loads(text, enforce_list_tags=False)
     except (RejectedLine, ValueError, KeyError, OSError) as error:
         return Text("not a reference of RIS: {error}", error=error)
     return dict(found)

@@ -71,14 +71,21 @@ def read_table(path: Path, columns: Columns) -> Iterator[ParsedItem]:
         CorpusError: No column is a title or a text; or, at the file's end, no record has a column that the user named,
             whose name may be misspelled.
     """
-    items = iter(_items(path)[1])
+    kind, found_items = _items(path)
+    items = iter(found_items)
     first = list(islice(items, _SAMPLE))
     mapped = _mapping(path, first, columns)
+    names = dict.fromkeys(_names(first))
+    in_first = mapped
     unseen = {name for _, name in columns.named if name}
     records = 0
 
     def parse(found: Mapping[str, object]) -> Record:
-        nonlocal records
+        nonlocal records, mapped
+        if kind == "JSON" and (new := dict.fromkeys(_paths(found))).keys() - names.keys():
+            # A key that the first objects lack, such as the abstract, may be in later ones.
+            names.update(new)
+            mapped = {**map_columns(list(names), columns), **in_first}
         if unseen:
             unseen.difference_update([name for name in unseen if find_value(found, name) is not None])
         record = parse_row(found, mapped)
@@ -87,7 +94,7 @@ def read_table(path: Path, columns: Columns) -> Iterator[ParsedItem]:
 
     yield from parse_items(chain(first, items), parse)
     if unseen and records:
-        there = ", ".join(_names(first)[:_SHOWN_COLUMNS])
+        there = ", ".join(list(names)[:_SHOWN_COLUMNS])
         raise CorpusError(
             Text(
                 "{path} has no {unseen!r} in its {records} records: their columns are {columns}.",
@@ -128,7 +135,17 @@ def parse_row(found: Mapping[str, object], mapped: Mapped) -> Record:
     """Return the record of one row or object; it is complete if it has a text.
 
     If no column holds the identifier, it is the DOI, and without a DOI a digest of the row.
+
+    Raises:
+        RejectedLine: It has no identifier, or neither a title nor a text, or it is a list of records.
     """
+    if several := _several(found, mapped):
+        raise RejectedLine(
+            Text(
+                "{several!r} is a list of records in one object: write its elements as a JSON array, or one a line",
+                several=several,
+            )
+        )
     flat: dict[str, object] = {
         field: (_joined if field in ("title", "text", "journal", "publisher", "pages") else _first)(found, names)
         for field, names in mapped.items()
@@ -160,8 +177,7 @@ def parse_row(found: Mapping[str, object], mapped: Mapped) -> Record:
             )
         )
     declared = str(flat.get("language") or "").strip().casefold()
-    used = {name.partition(".")[0] if name not in found else name for names in mapped.values() for name in names}
-    other = other_fields(found, used)
+    other = other_fields(_unused(found, {name for names in mapped.values() for name in names}), ())
     if about["year"] is None and (written := plain_line(text_field(flat, "year"))):
         other = ((UNREAD_YEAR, written[:LONGEST_OTHER_VALUE]), *other[: MOST_OTHER - 1])
     return Record(
@@ -186,6 +202,39 @@ def find_value(found: object, path: str) -> object:
         return found[path]
     head, dot, rest = path.partition(".")
     return find_value(found[head], rest) if dot and head in found else None
+
+
+def _several(found: Mapping[str, object], mapped: Mapped) -> str:
+    """Return the path of a list of objects that has the title and the identifier or the text of several records."""
+    lists = {
+        field: {at for name in mapped.get(field, ()) if name not in found for at in _lists(found, name)}
+        for field in ("title", "id", "doi", "text")
+    }
+    return min(lists.pop("title") & set().union(*lists.values()), default="")
+
+
+def _lists(found: Mapping[str, object], path: str) -> Iterator[str]:
+    """Yield those beginnings of a path that lead to a list of several objects."""
+    parts = path.split(".")
+    for end in range(1, len(parts)):
+        value = find_value(found, before := ".".join(parts[:end]))
+        if isinstance(value, list) and sum(isinstance(part, dict) for part in value) > 1:
+            yield before
+
+
+def _unused(found: Mapping[str, object], used: set[str]) -> Mapping[str, object]:
+    """Return the values that are in no field of the record; of an object that is read in part, those of its paths."""
+    unused: dict[str, object] = {}
+    for name, value in found.items():
+        if name in used:
+            continue
+        if not any(path.startswith(f"{name}.") for path in used):
+            unused[name] = value
+            continue
+        for path in _paths({name: value}):
+            if not any(f"{path}.".startswith(f"{each}.") for each in used):
+                unused[path] = find_value(found, path)
+    return unused
 
 
 def _items(path: Path) -> tuple[str, Iterator[SourceItem]]:

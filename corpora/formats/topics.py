@@ -45,6 +45,7 @@ _NESTED_KEY = "qas"
 _BEIR_HEADER = ("query-id", "corpus-id", "score")
 _LABEL = re.compile(r"\s*(?:Number|Topic|Description|Narrative)\s*:", re.IGNORECASE)
 _TITLE_TAGS = ("title", "query", "question")
+_PART_TAGS = ("num", "desc", "narr", *_TITLE_TAGS)
 _TOPIC_TAGS = ("top", "topic")
 _NUMBER = re.compile(r"\b(?:number|id|num)\s*=\s*[\"']?([^\"'\s>]+)", re.IGNORECASE)
 
@@ -202,14 +203,24 @@ def _trec_topics(path: Path) -> Iterator[tuple[int, Topic]]:
     lines = list(read_text_lines(path))
     numbers = [number for number, _ in lines]
     at, start, parts = 0, 0, dict[str, str]()
+    open_part, begins_line = "", False
     for tagged in read_tags("\n".join(text for _, text in lines)):
         if tagged.tag in _TOPIC_TAGS:
             start, parts = at, {"num": match.group(1)} if (match := _NUMBER.search(tagged.attributes)) else {}
+            open_part = ""
         elif tagged.tag.removeprefix("/") in _TOPIC_TAGS:
             yield numbers[start], _trec_topic(path, numbers[start], parts)
-            parts = {}
-        elif not tagged.tag.startswith("/"):
-            parts.setdefault("title" if tagged.tag in _TITLE_TAGS else tagged.tag, _unlabelled(tagged.text))
+            open_part, parts = "", {}
+        elif open_part and not begins_line and tagged.tag.removeprefix("/") not in _PART_TAGS:
+            parts[open_part] += tagged.source + tagged.text  # no tag of topics, but text: List<String>
+        elif tagged.tag.startswith("/"):
+            open_part = ""
+        else:
+            part = "title" if tagged.tag in _TITLE_TAGS else tagged.tag
+            open_part = "" if part in parts else part
+            parts.setdefault(part, tagged.text)
+        before = tagged.text.rpartition("\n")
+        begins_line = bool(before[1]) and not before[2].strip()
         at += tagged.text.count("\n")
     if parts.get("num"):
         raise CorpusError(
@@ -218,7 +229,8 @@ def _trec_topics(path: Path) -> Iterator[tuple[int, Topic]]:
 
 
 def _trec_topic(path: Path, number: int, parts: dict[str, str]) -> Topic:
-    qid, question = parts.get("num", ""), parts.get("title") or parts.get("desc", "")
+    qid, title, description = (_unlabelled(parts.get(part, "")) for part in ("num", "title", "desc"))
+    question = title or description
     if not qid or not question:
         raise CorpusError(
             Text(

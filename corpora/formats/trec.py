@@ -22,23 +22,25 @@ class TaggedText(NamedTuple):
     """A tag and the text after it.
 
     ``tag`` is the name in lower case, with ``/`` before the name of an end tag. It is empty for the text before the
-    first tag.
+    first tag. ``source`` is the tag as it is written.
     """
 
     tag: str
     text: str
     attributes: str = ""
+    source: str = ""
 
 
 def read_tags(text: str) -> Iterator[TaggedText]:
     """Yield the tags of ``text`` in order, each with the text up to the next tag."""
-    tag = attributes = ""
+    tag = attributes = source = ""
     start = 0
     for match in _TAG.finditer(text):
-        yield TaggedText(tag, text[start : match.start()], attributes)
+        yield TaggedText(tag, text[start : match.start()], attributes, source)
         tag, start = match.group(1) + match.group(2).lower(), match.end()
-        attributes = match.group()[len(tag) + 1 : -1].strip()
-    yield TaggedText(tag, text[start:], attributes)
+        source = match.group()
+        attributes = source[len(tag) + 1 : -1].strip()
+    yield TaggedText(tag, text[start:], attributes, source)
 
 
 _EDGE = re.compile(rb"<(/?)DOC(?:\s[^<>]*+)?>", re.IGNORECASE)

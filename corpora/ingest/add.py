@@ -93,8 +93,8 @@ def add_corpus(
     duplicate. If the contents differ, ``on_duplicate`` decides. Two records of one paper with different identifiers are
     both kept, and the later one is linked to the first.
 
-    Stored records stay. A new record replaces a stored one with the same identifier, unless ``on_duplicate`` is
-    ``first``. A file that was read before and has not changed is not read again.
+    Stored records stay. A new record replaces a stored one with the same identifier, and a paper all chunks of the
+    stored one, unless ``on_duplicate`` is ``first``. A file that was read before and has not changed is not read again.
 
     Args:
         corpora: The folder of all corpora.
@@ -132,7 +132,8 @@ def add_corpus(
             if not repair:
                 files = [(path, dataclasses.replace(each, options=_unrepaired(each))) for path, each in files]
             if stored is not None:
-                files = [(path, each) for path, each in files if not _is_among(path, each, stored.sources)]
+                accounts = _accounts_by_name(stored.sources)
+                files = [(path, each) for path, each in files if not _is_among(path, each, accounts)]
                 if not files:
                     return AdditionResult(stored, RecordChanges(0, 0, 0, stored.records), stored=False)
             shutil.rmtree(draft, ignore_errors=True)
@@ -202,12 +203,15 @@ class _Draft:
             return Deletion(None, ()) if (self._folder / MANIFEST_FILE).exists() else None
         if not changes.deleted:
             return None
-        deleted = (
-            record.title or record.docid
-            for record in read_parquet(self._folder / stored.records_file)
-            if seen.digest(record.docid) is None
-        )
-        return Deletion(changes.deleted, tuple(islice(deleted, SHOWN_TITLES)))
+        try:
+            deleted = (
+                record.title or record.docid
+                for record in read_parquet(self._folder / stored.records_file)
+                if seen.digest(record.docid) is None
+            )
+            return Deletion(changes.deleted, tuple(islice(deleted, SHOWN_TITLES)))
+        except CorpusError:  # the identifiers can be read, but not the titles: the damaged file is to be replaced
+            return Deletion(changes.deleted, ())
 
     def _check(self, reader: DraftReader, max_rejects: int) -> None:
         left = self._folder / FAILED_REJECTS
@@ -318,12 +322,21 @@ class _Draft:
         try_to_remove_files(self._folder, [path for path in found if path.name not in kept])
 
 
-def _is_among(path: Path, format: Format, accounts: Sequence[SourceAccount]) -> bool:
-    """Return whether a file of the same name and content was read into the corpus before, in the same format."""
-    name = printable_path(Path(path.name))
-    known = {
-        account.sha256 for account in accounts if Path(account.path).name == name and account.format == format.label
-    }
+def _accounts_by_name(accounts: Sequence[SourceAccount]) -> dict[tuple[str, str], list[SourceAccount]]:
+    """Return the accounts of files by their names without folders and their formats, each in the order of reading."""
+    by_name: dict[tuple[str, str], list[SourceAccount]] = {}
+    for account in accounts:
+        by_name.setdefault((Path(account.path).name, account.format), []).append(account)
+    return by_name
+
+
+def _is_among(path: Path, format: Format, accounts: dict[tuple[str, str], list[SourceAccount]]) -> bool:
+    """Return whether a file of the same name, format and content was read before and its records are still the stored.
+
+    They may not be if a later file of the name had other records; the earlier content is then read again.
+    """
+    same = accounts.get((printable_path(Path(path.name)), format.label), [])
+    known = {account.sha256 for account in same if account is same[-1] or not account.superseded}
     if not known or not path.is_file():
         return False
     with path.open("rb") as stream:

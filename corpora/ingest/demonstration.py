@@ -6,6 +6,7 @@ from pathlib import Path
 
 import shrag.corpora
 from shrag.corpora.ingest.add import AdditionResult, add_corpus
+from shrag.corpora.store.manifest import MANIFEST_FILE
 
 DEMO = "demo"
 """The name of the demonstration corpus."""
@@ -18,5 +19,5 @@ def add_demonstration(corpora: Path) -> AdditionResult:
 
 
 def is_added(corpora: Path) -> bool:
-    """Return whether there is a corpus with the name of the demonstration corpus."""
-    return (corpora / DEMO).exists()
+    """Return whether there is a corpus with the name of the demonstration corpus, not only what a failure left."""
+    return (corpora / DEMO / MANIFEST_FILE).exists()

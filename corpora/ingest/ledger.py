@@ -61,11 +61,16 @@ class SeenIds(ScratchDatabase):
         cursor = self._database.execute(
             "INSERT OR IGNORE INTO docids VALUES (?, ?, ?, ?, ?, ?, ?)", (docid, seen.digest, *seen.origin, seen.row)
         )
-        if cursor.rowcount:
-            return None
-        digest, source, line, offset, element, row = self._database.execute(
+        return None if cursor.rowcount else self.find(docid)
+
+    def find(self, docid: str) -> SeenRecord | None:
+        """Return the record of ``docid``, or None if it was not read."""
+        found = self._database.execute(
             "SELECT digest, source, line, offset, element, row FROM docids WHERE docid = ?", (docid,)
         ).fetchone()
+        if found is None:
+            return None
+        digest, source, line, offset, element, row = found
         return SeenRecord(digest, Origin(source, line, offset, element), row)
 
     def replace(self, docid: str, seen: SeenRecord) -> None:
@@ -75,6 +80,11 @@ class SeenIds(ScratchDatabase):
             "UPDATE docids SET digest = ?, source = ?, line = ?, offset = ?, element = ?, row = ? WHERE docid = ?",
             (seen.digest, *seen.origin, seen.row, docid),
         )
+
+    def remove(self, docid: str) -> None:
+        """Remove ``docid``; its row is superseded."""
+        self._database.execute("INSERT INTO dropped SELECT row FROM docids WHERE docid = ?", (docid,))
+        self._database.execute("DELETE FROM docids WHERE docid = ?", (docid,))
 
     def change_digest(self, docid: str, digest: bytes) -> None:
         """Set the digest of ``docid`` after its record was linked to a duplicate."""

@@ -25,7 +25,7 @@ from shrag.corpora.ingest.parser import (
     send_message,
 )
 from shrag.corpora.readers.fields import UNREAD_YEAR
-from shrag.corpora.readers.item import ParsedItem
+from shrag.corpora.readers.item import ParsedItem, reject_reason
 from shrag.corpora.records import Record
 from shrag.corpora.text.repairs import UNREAD_YEARS, repair_record
 from shrag.messages.text import Text, message_of
@@ -33,7 +33,6 @@ from shrag.messages.text import Text, message_of
 _MIB = 2**20
 _BATCH_ITEMS = 256
 _BATCH_CHARACTERS = 2**18
-_LONGEST_REASON = 500
 
 
 class _OutputExceeded(Exception):
@@ -72,8 +71,7 @@ class _FileTask:
             most = self._request.output // _MIB
             self._send("reject", Text("it becomes more than {most} MiB of records", most=most))
         except Exception as error:
-            # A malformed file can raise any exception in any of the libraries that read it.
-            self._send("reject", f"{type(error).__name__}: {error}"[:_LONGEST_REASON])
+            self._send("reject", reject_reason(error))
         finally:
             signal.setitimer(signal.ITIMER_PROF, 0)
             signal.setitimer(signal.ITIMER_REAL, 0)

@@ -69,6 +69,7 @@ class DraftReader:
     ) -> None:
         self._files, self._on_duplicate, self._report, self._repair = files, on_duplicate, report, repair
         self._sources: list[_Source] = []
+        self._paper = ("", 0)  # the paper whose chunks are being read, and the number of those read
         self.stored = 0
         """The number of rows that were copied from the stored corpus; they are the first rows of the draft."""
         self.lines = 0
@@ -104,6 +105,9 @@ class DraftReader:
             source.repairs.update(repairs)
             for item in items:
                 self._count(source, item)
+                if format.chunks and isinstance(item.outcome, Record):
+                    self._count_chunk(item.outcome.docid)
+        self._drop_later_chunks()
         self._report("lines read", self.lines)
         if _file_state(path) != before:
             raise _changed(path)
@@ -157,6 +161,27 @@ class DraftReader:
             )
             source.counts["rejected"] += 1
             self._write_reject(origin, conflict_reason(record.docid, there))
+
+    def _count_chunk(self, docid: str) -> None:
+        paper, chunks = docid.rpartition("#")[0], self._paper[1]
+        if paper != self._paper[0]:
+            self._drop_later_chunks()
+            chunks = 0
+        self._paper = (paper, chunks + 1)
+
+    def _drop_later_chunks(self) -> None:
+        """Drop the stored chunks of the paper just read that its new version no longer has, since it is shorter."""
+        (paper, number), self._paper = self._paper, ("", 0)
+        if not paper or self._on_duplicate == "first":
+            return
+        while (chunk := self._files.seen.find(docid := f"{paper}#{number}")) is not None:
+            source = self._sources[chunk.origin.source]
+            if not source.stored:
+                return
+            self._files.seen.remove(docid)
+            source.counts.update(records=-1, superseded=1)
+            self._write_reject(chunk.origin, f"paper {paper} is again in {self._sources[-1].path}, without this chunk")
+            number += 1
 
     def _write(self, row: StoredRow) -> None:
         self._files.duplicates.add(self._files.writer.rows, row.record)

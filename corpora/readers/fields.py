@@ -60,6 +60,12 @@ def text_field(fields: Mapping[str, object], key: str) -> str:
     return "" if is_absent(text) else text
 
 
+def link_field(fields: Mapping[str, object], key: str) -> str:
+    """Return the field as :func:`text_field` does, but with the parameters of an address as they are written."""
+    link = clean_text(_raw_text(fields.get(key), key), is_link=True)
+    return "" if is_absent(link) else link
+
+
 def docid_field(fields: Mapping[str, object], key: str) -> str:
     """Return the identifier in NFC; raises :class:`RejectedLine` if it is empty or :func:`check_docid` refuses it."""
     docid = unicodedata.normalize("NFC", _raw_text(fields.get(key), key)).strip()
@@ -116,7 +122,7 @@ def bibliography(fields: Mapping[str, object]) -> Bibliography:
         journal=text_field(fields, "journal"),
         publisher=text_field(fields, "publisher"),
         year=year_field(fields, "year"),
-        link=text_field(fields, "link"),
+        link=link_field(fields, "link"),
         keywords=tuple(dict.fromkeys(list_field(fields, "keyword", KEYWORD_SEPARATORS))),
         doi=doi_field(fields, "doi"),
         volume=text_field(fields, "volume"),

@@ -13,6 +13,9 @@ from shrag.corpora.readers.source import LONGEST_LINE
 from shrag.corpora.records import Record
 from shrag.messages.text import Text, message_of
 
+LONGEST_REASON = 500
+"""The length of the longest reason that comes from a library, in characters."""
+
 _DECODER = msgspec.json.Decoder(dict[str, Any])
 
 
@@ -45,7 +48,7 @@ class ParsedItem(NamedTuple):
 
 
 def parse_items(items: Iterable[SourceItem], parse: Callable[[Mapping[str, object]], Record]) -> Iterator[ParsedItem]:
-    """Parse every item that has fields; the message of a :class:`RejectedLine` is the reason for a reject."""
+    """Parse every item that has fields; an item that raises an exception is a reject, see :func:`reject_reason`."""
     for item in items:
         outcome: Record | str | None
         if item.fields is None or isinstance(item.fields, str):
@@ -53,9 +56,21 @@ def parse_items(items: Iterable[SourceItem], parse: Callable[[Mapping[str, objec
         else:
             try:
                 outcome = parse(item.fields)
-            except RejectedLine as reason:
-                outcome = message_of(reason)
+            except Exception as error:
+                outcome = reject_reason(error)
         yield ParsedItem(item.number, item.offset, outcome, item.element)
+
+
+def reject_reason(error: Exception) -> str:
+    """Return why an item is rejected whose parser raised ``error``; raise a :class:`MemoryError` again.
+
+    The libraries that read a malformed item can raise any exception, which must not cost the other items of the file.
+    """
+    if isinstance(error, MemoryError):
+        raise error
+    if isinstance(error, RecursionError):
+        return Text("nested too deeply")
+    return message_of(error) if isinstance(error, RejectedLine) else f"{type(error).__name__}: {error}"[:LONGEST_REASON]
 
 
 def decode_object(data: bytes | None) -> dict[str, Any] | str:

@@ -1,6 +1,7 @@
 """Read the JSON objects of a file, one per line or the elements of one array; only one is in memory at a time.
 
-The array may be a member of an object, as in the replies of web interfaces: ``{"total": 3, "records": [{…}, …]}``.
+The array may be a member of an object, as in the replies of web interfaces: ``{"total": 3, "records": [{…}, …]}``, or
+of an object in it: ``{"status": "ok", "message": {"items": [{…}, …]}}``.
 
 In an array, the scanner looks only at brackets and strings, to find where an element ends; msgspec decodes each
 element. So each element has its exact position, and a malformed element does not affect the others.
@@ -12,26 +13,34 @@ import re
 from collections.abc import Iterator
 from pathlib import Path
 
+import msgspec
+
 from shrag.corpora.errors import CorpusError
 from shrag.corpora.readers.encodings import LineDecoder, convert_lines
 from shrag.corpora.readers.item import SourceItem, decode_object
 from shrag.corpora.readers.source import LONGEST_LINE, UTF8_MARK, SourceLine, open_source, read_lines
 from shrag.messages.text import Text
 
-# An object around the array has only numbers and strings before it, and no id or title, so it is not a record itself.
+_ARRAY_NAMES = "articles|data|docs|documents|items|papers|recordList|records?|results?|rows"
+_RECORD_KEYS = "id|_id|docid|paper_id|cn|doi|title|abstract|text|contents|제목|논문명|초록"
+
+# An object that ends beyond LONGEST_LINE is judged by its beginning; the shorter ones are decoded.
+_MEMBER = rf"""(?!"(?:{_RECORD_KEYS})")"[^"\\]*"\s*:\s*(?:"(?:[^"\\]|\\.)*"|[\w.+-]+|\{{[^{{}}]*\}})\s*,\s*"""
 _ARRAY_START = re.compile(
-    rb"""(?:\xef\xbb\xbf)?\s*
-    (?P<object>\{\s*
-      (?:(?!"(?:id|title)")"[^"\\]*"\s*:\s*(?:"(?:[^"\\]|\\.)*"|[\w.+-]+)\s*,\s*)*
-      "(?:articles|data|docs|documents|items|papers|recordList|records?|references|results?|rows)"\s*:\s*)?
-    (?=\[\s*\{)""",
+    rf"""(?:\xef\xbb\xbf)?\s*
+    (?P<object>(?P<outer>\{{\s*(?:{_MEMBER})*"[^"\\]*"\s*:\s*)?\{{\s*(?:{_MEMBER})*"(?:{_ARRAY_NAMES})"\s*:\s*)?
+    (?=\[\s*\{{)""".encode(),
     re.VERBOSE | re.IGNORECASE,
 )
+_IS_ARRAY_NAME = re.compile(_ARRAY_NAMES, re.IGNORECASE)
+_IS_RECORD_KEY = re.compile(_RECORD_KEYS, re.IGNORECASE)
+_OBJECTS = re.compile(rb"\[\s*\{")
 _HEAD = 4_096
 _CHUNK = 2**20
 _MARK = re.compile(rb'["{}\[\],]')
 _IN_STRING = re.compile(rb'(?:[^"\\]++|\\.)*+', re.DOTALL)
 _SPACE = b" \t\r\n"
+_MEMBERS = msgspec.json.Decoder(dict[str, msgspec.Raw])
 
 
 def read_objects(path: Path) -> Iterator[SourceItem]:
@@ -41,25 +50,23 @@ def read_objects(path: Path) -> Iterator[SourceItem]:
         CorpusError: As :func:`~shrag.corpora.readers.source.open_source`, or an array is incomplete or something
             follows it, so that the items could not be counted.
     """
-    with open_source(path) as stream:
-        start = _ARRAY_START.match(stream.read(_HEAD))
-    if start:
-        yield from read_json_array(path, start.end(), in_object=bool(start["object"]))
+    if (found := _find_array(path)) is not None:
+        yield from read_json_array(path, *found)
         return
     for line in read_lines(path):
         blank = line.data is not None and not line.data.strip()
         yield SourceItem(line.number, line.offset, None if blank else decode_object(line.data))
 
 
-def read_json_array(path: Path, start: int = 0, *, in_object: bool = False) -> Iterator[SourceItem]:
+def read_json_array(path: Path, start: int = 0, depth: int = 0) -> Iterator[SourceItem]:
     """Yield the elements of the array that begins at the byte ``start`` of ``path``; raises as :func:`read_objects`.
 
-    With ``in_object``, the array is a member of an object, whose other members are skipped.
+    The array is inside ``depth`` objects, whose other members are skipped.
     """
     decoder = LineDecoder()
     count = 0
     with open_source(path) as stream:
-        scanner = _Scanner(path, stream.read(start), in_object)
+        scanner = _Scanner(path, stream.read(start), depth)
         while chunk := stream.read(_CHUNK):
             for element in scanner.feed(chunk):
                 count += 1
@@ -71,12 +78,65 @@ def read_json_array(path: Path, start: int = 0, *, in_object: bool = False) -> I
     scanner.check_end(count)
 
 
+def _find_array(path: Path) -> tuple[int, int] | None:
+    """Return the first byte of the array in ``path`` and the number of objects around it; None if it has no array."""
+    with open_source(path) as stream:
+        data = stream.readline(LONGEST_LINE + 1)
+        if not data.removeprefix(UTF8_MARK).lstrip().startswith(b"["):
+            members = _members(data)
+            if members is None and len(data) <= LONGEST_LINE:
+                data += stream.read(LONGEST_LINE + 1 - len(data))
+                members = _members(data) if len(data) <= LONGEST_LINE else None
+            if members is not None:
+                return _find_member(data, members)
+        elif len(data) < _HEAD:
+            data += stream.read(_HEAD)
+    if (start := _ARRAY_START.match(data[:_HEAD])) is None:
+        return None
+    return start.end(), 2 if start["outer"] else 1 if start["object"] else 0
+
+
+def _members(data: bytes) -> dict[str, bytes] | None:
+    """Return the members of a JSON object as they are written, or None for other data."""
+    try:
+        found = _MEMBERS.decode(convert_lines(data.removeprefix(UTF8_MARK)))
+    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
+        return None
+    return {name: bytes(value) for name, value in found.items()}
+
+
+def _find_member(data: bytes, members: dict[str, bytes]) -> tuple[int, int] | None:
+    """Return the place of the array among the members of the object ``data``, or in one of the objects among them.
+
+    There is none if any of these objects looks like a record, or if two arrays may be meant.
+    """
+    groups = [(1, members)]
+    groups += [(2, inner) for value in members.values() if (inner := _members(value)) is not None]
+    if any(_IS_RECORD_KEY.fullmatch(name) for _, group in groups for name in group):
+        return None
+    arrays = [
+        (depth, value)
+        for depth, group in groups
+        for name, value in group.items()
+        if _IS_ARRAY_NAME.fullmatch(name) and _OBJECTS.match(value)
+    ]
+    if len(arrays) != 1:
+        return None
+    ((depth, array),) = arrays
+    # CP949 has no brackets inside its characters, so the array's bracket has the same number before the conversion.
+    before = convert_lines(data).partition(array)[0].count(b"[")
+    start = -1
+    for _ in range(before + 1):
+        start = data.index(b"[", start + 1)
+    return start, depth
+
+
 class _Scanner:
     """Splits a stream of chunks at the commas of the array that begins after the bytes ``before``."""
 
-    def __init__(self, path: Path, before: bytes, in_object: bool) -> None:
+    def __init__(self, path: Path, before: bytes, depth: int) -> None:
         self._path = path
-        self._in_object = in_object
+        self._around = depth  # objects around the array
         self._rest = b""  # what follows the array
         self._buffer = b""
         self._at = 0  # the buffer is scanned up to here
@@ -125,7 +185,7 @@ class _Scanner:
                     count=count,
                 )
             )
-        if self._in_object:
+        if self._around:
             self._check_object()
 
     def _append(self, chunk: bytes) -> None:
@@ -171,7 +231,7 @@ class _Scanner:
 
     def _check_rest(self) -> None:
         rest = self._buffer[self._at :]
-        if self._in_object:
+        if self._around:
             self._rest += rest
             self._check_size()
         elif rest.strip(_SPACE):
@@ -183,9 +243,9 @@ class _Scanner:
             raise self._more_after(self._offset + self._at)
 
     def _check_object(self) -> None:
-        """Raise :class:`CorpusError` if the bytes after the array are not the rest of the object around it."""
-        rest = convert_lines(self._rest.strip(_SPACE))
-        if rest != b"}" and isinstance(decode_object(b"{" + rest.removeprefix(b",")), str):
+        """Raise :class:`CorpusError` if the bytes after the array are not the rest of the objects around it."""
+        rest = convert_lines(self._rest.strip(_SPACE)).removeprefix(b",")
+        if isinstance(decode_object(b'{"":' * (self._around - 1) + b"{" + rest), str):
             raise self._more_after(self._offset)
 
     def _more_after(self, offset: int) -> CorpusError:

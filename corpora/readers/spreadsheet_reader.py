@@ -5,6 +5,7 @@ from __future__ import annotations
 import datetime
 import io
 from collections.abc import Callable, Iterator
+from itertools import zip_longest
 from pathlib import Path
 
 from shrag.corpora.errors import CorpusError, RejectedLine
@@ -51,10 +52,9 @@ def read_spreadsheet(path: Path, score: Callable[[list[str]], int]) -> Iterator[
             )
         )
     for number, row in enumerate(rows[at + 1 :], at + 2):
-        fields: dict[str, object] = {
-            name: _text(cell) for name, cell in zip(header, row, strict=False) if name and _text(cell)
-        }
-        yield SourceItem(number, 0, fields or None)
+        # A column may be empty in many rows, so every row has the names of all columns, as in CSV.
+        fields = {name: _text(cell) for name, cell in zip_longest(header, row[: len(header)], fillvalue="") if name}
+        yield SourceItem(number, 0, fields if any(fields.values()) else None)
 
 
 def _rows(path: Path) -> list[list[_Cell]]:

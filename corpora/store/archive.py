@@ -10,6 +10,7 @@ installed.
 
 from __future__ import annotations
 
+import glob
 import hashlib
 import io
 import json
@@ -387,6 +388,8 @@ def _member(name: str, size: int) -> tarfile.TarInfo:
 @contextmanager
 def _written(part: Path, volume_bytes: int) -> Iterator[tuple[BinaryIO, Sequence[Path]]]:
     """Open the file or its volumes for writing; yield the stream and the paths of the files written so far."""
+    for left in (part, *part.parent.glob(f"{glob.escape(part.name)}.[0-9]*")):
+        left.unlink(missing_ok=True)  # of an export that was killed; it would be read with the new volumes
     if not volume_bytes:
         with part.open("wb") as stream:
             yield stream, [part]

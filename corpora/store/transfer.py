@@ -10,7 +10,14 @@ import msgspec
 from shrag.corpora.errors import CorpusError
 from shrag.corpora.files import FolderBusy, check_name, disk_errors, lock_folder, sync_file
 from shrag.corpora.store.archive import ArchiveHeader, extract_archive, read_header, write_archive
-from shrag.corpora.store.manifest import MANIFEST_FILE, CorpusManifest, encode_manifest, read_manifest, write_manifest
+from shrag.corpora.store.manifest import (
+    MANIFEST_FILE,
+    CorpusManifest,
+    encode_manifest,
+    read_manifest,
+    read_previous,
+    write_manifest,
+)
 from shrag.corpora.store.open_corpus import check_files, hold_corpus
 from shrag.messages.text import Text, message_of
 
@@ -33,6 +40,8 @@ def export_corpus(corpora: Path, name: str, path: Path) -> ArchiveHeader:
 def import_corpus(corpora: Path, path: Path, name: str = "", *, replace: bool = False) -> tuple[CorpusManifest, bool]:
     """Store the corpus of an archive; return its manifest, and whether anything changed.
 
+    A stored corpus with the same records is kept, unless its files are damaged.
+
     Args:
         corpora: The folder of all corpora.
         path: The archive.
@@ -51,9 +60,10 @@ def import_corpus(corpora: Path, path: Path, name: str = "", *, replace: bool = 
             try:
                 manifest = msgspec.structs.replace(_checked(draft, header, path), name=folder.name)
                 stored = read_manifest(folder) if (folder / MANIFEST_FILE).exists() else None
-                if stored is not None and stored.fingerprint == manifest.fingerprint:
+                same = stored is not None and stored.fingerprint == manifest.fingerprint
+                if stored is not None and same and _is_whole(folder, stored):
                     return stored, False
-                if stored is not None and not replace:
+                if stored is not None and not same and not replace:
                     raise CorpusError(
                         Text(
                             "Corpus {name} has other records than {path}: replace them with --replace, or store the "
@@ -66,12 +76,21 @@ def import_corpus(corpora: Path, path: Path, name: str = "", *, replace: bool = 
                     (draft / each).replace(folder / each)
                     sync_file(folder / each)
                 sync_file(folder)
-                write_manifest(folder, manifest, stored)
+                # Of a corpus whose files were damaged, the version before stays the previous one.
+                write_manifest(folder, manifest, read_previous(folder) if same else stored)
                 return manifest, True
             finally:
                 shutil.rmtree(draft, ignore_errors=True)
     except FolderBusy as busy:
         raise CorpusError(message_of(busy)) from None
+
+
+def _is_whole(folder: Path, stored: CorpusManifest) -> bool:
+    try:
+        check_files(folder, stored)
+    except CorpusError:
+        return False
+    return True
 
 
 def _checked(draft: Path, header: ArchiveHeader, path: Path) -> CorpusManifest:

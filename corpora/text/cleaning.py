@@ -21,6 +21,9 @@ _ENTITY_LAYERS = 3
 _PASSES = 6
 _MARKS = str.maketrans("", "", "&<>")
 
+_ENTITY = re.compile(r"&#?\w{1,32};")
+_LONG_NUMBER = re.compile(r"&#\d{1000,};?")
+
 # Only known tags are removed, since a title such as "SikuGPT2: <SikuGPT2> for …" has text that only looks like a tag.
 _BLOCK_TAGS = (
     "p|br|div|li|ul|ol|dl|dt|dd|h[1-6]|sec|section|title|abstract|table|tr|td|th|"
@@ -53,10 +56,11 @@ _ABSENT = frozenset(
 _EDGE_PUNCTUATION = " .,:;-–—_/()[]<>*\"'"
 
 
-def clean_text(raw: str) -> str:
+def clean_text(raw: str, *, is_link: bool = False) -> str:
     r"""Return ``raw`` as one line of NFC text without entities, tags, control or invisible characters.
 
     Text that is clean already does not change. Markup that is nested too deeply only loses its ``&``, ``<`` and ``>``.
+    In a link, ``&copy=2`` is a parameter; only what ends with a semicolon is an entity.
 
     >>> clean_text("<P>p &amp;lt; 0.05&amp;#xD; 이다.</P>")
     'p < 0.05 이다.'
@@ -67,7 +71,7 @@ def clean_text(raw: str) -> str:
     for _ in range(_PASSES):
         if "&" not in text and "<" not in text:
             return text
-        before, text = text, _undo_layer(text)
+        before, text = text, _undo_layer(_unescape(text, is_link=is_link))
         if text == before:
             return text
     return plain_line(text.translate(_MARKS))
@@ -93,11 +97,19 @@ def is_absent(text: str) -> bool:
     return text.strip(_EDGE_PUNCTUATION).lower() in _ABSENT
 
 
-def _undo_layer(text: str) -> str:
+def _unescape(text: str, *, is_link: bool) -> str:
     for _ in range(_ENTITY_LAYERS):
-        escaped, text = text, html.unescape(text)
+        escaped = text
+        try:
+            text = _ENTITY.sub(lambda match: html.unescape(match.group()), text) if is_link else html.unescape(text)
+        except ValueError:  # a number of thousands of digits, which Python does not convert
+            return _LONG_NUMBER.sub("\ufffd", text)
         if text == escaped:
             break
+    return text
+
+
+def _undo_layer(text: str) -> str:
     text = _FORMULA.sub(lambda match: _plain_formula(match.group(1)), text)
     return plain_line(_INLINE.sub("", _BLOCK.sub(" ", text)))
 
@@ -106,7 +118,9 @@ def _plain_formula(tex: str) -> str:
     """Convert a TeX formula to plain characters: ``$A_1$`` → ``A1``, ``$10^{18}$`` → ``10^18``."""
     try:
         text: str = _tex_converter().latex_to_text(tex)
-    except RecursionError:
+    except MemoryError:
+        raise
+    except Exception:  # pylatexenc raises many, such as IndexError, for macros without their arguments
         return tex
     return _SCRIPT_MARK.sub("", text).replace("∼", "~")
 

@@ -91,8 +91,8 @@ def deleted_text(deletion: Deletion) -> Text:
     records, titles = deletion
     if records is None:
         return Text("all its records (they cannot be read and counted)")
-    shown = "; ".join(titles)
-    if records > len(titles):
+    shown = "; ".join(titles) or Text("no title can be read")
+    if titles and records > len(titles):
         shown = Text("{titles} and {count:,} more", titles=shown, count=records - len(titles))
     if records == 1:
         return Text("1 record ({titles})", titles=shown)

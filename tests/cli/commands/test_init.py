@@ -12,6 +12,7 @@ from shrag.cli.commands.init import _TEMPLATE
 from shrag.cli.main import COMMANDS, run, shrag
 from shrag.cli.options.model import read_llm_settings
 from shrag.cli.settings import check_options, read_config
+from shrag.corpora.store.manifest import MANIFEST_FILE
 from shrag.corpora.store.open_corpus import open_corpus
 
 
@@ -30,10 +31,11 @@ def test_what_is_there_stays_as_it_is(tmp_path: Path, own_home: Path, capsys: py
     config = tmp_path / "shrag.toml"
     config.write_text("[search]\nk = 3\n")
     (own_home / "corpora" / "demo").mkdir(parents=True)
+    (own_home / "corpora" / "demo" / MANIFEST_FILE).touch()
     assert run(["init"]) == 0
     assert config.read_text() == "[search]\nk = 3\n"
     assert capsys.readouterr().err.count("is not changed.") == 2
-    assert list((own_home / "corpora" / "demo").iterdir()) == []
+    assert [path.name for path in (own_home / "corpora" / "demo").iterdir()] == [MANIFEST_FILE]
 
 
 def test_every_option_in_the_comments_of_the_file_is_one(tmp_path: Path) -> None:

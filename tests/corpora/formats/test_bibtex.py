@@ -24,6 +24,20 @@ def test_an_address_is_read_whole_verbatim_or_escaped_for_tex(tmp_path: Path, wr
     assert item.outcome.link == link
 
 
+def test_a_percent_sign_is_text_escaped_or_not(tmp_path: Path) -> None:
+    path = tmp_path / "a.bib"
+    path.write_text(
+        "@string{m = {5% more}}\n"
+        r"@article{a, title = {A 50% gain in caf{\'e}s}, note = m, abstract = {We gain 5\% and 10% of caf\'e."
+        "\nThe second line.}}"
+    )
+    (item,) = read_bibtex(path)
+    assert isinstance(item.outcome, Record)
+    assert item.outcome.title == "A 50% gain in cafés"
+    assert item.outcome.text == "We gain 5% and 10% of café. The second line."
+    assert item.outcome.other == (("note", "5% more"),)
+
+
 @pytest.mark.parametrize(
     ("rest", "reason"),
     [

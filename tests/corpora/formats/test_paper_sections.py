@@ -2,7 +2,14 @@ from __future__ import annotations
 
 import pytest
 
-from shrag.corpora.formats.paper_sections import UNMARKED_LEVEL, Heading, find_heading, is_excluded
+from shrag.corpora.formats.paper_sections import (
+    UNMARKED_LEVEL,
+    Heading,
+    PaperSection,
+    find_heading,
+    is_excluded,
+    sections_of_text,
+)
 
 
 @pytest.mark.parametrize(
@@ -19,6 +26,16 @@ from shrag.corpora.formats.paper_sections import UNMARKED_LEVEL, Heading, find_h
         ("ABSTRACT", Heading("ABSTRACT", 1)),
         ("참고문헌", Heading("참고문헌", 1)),
         ("Appendix A: Proofs", Heading("Appendix A: Proofs", 1)),
+        ("APPENDIX B. Tables", Heading("APPENDIX B. Tables", 1)),
+        ("Appendix C.1 Prompts, Data and Code", Heading("Appendix C.1 Prompts, Data and Code", 1)),
+        ("Appendix II", Heading("Appendix II", 1)),
+        ("Appendix B.", Heading("Appendix B", 1)),
+        ("Appendix Proofs of the theorems", Heading("Appendix Proofs of the theorems", 1)),
+        ("6. Acknowledgements and funding", Heading("Acknowledgements and funding", 1)),
+        ("부록 1. 설문지", Heading("부록 1. 설문지", 1)),
+        ("부 록", Heading("부 록", 1)),
+        ("<부록> 설문 문항", Heading("<부록> 설문 문항", 1)),
+        ("부록 가 설문지", Heading("부록 가 설문지", 1)),
         ("Results", Heading("Results", 1)),
     ],
 )
@@ -36,6 +53,13 @@ def test_headings_are_known_by_mark_number_or_name(line: str, heading: Heading) 
         "1. Kim A. Shielding of graphene. 2020.",
         "a" * 200,
         "2.1 " + "word " * 20,
+        "Appendix B shows the results for all seeds and",
+        "Appendix B. We train on the data. Then we",
+        "Appendix B. The results are there.",
+        "Acknowledgements are given to",
+        "부록에 실었으며 모형은 자료로 학습하였고",
+        "부록 1의 표와 같이",
+        "2. 부록 1에 실린 설문지를 사용하였다.",
     ],
 )
 def test_sentences_and_their_parts_are_no_headings(line: str) -> None:
@@ -72,3 +96,19 @@ def test_what_is_not_worth_searching_is_known_in_both_languages(title: str) -> N
 )
 def test_titles_that_only_begin_alike_are_kept(title: str) -> None:
     assert not is_excluded(title)
+
+
+@pytest.mark.parametrize("line", ["Appendix B. We then train the model on the data and", "Appendix B", "부록 나"])
+@pytest.mark.parametrize("before", ["All prompts are in", "모든 문항은", "(all prompts)", 'as "prompts"'])
+def test_a_line_of_a_sentence_that_begins_like_an_appendix_drops_nothing(before: str, line: str) -> None:
+    text = f"A title\n\n1 Introduction\n{before}\n{line}\nreport it.\n\n2 Encoder\nIt has six layers.\n"
+    assert sections_of_text(text) == (
+        "A title",
+        [PaperSection("Introduction", f"{before}\n{line}\nreport it."), PaperSection("Encoder", "It has six layers.")],
+    )
+
+
+@pytest.mark.parametrize("before", ["It ends.", "It ends (so).", "It ends.”", "", "12", "Conclusion"])
+def test_an_appendix_after_the_end_of_a_sentence_is_left_out(before: str) -> None:
+    text = f"A title\n\n1 Introduction\nIt begins.\n{before}\nAppendix B. Prompts\nThey are long.\n"
+    assert "They are long." not in str(sections_of_text(text))

@@ -146,6 +146,16 @@ def test_what_is_no_paper_is_a_reason(tmp_path: Path, name: str, data: bytes, re
     assert str(line.outcome).startswith(reason)
 
 
+def test_a_paper_that_is_nested_too_deeply_is_rejected_and_costs_no_other(tmp_path: Path) -> None:
+    path = tmp_path / "a.jsonl"
+    deep = "[" * 800 + "]" * 800
+    path.write_text(f'{{"paper_id": "P", "title": "T", "abstract": {deep}}}\n{{"id": "Q", "text": "It works."}}\n')
+    rejected, record = (item.outcome for item in read_source(path, FORMATS["papers"]))
+    assert rejected == "nested too deeply"
+    assert isinstance(record, Record)
+    assert record.docid == "Q#0"
+
+
 @pytest.mark.parametrize(
     ("raw", "clean"),
     [

@@ -24,6 +24,14 @@ ANSWER = {
 }
 
 
+def test_files_are_found_whatever_the_case_of_their_ending_and_the_digits_of_their_names(tmp_path: Path) -> None:
+    names = ["a.ris", "B.RIS", "c.Ris.GZ", "①2023_보고서.ris", "²x.ris"]
+    for name in (*names, "README.ris", "d.bib"):
+        (tmp_path / name).write_text("")
+    assert sorted(path.name for path in find_files(FORMATS["ris"], [tmp_path])) == sorted(names)
+    assert len(folder_files(tmp_path)) == 6
+
+
 def test_a_scienceon_answer_becomes_a_clean_record() -> None:
     assert parse_scienceon(ANSWER) == Record(
         docid="JAKO1",

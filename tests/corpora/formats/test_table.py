@@ -47,6 +47,7 @@ def test_paths_lead_into_objects_and_through_lists(tmp_path: Path) -> None:
         journal="dotted",
         year=2020,
         keywords=("차폐", "그래핀"),
+        other=(("sections.none", "1"),),
     )
 
 
@@ -155,6 +156,46 @@ def test_korean_names_between_commas_are_several_authors(tmp_path: Path) -> None
     ]
     authors = [line.outcome.authors for line in read(tmp_path, rows) if isinstance(line.outcome, Record)]
     assert authors == [("홍길동", "김철수"), ("Kim, A.",), ()]
+
+
+def test_a_field_that_the_first_rows_lack_is_read_from_the_later_ones(tmp_path: Path) -> None:
+    objects: list[object] = [{"id": number, "title": "A", "year": 2020} for number in range(25)]
+    objects += [
+        {"id": 25, "title": "A", "description": "note", "date": 1999},
+        {"id": 26, "title": "A", "meta": {"abstract": "late"}, "description": "note", "year": 2020},
+    ]
+    *_, note, late = [line.outcome for line in read(tmp_path, objects) if isinstance(line.outcome, Record)]
+    assert (note.text, note.year) == ("note", None)
+    assert (late.text, late.year, late.complete) == ("late", 2020, True)
+
+
+def test_a_column_that_is_empty_in_the_first_rows_of_a_spreadsheet_is_a_column(tmp_path: Path) -> None:
+    rows: list[tuple[str, ...]] = [("제목", "초록"), *(("가", "") for _ in range(25)), ("나", "늦은 초록")]
+    path = write_xlsx(tmp_path / "a.xlsx", rows)
+    for columns in ([], ["text=초록"]):
+        assert inspect_table(path, parse_columns(columns)).mapped["text"] == ("초록",)
+        *_, last = read_source(path, table_format(parse_columns(columns)))
+        assert isinstance(last.outcome, Record)
+        assert last.outcome.text == "늦은 초록"
+
+
+def test_what_is_left_of_an_object_that_is_read_in_part_is_stored(tmp_path: Path) -> None:
+    row = {"meta": {"title": "A", "grant": "G-1", "n": {"x": 1}}, "authors": [{"name": "Kim", "at": "X"}, {"at": "Y"}]}
+    (line,) = read(tmp_path, [row])
+    assert isinstance(line.outcome, Record)
+    assert line.outcome.other == (("meta.grant", "G-1"), ("meta.n.x", "1"), ("authors.at", "X; Y"))
+    others = inspect_table(tmp_path / "a.jsonl", parse_columns([])).others
+    assert others == tuple(name for name, _ in line.outcome.other)
+
+
+@pytest.mark.parametrize("key", ["id", "doi", "abstract"])
+def test_a_list_of_records_in_an_object_is_not_merged_into_one_record(tmp_path: Path, key: str) -> None:
+    (line,) = read(tmp_path, [{"entry": {"hits": [{key: "10.1/a", "title": "A"}, {key: "10.1/b", "title": "B"}]}}])
+    assert str(line.outcome).startswith("'entry.hits' is a list of records in one object")
+    row = {"id": 1, "titles": [{"title": "A"}, {"title": "B"}], "descriptions": [{"abstract": "C"}, {"abstract": "D"}]}
+    (line,) = read(tmp_path, [row])
+    assert isinstance(line.outcome, Record)
+    assert (line.outcome.title, line.outcome.text) == ("A B", "C D")
 
 
 def test_a_spreadsheets_caption_is_no_header_and_its_rows_have_their_numbers(tmp_path: Path) -> None:

@@ -10,6 +10,20 @@ from shrag.corpora.formats.topics import read_qrels, read_topics
 from shrag.corpora.records import Qrel, Topic
 
 
+def test_a_tag_within_a_title_is_text_and_does_not_end_the_question(tmp_path: Path) -> None:
+    path = tmp_path / "topics.txt"
+    path.write_text(
+        "<top>\n<num> Number: 1\n<title> What does List<String> in Java do\n<smry> Left out\n<desc> Unread\n</top>\n"
+        "<top><num>2</num><title><Map> or <b>Set</b>?</title><fac>Left out</fac></top>\n"
+        "<topic number='3'><question>If a <b and c> d</question></topic>\n"
+    )
+    assert [(topic.qid, topic.text) for topic in read_topics(path)] == [
+        ("1", "What does List<String> in Java do"),
+        ("2", "<Map> or <b>Set</b>?"),
+        ("3", "If a <b and c> d"),
+    ]
+
+
 def test_topics_are_tab_separated(tmp_path: Path) -> None:
     (tmp_path / "t").write_text("1\t무엇인가?\n\n2\twhat\tis\t\n")
     assert read_topics(tmp_path / "t") == [Topic("1", "무엇인가?"), Topic("2", "what\tis")]

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import pytest
 
+from shrag.cli.commands.corpus.counts import deleted_text
 from shrag.corpora.errors import ConflictingRecords, CorpusError, TooManyRejectedLines
 from shrag.corpora.formats.columns import parse_columns
 from shrag.corpora.formats.registry import table_format
+from shrag.corpora.ingest import add
 from shrag.corpora.ingest.add import AdditionResult, add_corpus
 from shrag.corpora.ingest.near_duplicates import DuplicateFinder
 from shrag.corpora.ingest.reading import OnDuplicate
@@ -204,6 +206,57 @@ def test_adding_a_file_in_its_next_version_keeps_what_it_lost(tmp_path: Path) ->
     assert sorted(_texts(tmp_path)) == ["A", "B", "C"]
 
 
+def test_the_earlier_content_of_a_file_that_is_added_again_replaces_the_later(tmp_path: Path) -> None:
+    source = _file(tmp_path / "1.jsonl", _line("A", "하나."), _line("B"))
+    _add(tmp_path, source, replace=False)
+    for text in ("둘.", "하나.", "둘."):
+        _file(source, _line("A", text), _line("B"))
+        assert _add(tmp_path, source, replace=False).changes == RecordChanges(0, 1, 0, 1)
+        assert _texts(tmp_path)["A"] == text
+        assert not _add(tmp_path, source, replace=False).stored
+
+
+def test_two_files_of_one_name_whose_records_are_all_stored_are_not_read_again(tmp_path: Path) -> None:
+    sources = []
+    for name in "ab":
+        (tmp_path / name).mkdir()
+        sources.append(_file(tmp_path / name / "1.jsonl", _line(name)))
+    _add(tmp_path, *sources)
+    assert not _add(tmp_path, *sources, replace=False).stored
+
+
+@pytest.mark.parametrize("format", ["papers", "papers-sentences"])
+def test_a_paper_that_is_added_again_with_fewer_chunks_leaves_none_of_its_earlier_version(
+    tmp_path: Path, format: str
+) -> None:
+    paper, other = (
+        tmp_path / "paper.txt",
+        _file(tmp_path / "paper-2.txt", "A title", "", "1 Method", "It stays. " * 200),
+    )
+    before: dict[str, str] = {}
+    for sentence, count in (("The first version has this.", 100), ("The second is shorter.", 30), ("Longer.", 400)):
+        _file(paper, "A title", "", "1 Method", f"{sentence} " * count)
+        added = add_corpus(tmp_path, "c", format, [paper, other])
+        texts = _texts(tmp_path)
+        chunks = [docid for docid in texts if docid.startswith("paper#")]
+        assert chunks == [f"paper#{number}" for number in range(len(chunks))]
+        assert all(sentence in texts[docid] for docid in chunks)
+        assert "paper-2#3" in texts
+        assert added.changes.deleted == len(before.keys() - texts.keys())
+        before = texts
+    reasons = [each.reason for each in stored_rejects(tmp_path, "c")]
+    assert f"paper paper is again in {paper}, without this chunk" in reasons
+
+
+def test_chunks_of_a_paper_stay_where_the_first_version_is_kept(tmp_path: Path) -> None:
+    paper = _file(tmp_path / "paper.txt", "A title", "", "1 Method", "The first version has this. " * 100)
+    add_corpus(tmp_path, "c", "papers", [paper])
+    before = _texts(tmp_path)
+    _file(paper, "A title", "", "1 Method", "The second is shorter.")
+    add_corpus(tmp_path, "c", "papers", [paper], on_duplicate="first")
+    assert _texts(tmp_path) == before
+
+
 def test_adding_may_leave_the_stored_record_and_still_refuses_conflicts_of_its_own(tmp_path: Path) -> None:
     _add(tmp_path, _file(tmp_path / "1.jsonl", _line("A")))
     two = _file(tmp_path / "2.jsonl", _line("A", "새 초록."))
@@ -253,6 +306,20 @@ def test_replacing_asks_before_it_deletes_and_says_what(tmp_path: Path) -> None:
     with pytest.raises(KeyboardInterrupt):
         replace(*"ABCDEF")
     assert asked[1:] == [Deletion(None, ())]
+
+
+def test_a_corpus_whose_titles_are_damaged_can_be_replaced(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    _add(tmp_path, _file(tmp_path / "1.jsonl", *map(_line, "AB")))
+
+    def damaged(path: Path) -> Iterator[Record]:
+        raise CorpusError(f"{path} is damaged")
+
+    monkeypatch.setattr(add, "read_parquet", damaged)
+    told: list[Deletion] = []
+    source = _file(tmp_path / "2.jsonl", _line("A"))
+    assert add_corpus(tmp_path, "c", "scienceon", [source], replace=True, confirm=told.append).stored
+    assert told == [Deletion(1, ())]
+    assert deleted_text(told[0]) == "1 record (no title can be read)"
 
 
 def test_digests_tell_an_update_what_changed(tmp_path: Path) -> None:

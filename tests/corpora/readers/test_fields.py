@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from shrag.corpora.readers.fields import doi_field, other_fields
+from shrag.corpora.readers.fields import bibliography, doi_field, other_fields
 
 
 @pytest.mark.parametrize(
@@ -18,6 +18,11 @@ from shrag.corpora.readers.fields import doi_field, other_fields
 )
 def test_a_doi_has_no_address_in_front(raw: object, doi: str) -> None:
     assert doi_field({"doi": raw}, "doi") == doi
+
+
+def test_the_link_of_a_bibliography_keeps_its_parameters() -> None:
+    assert bibliography({"link": "http://x.y/?a=1&timestamp=3"})["link"] == "http://x.y/?a=1&timestamp=3"
+    assert bibliography({"link": "없음"})["link"] == ""
 
 
 def test_other_fields_stay_as_they_came_on_one_line() -> None:

@@ -96,6 +96,9 @@ def test_any_array_is_cut_into_its_elements_wherever_the_chunks_end(
         '{"records": [{"가": 1}, {"b": 2}]}',
         '\ufeff {"total": 2, "message": "정상 \\"처리\\"",\n "items":[ {"가": 1},{"b": 2} ], "facets": {"x": [1]}}\n',
         '{"code": "00", "data": [{"가": 1}, {"b": 2}], "ok": true}',
+        '{"meta": {"count": 2, "이름": ["값"]}, "results": [{"가": 1}, {"b": 2}], "group_by": []}',
+        '{"status": "ok", "message": {"이름": [2],\n "items": [{"가": 1}, {"b": 2}], "n": {"a": 1}}}',
+        '{"responseHeader": {"status": 0}, "response": {"docs": [{"가": 1}, {"b": 2}]}, "facets": {"x": []}}\n',
     ],
 )
 @pytest.mark.parametrize("encoding", ["utf-8", "cp949"])
@@ -117,6 +120,36 @@ def test_a_record_with_a_list_of_objects_is_one_record(tmp_path: Path) -> None:
     assert [sorted(item.fields) for item in read_objects(path) if isinstance(item.fields, dict)] == [
         ["id", "references", "title"], ["sections"],
     ]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        '{"paper_id": "P", "abstract": "a", "references": [{"id": "r1"}, {"id": "r2"}], "title": "t"}',
+        '{"data": [{"b": 1}], "title": "t"}',
+        '{"meta": {"title": "t"}, "data": [{"b": 1}]}',
+        '{"items": [{"b": 1}], "results": [{"c": 1}]}',
+        '{"total": 0, "records": []}',
+    ],
+)
+def test_an_object_that_is_a_record_or_has_no_single_array_of_records_is_read_as_it_is(
+    tmp_path: Path, line: str
+) -> None:
+    path = tmp_path / "a.jsonl"
+    path.write_text(f"{line}\n{line}\n")
+    assert [item.fields for item in read_objects(path)] == [json.loads(line)] * 2
+
+
+@pytest.mark.parametrize(
+    "before", ['{"total": 2, ', '{"meta": {"count": 2}, ', '{"status": "ok", "message": {"facets": {}, ']
+)
+def test_an_array_in_an_object_beyond_the_limit_is_found_by_the_beginning(
+    tmp_path: Path, before: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(json_reader, "LONGEST_LINE", 90)
+    path = tmp_path / "a.json"
+    path.write_text(f'{before}"items": [{{"a": 1}}, {{"b": "{"x" * 60}"}}]}}{"}" if "message" in before else ""}')
+    assert [item.fields for item in read_objects(path)] == [{"a": 1}, {"b": "x" * 60}]
 
 
 @pytest.mark.parametrize("rest", ["", "}}", ", {}}", '}\n{"records": []}', ', "more": [}'])

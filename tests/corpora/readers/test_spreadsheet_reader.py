@@ -17,7 +17,7 @@ def test_rows_are_fields_by_the_names_of_the_header(tmp_path: Path) -> None:
     path = write_xlsx(tmp_path / "a.xlsx", [("Titles",), ("id", "title", ""), ("1", " A ", "x"), ("2", "")])
     assert [(item.number, item.fields) for item in read_spreadsheet(path, _known)] == [
         (3, {"id": "1", "title": "A"}),
-        (4, {"id": "2"}),
+        (4, {"id": "2", "title": ""}),
     ]
 
 

@@ -80,6 +80,24 @@ def test_other_records_are_replaced_only_where_that_is_said_and_come_back_by_und
     assert undo_change(there, "lib")[0].records == 7
 
 
+@pytest.mark.parametrize("replace", [False, True])
+@pytest.mark.parametrize("missing", [False, True])
+def test_importing_the_same_records_mends_damaged_files(
+    carried: Path, there: Path, replace: bool, missing: bool
+) -> None:
+    there.parent.mkdir()
+    _add(there, 7, "한지")
+    manifest, _ = import_corpus(there, carried, replace=True)
+    for file in (manifest.records_file, manifest.rejects_file):
+        path = there / "lib" / file
+        whole = path.read_bytes()
+        path.unlink() if missing else path.write_bytes(b"damaged")
+        assert import_corpus(there, carried, replace=replace)[1]
+        assert path.read_bytes() == whole
+    assert import_corpus(there, carried) == (read_manifest(there / "lib"), False)
+    assert undo_change(there, "lib")[0].records == 7
+
+
 def test_a_damaged_corpus_is_not_exported(here: Path, tmp_path: Path) -> None:
     path = here / "lib" / read_manifest(here / "lib").records_file
     data = bytearray(path.read_bytes())

@@ -40,6 +40,15 @@ def test_an_archive_in_volumes_is_verified_and_extracted_as_one_file_is(tmp_path
     assert not list(tmp_path.glob(".*"))
 
 
+@pytest.mark.parametrize("volume_bytes", [0, 20_480])
+def test_what_a_killed_export_left_does_not_stop_the_next(tmp_path: Path, volume_bytes: int) -> None:
+    for name in (".a.tar.part", ".a.tar.part.001", ".a.tar.part.002", ".a.tar.part.009"):
+        (tmp_path / name).write_bytes(b"left")
+    write_archive(tmp_path / "a.tar", "bundle", "a", {"x": b"1" * 15_000}, volume_bytes=volume_bytes)
+    verify_archive(tmp_path / "a.tar", "bundle")
+    assert not list(tmp_path.glob(".*"))
+
+
 def test_a_full_disk_is_no_fault_of_the_archive_that_is_extracted(tmp_path: Path) -> None:
     path = tmp_path / "a.tar"
     write_archive(path, "bundle", "a", {"x": b"1" * 200_000})

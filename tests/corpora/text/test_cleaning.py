@@ -27,6 +27,9 @@ from shrag.corpora.text.cleaning import clean_text, is_absent, plain_line
         ("<IMG src='/x.gif' alt='x'/>figure", "figure"),
         ("<SikuGPT2>와 <구운몽>을", "<SikuGPT2>와 <구운몽>을"),
         ("if b <a then c> d", "if b <a then c> d"),
+        (r"<TEX>$\begin{array}{l}\end{array}$</TEX> 식", r"$\begin{array}{l}\end{array}$ 식"),
+        (r"<TEX>\sqrt</TEX>, <TEX>\href{a}</TEX>, <TEX>\verb</TEX>", r"\sqrt, \href{a}, \verb"),
+        (f"a &#{'9' * 5_000}; &lt; b", "a \ufffd < b"),
         ("탭\t줄\r\n바꿈\u00a0끝", "탭 줄 바꿈 끝"),
         ("보이지\u200b않는\u202e것\ufeff", "보이지않는것"),
         ("nul\x00 bell\x07", "nul bell"),
@@ -78,6 +81,22 @@ def test_mark_up_written_to_keep_a_reader_busy_costs_no_more_than_its_length(raw
 )
 def test_what_undoing_brings_to_light_is_undone_too(raw: str, clean: str) -> None:
     assert clean_text(raw) == clean
+
+
+@pytest.mark.parametrize(
+    ("raw", "link"),
+    [
+        (
+            "http://x.y/?a=1&currentPage=2&timestamp=3&copy=4&lt=5",
+            "http://x.y/?a=1&currentPage=2&timestamp=3&copy=4&lt=5",
+        ),
+        ("http://x.y/?a=1&amp;amp;region=kr&#38;b=2", "http://x.y/?a=1&region=kr&b=2"),
+        ("<a href='#'>http://x.y/</a>", "http://x.y/"),
+    ],
+)
+def test_the_parameters_of_a_link_are_no_entities(raw: str, link: str) -> None:
+    assert clean_text(raw, is_link=True) == link
+    assert clean_text(link, is_link=True) == link
 
 
 @given(st.text(alphabet=st.sampled_from(list("<>&;#$\\{}^_ \n#x이가P/TEXamplt012")), max_size=60))
