@@ -61,7 +61,7 @@ def read_experiment(path: Path) -> Experiment:
     Raises :class:`ExperimentRejected` with the first problem of an invalid file.
     """
     try:
-        table = tomllib.loads(path.read_text(encoding="utf-8"))
+        table = tomllib.loads(path.read_text(encoding="utf-8-sig"))
         conditions = table.get("conditions", [])
         if isinstance(conditions, list):
             table["conditions"] = [expanded for given in conditions for expanded in _expand(path, given)]

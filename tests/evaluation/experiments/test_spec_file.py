@@ -115,6 +115,12 @@ def test_every_experiment_that_comes_with_shrag_can_be_read(name: str) -> None:
     assert experiment.question.endswith("?")
 
 
+def test_a_file_may_begin_with_a_byte_order_mark(tmp_path: Path) -> None:
+    given = HEAD + CONDITIONS
+    plain = read_experiment(_write(tmp_path, given))
+    assert read_experiment(_write(tmp_path, "\ufeff" + given)) == plain
+
+
 @pytest.mark.parametrize(
     ("changed", "says"),
     [
