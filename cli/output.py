@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import sys
 import time
 from collections.abc import Callable, Iterator
@@ -88,10 +89,13 @@ def padded(text: object, width: int) -> str:
 
 
 def json_line(value: object) -> str:
-    """Return ``value`` as one line of JSON."""
+    """Return ``value`` as one line of JSON. Surrogates, as in names of files that are not UTF-8, are kept."""
     import msgspec
 
-    return msgspec.json.encode(value).decode()
+    try:
+        return msgspec.json.encode(value).decode()
+    except UnicodeEncodeError:  # msgspec writes UTF-8, which has no surrogates
+        return json.dumps(msgspec.to_builtins(value), ensure_ascii=False, separators=(",", ":"))
 
 
 def print_json(value: object) -> None:

@@ -78,7 +78,8 @@ def read_config(path: Path | None, commands: Mapping[str, object]) -> dict[str, 
     The command line and ``SHRAG_*`` variables take precedence.
 
     Raises:
-        click.UsageError: The TOML is invalid, or it has an unknown key or language.
+        click.UsageError: The TOML is invalid, or it has an unknown key or language, or an option of the search engine
+            that is neither text nor a number.
     """
     if path is None:
         return {}
@@ -99,6 +100,8 @@ def read_config(path: Path | None, commands: Mapping[str, object]) -> dict[str, 
                     hint=did_you_mean(key, known),
                 )
             )
+        if key in ENGINE_KEYS:
+            _check_type(config[key], key, path, is_path=key == "engine_key_file")
     if config.pop(_LANG, AUTO) not in _LANGUAGES:
         raise click.UsageError(
             Text("{key} in {path} must be one of {known}.", key=_LANG, path=path, known=", ".join(_LANGUAGES))
@@ -106,15 +109,35 @@ def read_config(path: Path | None, commands: Mapping[str, object]) -> dict[str, 
     return {**config, "home": str(home)}
 
 
-def check_options(section: Mapping[str, Any], command: click.Command, where: str) -> None:
-    """Raise ``click.UsageError`` for an option in the table ``where`` that ``command`` does not have."""
-    known = {parameter.name for parameter in command.params if parameter.name}
-    if isinstance(command, click.Group):
-        known |= set(command.commands)
+def check_options(section: object, command: click.Command, where: str) -> None:
+    """Check ``section``, the table ``where`` of the configuration file, and the tables of subcommands in it.
+
+    Values are checked only for their TOML type. Click checks the rest when the command is called.
+
+    Raises:
+        click.UsageError: ``section`` is not a table, ``command`` has no option of a name in it, or the option cannot
+            have a value of that type.
+    """
+    if not isinstance(section, Mapping):
+        raise click.UsageError(
+            Text(
+                "{table} in {config_file} must be a table: write [{table}] and its keys below it.",
+                table=where,
+                config_file=CONFIG_FILE,
+            )
+        )
+    options = {parameter.name: parameter for parameter in command.params if parameter.name}
+    subcommands = command.commands if isinstance(command, click.Group) else {}
     if isinstance(command, DefaultGroup):
-        known |= {parameter.name for parameter in command.commands[command.default_cmd_name].params if parameter.name}
-    for key in section:
-        if key not in known:
+        default = subcommands[command.default_cmd_name]
+        options |= {parameter.name: parameter for parameter in default.params if parameter.name}
+    known = {*options, *subcommands}
+    for key, value in section.items():
+        if key in subcommands:
+            check_options(value, subcommands[key], f"{where}.{key}")
+        elif key in options:
+            _check_value(value, options[key], where)
+        else:
             raise click.UsageError(
                 Text(
                     "[{where}] in {config_file} has no option {key!r}: use {known}.{hint}",
@@ -125,3 +148,23 @@ def check_options(section: Mapping[str, Any], command: click.Command, where: str
                     hint=did_you_mean(key, known),
                 )
             )
+
+
+def _check_value(value: object, parameter: click.Parameter, where: str) -> None:
+    many = parameter.nargs != 1 or getattr(parameter, "multiple", False)
+    for each in value if many and isinstance(value, list) else [value]:
+        _check_type(each, f"{where}.{parameter.name}", CONFIG_FILE, is_path=isinstance(parameter.type, click.Path))
+
+
+def _check_type(value: object, key: str, config_file: Path | str, *, is_path: bool) -> None:
+    """Raise ``click.UsageError`` for a value that click cannot convert: it converts only text and numbers."""
+    if not isinstance(value, str if is_path else (str, int, float)):
+        raise click.UsageError(
+            Text(
+                "{key} in {config_file} is {value}: write {expected}.",
+                key=key,
+                config_file=config_file,
+                value=value,
+                expected=Text("a path in quotes") if is_path else Text("text in quotes, a number, true or false"),
+            )
+        )

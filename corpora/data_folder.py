@@ -68,7 +68,7 @@ def _has_config(folder: Path, here: Path) -> bool:
 def read_toml(config: Path) -> dict[str, Any]:
     """Return the contents of a TOML file; raises ``ConfigurationRejected`` if the file is not TOML."""
     try:
-        return tomllib.loads(config.read_text(encoding="utf-8"))
+        return tomllib.loads(config.read_text(encoding="utf-8-sig"))
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
         raise ConfigurationRejected(Text("{config} is not TOML: {error}.", config=config, error=error)) from None
 
@@ -76,11 +76,14 @@ def read_toml(config: Path) -> dict[str, Any]:
 def home_of(config: Path, contents: Mapping[str, Any]) -> Path:
     """Return the absolute path of the data folder that ``contents``, the contents of the file ``config``, name."""
     home = contents.get(_HOME, _BESIDE_CONFIG)
-    if not isinstance(home, str) or not home:
-        raise ConfigurationRejected(
-            Text("{key} in {config} is {value!r}: write the path of a folder.", key=_HOME, config=config, value=home)
-        )
-    return config.parent / Path(home).expanduser()
+    try:
+        if isinstance(home, str) and home:
+            return config.parent / Path(home).expanduser()
+    except RuntimeError:  # there is no user of the name after ~
+        pass
+    raise ConfigurationRejected(
+        Text("{key} in {config} is {value!r}: write the path of a folder.", key=_HOME, config=config, value=home)
+    )
 
 
 def platform_folder() -> Path:

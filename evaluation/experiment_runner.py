@@ -147,7 +147,7 @@ def run_experiment(
             write_questions(folder, name, judged_questions)
         # One pool for all parts, because the JVM keeps every thread that called it until the process ends.
         pool = stack.enter_context(ThreadPoolExecutor(threads, thread_name_prefix="question"))
-        runner = PartRunner(folder, experiment, questions, folders, indexes, models, pool, options.report)
+        runner = PartRunner(folder, experiment, questions, folders, indexes, models, pool, threads, options.report)
         questions_asked = sum(runner.run(part, condition) for part, condition in results.all_parts())
         if experiment.judge or experiment.judge_records:
             _judge(results, models.configured, indexes, options)
@@ -269,7 +269,8 @@ def _end_session(folder: Path, card: RunCard, results: ResultFolder) -> None:
 class PartRunner:
     """Run parts with the experiment's shared resources.
 
-    ``report`` is called with the part and the number of its questions that are done.
+    ``threads`` is the number of threads of ``pool``. ``report`` is called with the part and the number of its questions
+    that are done.
     """
 
     folder: Path
@@ -279,6 +280,7 @@ class PartRunner:
     indexes: OpenIndexes
     models: LanguageModels
     pool: ThreadPoolExecutor
+    threads: int
     report: Callable[[str, int], None]
 
     def run(self, part: ExperimentPart, condition: Condition) -> int:
@@ -321,7 +323,7 @@ class PartRunner:
                     engine, condition, records_per_question, topic, judged[topic.qid], references.get(topic.qid)
                 )
 
-            yield from ask_all(ask, topics, self.pool)
+            yield from ask_all(ask, topics, self.pool, self.threads)
 
     def _model(self, part: ExperimentPart, condition: Condition) -> AbstractContextManager[LanguageModel | None]:
         model = self.models.of(condition)

@@ -20,10 +20,10 @@ class _Size(click.ParamType[int]):
 
     name = "size"
 
-    def convert(self, value: str | int, param: click.Parameter | None, ctx: click.Context | None) -> int:
+    def convert(self, value: object, param: click.Parameter | None, ctx: click.Context | None) -> int:
         if isinstance(value, int):
             return value
-        number, unit = value.strip().upper().removesuffix("B"), ""
+        number, unit = str(value).strip().upper().removesuffix("B"), ""
         if number[-1:] in _UNITS:
             number, unit = number[:-1], number[-1:]
         if not number.isdecimal() or int(number) * _UNITS[unit] < _UNITS["M"]:
@@ -36,12 +36,10 @@ class _Pythons(click.ParamType[tuple[str, ...]]):
 
     name = "versions"
 
-    def convert(
-        self, value: str | tuple[str, ...], param: click.Parameter | None, ctx: click.Context | None
-    ) -> tuple[str, ...]:
+    def convert(self, value: object, param: click.Parameter | None, ctx: click.Context | None) -> tuple[str, ...]:
         if isinstance(value, tuple):
             return value
-        pythons = tuple(dict.fromkeys(part.strip() for part in value.split(",") if part.strip()))
+        pythons = tuple(dict.fromkeys(part.strip() for part in str(value).split(",") if part.strip()))
         for python in pythons:
             if python not in _PYTHONS:
                 known = ", ".join(_PYTHONS)

@@ -32,13 +32,14 @@ class StrategyName(click.ParamType[str]):
 
     name = "strategy"
 
-    def convert(self, value: str, param: click.Parameter | None, ctx: click.Context | None) -> str:
+    def convert(self, value: object, param: click.Parameter | None, ctx: click.Context | None) -> str:
         """Check the name before an index is opened (see click)."""
+        name = str(value)  # shrag.toml may have a number
         try:
-            find_strategy(value)
+            find_strategy(name)
         except UnknownStrategy as error:
             self.fail(message_of(error), param, ctx)
-        return value
+        return name
 
 
 strategy_option = click.option(

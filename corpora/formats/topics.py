@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import unicodedata
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
@@ -60,7 +61,7 @@ def read_topics(path: Path) -> list[Topic]:
     * JSON objects, one per line, with ``_id`` and ``text``, or with a list of such objects under ``qas``;
     * TREC's ``<top>`` with ``<num>`` and ``<title>``, or ``<desc>`` if the title is empty.
 
-    Blank lines are skipped.
+    Blank lines are skipped. Qids are returned in NFC, as :func:`read_qrels` returns them.
 
     Raises:
         CorpusError: A line is not a topic, a qid has a space or occurs twice, or there is no topic.
@@ -77,7 +78,7 @@ def read_topics(path: Path) -> list[Topic]:
     else:
         found = _tab_topics(path)
     topics: dict[str, Topic] = {}
-    for number, topic in found:
+    for number, topic in ((number, Topic(_nfc(topic.qid), topic.text)) for number, topic in found):
         if any(map(str.isspace, topic.qid)):
             raise CorpusError(
                 Text(
@@ -124,7 +125,7 @@ def read_qrels(path: Path) -> list[Qrel]:
     """Read relevance judgments from a file whose layout is detected; any whitespace separates the columns.
 
     The layouts are ``qid iteration docid relevance``, as in TREC and MIRACL, and BEIR's ``qid docid relevance`` after
-    the header ``query-id corpus-id score``.
+    the header ``query-id corpus-id score``. Qids and docids are returned in NFC, as the docids of records are stored.
 
     Raises:
         CorpusError: A line is not a judgment, a document is judged twice for a topic, or there is no judgment.
@@ -246,13 +247,17 @@ def _unlabelled(text: str) -> str:
     return plain_line(_LABEL.sub("", text, count=1))
 
 
+def _nfc(identifier: str) -> str:
+    return unicodedata.normalize("NFC", identifier)
+
+
 def _judgement(path: Path, number: int, parts: list[str], beir: bool) -> Qrel:
     try:
         if beir:
             qid, docid, relevance = parts
         else:
             qid, _, docid, relevance = parts
-        return Qrel(qid, docid, int(relevance))
+        return Qrel(_nfc(qid), _nfc(docid), int(relevance))
     except ValueError:
         expected = "query-id, corpus-id, score" if beir else "qid, 0, docid, relevance"
         raise CorpusError(

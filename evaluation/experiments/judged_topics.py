@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import unicodedata
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -179,7 +180,7 @@ def _listed(selection: Selection, data: Path) -> set[str]:
     path = resolve_data_path(selection.path, data)
     if isinstance(selection.where, dict):
         return _listed_in_table(selection.path, path, selection.where)
-    rows = [text.split() for _, text in read_text_lines(path)]
+    rows = [unicodedata.normalize("NFC", text).split() for _, text in read_text_lines(path)]
     listed = {row[-1] for row in rows if tuple(row[: len(selection.where)]) == selection.where}
     if not listed:
         raise ExperimentRejected(

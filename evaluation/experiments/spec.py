@@ -58,7 +58,7 @@ class JudgedSet(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         references: The file of reference answers, or only its path; empty for none.
         unanswerable: Questions that no record answers, or only their path; empty for none.
         min_grade: The least grade of a record that answers the question. It applies to measures that have the parameter
-            ``rel`` and do not set it, to figures of answers, and to the risk.
+            ``rel`` and do not set it, to figures of answers and of the candidates, and to the risk.
         compare_with: Another set with the same questions, such as one over an index of only their records.
         bring: What the user has to bring, in words. A set that has this text is left out if a file of it is missing.
     """

@@ -61,7 +61,7 @@ def read_experiment(path: Path) -> Experiment:
     Raises :class:`ExperimentRejected` with the first problem of an invalid file.
     """
     try:
-        table = tomllib.loads(path.read_text(encoding="utf-8"))
+        table = tomllib.loads(path.read_text(encoding="utf-8-sig"))
         conditions = table.get("conditions", [])
         if isinstance(conditions, list):
             table["conditions"] = [expanded for given in conditions for expanded in _expand(path, given)]
@@ -89,7 +89,7 @@ def check_experiment(path: Path, experiment: Experiment) -> None:
     from shrag.evaluation.measures.providers import parse_measure
 
     for problem in _problems(experiment):
-        raise ExperimentRejected(f"{path}: {problem}.")
+        raise ExperimentRejected(Text("{path}: {problem}.", path=path, problem=problem))
     try:
         for measure in experiment.measures:
             parse_measure(measure)
@@ -100,7 +100,7 @@ def check_experiment(path: Path, experiment: Experiment) -> None:
             SearchSettings.from_mapping(condition.settings)
             parse_filter(condition.filter)
     except (EvaluationError, ServingError) as error:
-        raise ExperimentRejected(f"{path}: {error}") from None
+        raise ExperimentRejected(Text("{path}: {error}", path=path, error=error)) from None
 
 
 def narrow_experiment(
@@ -119,8 +119,10 @@ def narrow_experiment(
     Raises:
         ExperimentRejected: A name is unknown.
     """
-    _check_known("set", sets, [each.name for each in experiment.sets])
-    _check_known("condition", conditions, [name for each in experiment.conditions for name in (each.name, each.group)])
+    _check_known(Text("set"), sets, [each.name for each in experiment.sets])
+    _check_known(
+        Text("condition"), conditions, [name for each in experiment.conditions for name in (each.name, each.group)]
+    )
     chosen_sets = tuple(
         msgspec.structs.replace(
             each,
@@ -190,7 +192,7 @@ def replace_encoders(experiment: Experiment, folders: Mapping[str, str]) -> Expe
     Raises :class:`ExperimentRejected` for a name that the experiment does not have.
     """
     used = [*(each.encoder for each in experiment.sets), *(each.encoder for each in experiment.conditions)]
-    _check_known("encoder", folders, [name for name in used if name] or ["none"])
+    _check_known(Text("encoder"), folders, [name for name in used if name] or ["none"])
     return msgspec.structs.replace(
         experiment,
         sets=tuple(msgspec.structs.replace(e, encoder=folders.get(e.encoder, e.encoder)) for e in experiment.sets),
@@ -208,7 +210,7 @@ def replace_models(experiment: Experiment, given: Iterable[LanguageModelSource])
     """
     by_name = {each.name: each for each in experiment.models}
     for each in given:
-        _check_known("language model", [each.name], [*by_name] or ["none"])
+        _check_known(Text("language model"), [each.name], [*by_name] or ["none"])
         by_name[each.name] = msgspec.structs.replace(each, model=each.model or by_name[each.name].model)
     return msgspec.structs.replace(experiment, models=tuple(by_name.values()))
 
@@ -254,14 +256,14 @@ def _expand(path: Path, given: object) -> Iterator[object]:
         }
 
 
-def _problems(experiment: Experiment) -> Iterator[str]:
+def _problems(experiment: Experiment) -> Iterator[Text]:
     yield from _bad_names(experiment)
     if not experiment.measures:
-        yield "measures names none: name at least one, such as nDCG@10"
+        yield Text("measures names none: name at least one, such as nDCG@10")
     if not 1 <= experiment.k <= LARGEST_K:
-        yield f"k is {experiment.k} but must be from 1 to {LARGEST_K}"
+        yield Text("k is {k} but must be from 1 to {largest}", k=experiment.k, largest=LARGEST_K)
     if experiment.repeats < 1:
-        yield f"repeats is {experiment.repeats} but must be at least 1"
+        yield Text("repeats is {repeats} but must be at least 1", repeats=experiment.repeats)
     yield from _judge_problems(experiment)
     for each in experiment.sets:
         yield from _set_problems(each)
@@ -269,130 +271,173 @@ def _problems(experiment: Experiment) -> Iterator[str]:
     for condition in experiment.conditions:
         yield from _condition_problems(condition)
         if isinstance(condition.model, str) and condition.model not in models:
-            yield (
-                f"the condition {condition.name} names the language model {condition.model!r}, which is not in "
-                f"[[models]]: use {', '.join(sorted(models)) or 'true, or add it'}"
+            yield Text(
+                "the condition {name} names the language model {model!r}, which is not in [[models]]: use {known}",
+                name=condition.name,
+                model=condition.model,
+                known=", ".join(sorted(models)) or Text("true, or add it"),
             )
     yield from _shared_index_problems(experiment.sets)
     if experiment.baseline and experiment.baseline not in {each.name for each in experiment.conditions}:
-        yield f"the baseline {experiment.baseline!r} is not a condition"
+        yield Text("the baseline {name!r} is not a condition", name=experiment.baseline)
     yield from _plot_problems(experiment)
     yield from _claim_problems(experiment)
     yield from _paper_problems(experiment)
 
 
-def _judge_problems(experiment: Experiment) -> Iterator[str]:
+def _judge_problems(experiment: Experiment) -> Iterator[Text]:
     if experiment.judge and experiment.repeats > 1:
-        yield f"repeats is {experiment.repeats}, but answers are judged once: leave out repeats or judge"
+        yield Text(
+            "repeats is {repeats}, but answers are judged once: leave out repeats or judge", repeats=experiment.repeats
+        )
     if experiment.judge and not any(each.answers for each in experiment.conditions):
-        yield "answers are judged, but no condition has answers: write `answers = true` in one"
+        yield Text("answers are judged, but no condition has answers: write `answers = true` in one")
     if experiment.judge_records < 0:
-        yield f"judge_records is {experiment.judge_records} but must be at least 0"
+        yield Text("judge_records is {number} but must be at least 0", number=experiment.judge_records)
 
 
-def _set_problems(each: JudgedSet) -> Iterator[str]:
+def _set_problems(each: JudgedSet) -> Iterator[Text]:
     if not each.corpus and not each.index:
-        yield f"the set {each.name} has neither a corpus nor an index: give one of them"
+        yield Text("the set {name} has neither a corpus nor an index: give one of them", name=each.name)
     if each.encoder and not each.corpus:
-        yield f"the set {each.name} has an encoder for the existing index {each.index}: leave it out"
+        yield Text(
+            "the set {name} has an encoder for the existing index {index}: leave it out",
+            name=each.name,
+            index=each.index,
+        )
     if not each.qrels and each.reference_source is None:
-        yield f"the set {each.name} has neither qrels nor references: give one of them"
+        yield Text("the set {name} has neither qrels nor references: give one of them", name=each.name)
     if each.sample is not None and each.sample < 1:
-        yield f"sample of the set {each.name} is {each.sample} but must be at least 1"
+        yield Text(
+            "{key} of the set {name} is {value} but must be at least 1", key="sample", name=each.name, value=each.sample
+        )
     if each.min_grade < 1:
-        yield f"min_grade of the set {each.name} is {each.min_grade} but must be at least 1"
+        yield Text(
+            "{key} of the set {name} is {value} but must be at least 1",
+            key="min_grade",
+            name=each.name,
+            value=each.min_grade,
+        )
 
 
-def _shared_index_problems(sets: Sequence[JudgedSet]) -> Iterator[str]:
+def _shared_index_problems(sets: Sequence[JudgedSet]) -> Iterator[Text]:
     names = {each.name for each in sets}
     built: dict[str, JudgedSet] = {}
     for each in sets:
         if each.compare_with == each.name or (each.compare_with and each.compare_with not in names):
-            yield f"the set {each.name} is compared with {each.compare_with!r}, which is no other set"
+            yield Text(
+                "the set {name} is compared with {other!r}, which is no other set",
+                name=each.name,
+                other=each.compare_with,
+            )
         if not each.corpus:
             continue
         other = built.setdefault(each.index or each.name, each)
         if (other.corpus, other.encoder) != (each.corpus, each.encoder):
-            yield (
-                f"the sets {other.name} and {each.name} share the index {each.index or each.name} but not its corpus "
-                "and encoder: give them the same, or another index"
+            yield Text(
+                "the sets {first} and {second} share the index {index} but not its corpus and encoder: give them the "
+                "same, or another index",
+                first=other.name,
+                second=each.name,
+                index=each.index or each.name,
             )
 
 
-def _bad_names(experiment: Experiment) -> Iterator[str]:
-    for kind, names in (
-        ("set", [each.name for each in experiment.sets]),
-        ("condition", [each.name for each in experiment.conditions]),
-        ("language model", [each.name for each in experiment.models]),
+def _bad_names(experiment: Experiment) -> Iterator[Text]:
+    for kind, table, names in (
+        (Text("set"), "sets", [each.name for each in experiment.sets]),
+        (Text("condition"), "conditions", [each.name for each in experiment.conditions]),
+        (Text("language model"), "models", [each.name for each in experiment.models]),
     ):
-        if not names and kind != "language model":
-            yield f"there is no {kind}: write at least one table [[{kind}s]]"
+        if not names and table != "models":
+            yield Text("there is no {kind}: write at least one table [[{table}]]", kind=kind, table=table)
         for name, count in Counter(names).items():
             if count > 1:
-                yield f"two {kind}s are called {name!r}: give each another name"
+                yield Text(
+                    "two tables [[{table}]] have the name {name!r}: give each another name", table=table, name=name
+                )
             if not is_name(name):
-                yield (
-                    f"{name!r} cannot name a {kind}, because files are named after it: use up to 64 lower-case "
-                    "letters, digits, - and _"
+                yield Text(
+                    "{name!r} cannot name a {kind}, because files are named after it: use up to 64 lower-case "
+                    "letters, digits, - and _",
+                    name=name,
+                    kind=kind,
                 )
 
 
-def _condition_problems(condition: Condition) -> Iterator[str]:
+def _condition_problems(condition: Condition) -> Iterator[Text]:
     if condition.k is not None and not 1 <= condition.k <= LARGEST_K:
-        yield f"k of the condition {condition.name} is {condition.k} but must be from 1 to {LARGEST_K}"
+        yield Text(
+            "k of the condition {name} is {k} but must be from 1 to {largest}",
+            name=condition.name,
+            k=condition.k,
+            largest=LARGEST_K,
+        )
     own = (condition.settings, condition.filter, condition.answers, condition.model, condition.encoder)
     if condition.peer and any(own):
-        yield (
-            f"the condition {condition.name} is the peer {condition.peer}: leave out settings, filter, answers, model "
-            "and encoder"
+        yield Text(
+            "the condition {name} is the peer {peer}: leave out settings, filter, answers, model and encoder",
+            name=condition.name,
+            peer=condition.peer,
         )
 
 
-def _plot_problems(experiment: Experiment) -> Iterator[str]:
+def _plot_problems(experiment: Experiment) -> Iterator[Text]:
     known = _measure_names(experiment)
     settings = {key for condition in experiment.conditions for key in condition.settings}
     for plot in experiment.plots:
         for name in plot.y:
             if name not in known:
-                yield f"a plot shows {name!r}, which is not a measure: use {', '.join(sorted(known))}"
+                yield Text(
+                    "a plot shows {name!r}, which is not a measure: use {known}",
+                    name=name,
+                    known=", ".join(sorted(known)),
+                )
         if not plot.y and plot.kind != "risk-coverage":
-            yield "a plot has no measure: name one in y"
+            yield Text("a plot has no measure: name one in y")
         if (plot.y or plot.x) and plot.kind == "risk-coverage":
-            yield "a plot of risk and coverage has its own axes: leave out x and y"
+            yield Text("a plot of risk and coverage has its own axes: leave out x and y")
         if plot.x and plot.x not in settings:
-            yield f"a plot has x = {plot.x!r}, which no condition sets"
+            yield Text("a plot has x = {x!r}, which no condition sets", x=plot.x)
         if plot.kind == "line" and not plot.x:
-            yield "a line plot has no x: name the setting on its axis"
+            yield Text("a line plot has no x: name the setting on its axis")
 
 
-def _claim_problems(experiment: Experiment) -> Iterator[str]:
+def _claim_problems(experiment: Experiment) -> Iterator[Text]:
     named = {name for condition in experiment.conditions for name in (condition.name, condition.group)}
     for claim in experiment.claims:
         if not experiment.baseline:
-            yield f"there is a claim ({claim.text!r}) but no baseline: name one"
+            yield Text("there is a claim ({text!r}) but no baseline: name one", text=claim.text)
         if claim.measure not in _measure_names(experiment):
-            yield f"a claim is about {claim.measure!r}, which is not measured: add it to measures"
+            yield Text("a claim is about {measure!r}, which is not measured: add it to measures", measure=claim.measure)
         for name in claim.over:
             if name not in named:
-                known = ", ".join(sorted(named))
-                yield f"a claim is about the condition {name!r}, which does not exist: use one of {known}"
+                yield Text(
+                    "a claim is about the condition {name!r}, which does not exist: use one of {known}",
+                    name=name,
+                    known=", ".join(sorted(named)),
+                )
 
 
-def _paper_problems(experiment: Experiment) -> Iterator[str]:
+def _paper_problems(experiment: Experiment) -> Iterator[Text]:
     if experiment.expected and experiment.paper is None:
-        yield "there are expected values but no paper: write a table [paper]"
+        yield Text("there are expected values but no paper: write a table [paper]")
     known = _measure_names(experiment)
     for each in experiment.expected:
         if each.set not in {judged_set.name for judged_set in experiment.sets}:
-            yield f"there are expected values of the set {each.set!r}, which does not exist"
+            yield Text("there are expected values of the set {name!r}, which does not exist", name=each.set)
         if each.condition not in {condition.name for condition in experiment.conditions}:
-            yield f"there are expected values of the condition {each.condition!r}, which does not exist"
+            yield Text("there are expected values of the condition {name!r}, which does not exist", name=each.condition)
     measures = {measure for each in experiment.expected for measure in each.values}
     for measure in sorted(measures - known):
-        yield f"there is an expected value of {measure!r}, which is not measured: add it to measures"
+        yield Text(
+            "there is an expected value of {measure!r}, which is not measured: add it to measures", measure=measure
+        )
     for measure in experiment.paper.percent if experiment.paper else ():
         if measure not in measures:
-            yield f"{measure!r} is in per cent, but no value of it is expected: leave it out of percent"
+            yield Text(
+                "{measure!r} is in per cent, but no value of it is expected: leave it out of percent", measure=measure
+            )
 
 
 def _measure_names(experiment: Experiment) -> set[str]:

@@ -13,7 +13,7 @@ from typing import Annotated, NamedTuple
 
 import msgspec
 
-from shrag.evaluation.statistics.intervals import Interval, mean_interval
+from shrag.evaluation.statistics.intervals import Interval, bootstrap_interval, mean_interval
 from shrag.models.errors import InvalidOutput
 from shrag.models.language_model import LanguageModel
 from shrag.prompts.prompt import Language
@@ -97,12 +97,16 @@ def summarise_judgements(judge: str, given: Iterable[Judgement], seed: int = 0) 
     def mean(values: Sequence[float]) -> tuple[float, Interval] | None:
         return (statistics.fmean(values), mean_interval(values, seed=seed)) if values else None
 
+    def mean_of_scale(values: Sequence[float]) -> tuple[float, Interval] | None:
+        # On a scale from 1 to 10, values that are all 1 are not a proportion.
+        return (statistics.fmean(values), bootstrap_interval(values, seed=seed)) if values else None
+
     return JudgeSummary(
         judge,
         scored=len(scores),
         unscored=len(judgements) - len(scores),
-        relevance=mean([float(each.relevance) for each in scores]),
+        relevance=mean_of_scale([float(each.relevance) for each in scores]),
         answerability=mean([each.answerability / 100 for each in scores]),
-        overall=mean([each.overall for each in scores]),
+        overall=mean_of_scale([each.overall for each in scores]),
         valid=mean([float(each.valid) for each in scores]),
     )

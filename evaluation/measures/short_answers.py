@@ -15,8 +15,13 @@ SplitMorphemes = Callable[[str], Sequence[Morpheme]]
 An example is :meth:`shrag.indexing.analysis.morphological_analysis.KoreanMorphemes.split`.
 """
 
-_ARTICLES = re.compile(r"\b(?:a|an|the)\b")
 _HANGUL = re.compile("[\uac00-\ud7a3]")
+_LETTER = "[^\\W\uac00-\ud7a3]"
+"""Pattern of a letter or digit that is not Hangul."""
+
+_ARTICLES = re.compile(rf"\b(?:a|an|the)\b(?=\s+{_LETTER})")
+_CAPITAL_A = re.compile(r"(?<=[^.!?:]\s)A\b")
+_CAPITAL_A_MARK = "\N{LATIN LETTER SMALL CAPITAL A}"
 _THOUSANDS = re.compile(r"(?<=\d),(?=\d{3}(?!\d))")
 _POINT = re.compile(r"(?<=\d)\.(?=\d)")
 _POINT_MARK = "\N{ONE DOT LEADER}"
@@ -26,14 +31,17 @@ def normalise(text: str) -> str:
     """Return ``text`` in lower case, without punctuation and English articles, with single spaces.
 
     This is the normalization of SQuAD's evaluation (Rajpurkar et al., 2016), applied to the folded text (NFKC). So
-    decomposed Hangul and full-width letters make no difference. The point in a number is kept: 3.5 is not 35.
+    decomposed Hangul and full-width letters make no difference. The point in a number is kept: 3.5 is not 35. Only what
+    can be an article is removed: a word that is not Hangul follows it, and it is no capital A within a sentence. So
+    vitamin A and the answer A are kept.
 
     >>> normalise("The ‘Deep’ Learning, 3.5 of 1,200!")
     'deep learning 3.5 of 1200'
     """
-    lowered = _POINT.sub(_POINT_MARK, _THOUSANDS.sub("", fold(text).lower()))
-    bare = "".join(each for each in lowered if each == _POINT_MARK or not unicodedata.category(each).startswith("P"))
-    return " ".join(_ARTICLES.sub(" ", bare).replace(_POINT_MARK, ".").split())
+    lowered = _CAPITAL_A.sub(_CAPITAL_A_MARK, fold(text)).lower()
+    marked = _POINT.sub(_POINT_MARK, _THOUSANDS.sub("", lowered))
+    bare = "".join(each for each in marked if each == _POINT_MARK or not unicodedata.category(each).startswith("P"))
+    return " ".join(_ARTICLES.sub(" ", bare).replace(_CAPITAL_A_MARK, "a").replace(_POINT_MARK, ".").split())
 
 
 def without_particles(text: str, split: SplitMorphemes) -> str:
@@ -78,8 +86,8 @@ def string_match(answer: str, references: Iterable[str]) -> float:
     """Return 1 if the normalized ``answer`` contains one of the normalized ``references``, else 0.
 
     This is STR-EM of ASQA (Stelmakh et al., 2022) for one short answer in several wordings. A reference must not be
-    part of a longer word or number: 140 and 3.14 do not contain 14. Hangul may follow the reference, because Korean
-    attaches particles to the word: 이온을 contains 이온.
+    part of a longer word or number: 140 and 3.14 do not contain 14, and naïve does not contain na. Hangul may follow
+    the reference, because Korean attaches particles to the word: 이온을 contains 이온.
 
     >>> string_match("The two decouple from 14 QL on.", ["14"]), string_match("At 140 QL.", ["14"])
     (1.0, 0.0)
@@ -89,7 +97,7 @@ def string_match(answer: str, references: Iterable[str]) -> float:
 
 
 def _contains(text: str, reference: str) -> bool:
-    return bool(reference) and re.search(rf"(?<![\w.]){re.escape(reference)}(?![0-9a-z]|\.[0-9])", text) is not None
+    return bool(reference) and re.search(rf"(?<![\w.]){re.escape(reference)}(?!{_LETTER}|\.[0-9])", text) is not None
 
 
 _YES = ("yes", "true", "correct", "예", "네", "그렇다", "그렇습니다", "맞다", "맞습니다", "참", "참이다")

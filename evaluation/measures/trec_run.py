@@ -5,6 +5,7 @@ from __future__ import annotations
 import gzip
 import io
 import re
+import unicodedata
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
@@ -53,6 +54,8 @@ def write_topic(stream: TextIO, qid: str, hits: Sequence[Hit], tag: str) -> None
 
 def read_run(path: Path) -> list[RunLine]:
     """Read a run file, plain or gzip, in its order. An empty file is an empty run.
+
+    Text is returned in NFC, because qids and docids of judgements are.
 
     Raises:
         EvaluationError: The file cannot be read; or a line is not a run line, has a score that is not a number, or
@@ -119,7 +122,7 @@ def _parse(path: Path) -> Iterator[RunLine]:
 
 def _run_line(text: str) -> RunLine | None:
     try:
-        qid, _, docid, rank, score, tag = text.split()
+        qid, _, docid, rank, score, tag = unicodedata.normalize("NFC", text).split()
         return RunLine(qid, docid, int(rank), float(score), tag)
     except ValueError:
         return None

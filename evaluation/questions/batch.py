@@ -163,14 +163,14 @@ def read_outcome_file(path: Path) -> list[QuestionOutcome]:
     return outcomes
 
 
-_QUEUED = 16
-"""Number of questions submitted to the threads ahead of the record that is awaited. It is enough for four threads."""
+_QUEUED_PER_THREAD = 4
+"""Number of questions submitted for each thread. None is then idle while the record of a slow question is awaited."""
 
 
 def ask_all(
-    ask: Callable[[Topic], QuestionRecord], topics: Sequence[Topic], pool: ThreadPoolExecutor
+    ask: Callable[[Topic], QuestionRecord], topics: Sequence[Topic], pool: ThreadPoolExecutor, threads: int
 ) -> Generator[QuestionRecord, None, None]:
-    """Ask the topics with the threads of ``pool``, and yield their records in the order of the topics.
+    """Ask the topics with the ``threads`` threads of ``pool``, and yield their records in the order of the topics.
 
     The records do not depend on the number of threads. An exception of ``ask`` is raised at its topic's position. Then
     later topics that have not started are canceled, and those that have are waited for.
@@ -179,7 +179,7 @@ def ask_all(
     try:
         for topic in topics:
             waiting.append(pool.submit(ask, topic))
-            if len(waiting) > _QUEUED:
+            if len(waiting) > threads * _QUEUED_PER_THREAD:
                 yield waiting.popleft().result()
         while waiting:
             yield waiting.popleft().result()

@@ -206,19 +206,29 @@ def _refused(outcome: QuestionOutcome) -> bool:
     return outcome.answer is None or bool(outcome.answer.reason)
 
 
-def _recall(outcome: QuestionOutcome) -> float:
-    return outcome.num_relevant_candidates / len(outcome.relevant) if outcome.relevant else 0.0
+def _answering_candidates(outcome: QuestionOutcome, min_grade: int) -> tuple[int, int]:
+    """Return how many records that answer were candidates, and how many there are."""
+    answering = [each for each in outcome.relevant if each.relevance >= min_grade]
+    if any(each.candidate is None for each in answering):  # older results have only the number of relevant candidates
+        return outcome.num_relevant_candidates, len(outcome.relevant)
+    return sum(bool(each.candidate) for each in answering), len(answering)
 
 
-PROCESS_FIGURES: Mapping[str, Callable[[QuestionOutcome], float]] = {
-    "num_candidates": lambda outcome: float(outcome.num_candidates),
-    "candidate_recall": _recall,
-    "candidate_success": lambda outcome: float(outcome.num_relevant_candidates > 0),
+def _candidate_recall(outcome: QuestionOutcome, min_grade: int) -> float:
+    found, answering = _answering_candidates(outcome, min_grade)
+    return found / answering if answering else 0.0
+
+
+PROCESS_FIGURES: Mapping[str, Callable[[QuestionOutcome, int], float]] = {
+    "num_candidates": lambda outcome, min_grade: float(outcome.num_candidates),
+    "candidate_recall": _candidate_recall,
+    "candidate_success": lambda outcome, min_grade: float(_answering_candidates(outcome, min_grade)[0] > 0),
 }
-"""Name of a measure of the candidates → function of an outcome.
+"""Name of a measure of the candidates → function of an outcome and of the least grade of a record that answers.
 
-The measures are the number of candidates, the share of the relevant documents that are candidates, and 1 if at least
-one is. Plots name them like other measures.
+The measures are the number of candidates, the share of the records that answer that are candidates, and 1 if at least
+one is. Results of earlier versions do not say which records were candidates. For them, all relevant records count.
+Plots name the measures like other measures.
 """
 
 

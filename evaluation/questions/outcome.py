@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 import msgspec
 
@@ -18,11 +18,15 @@ TOP_RECORDS = 5
 
 
 class RelevantRecord(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """A relevant record and its rank, from 1; None if it was not ranked."""
+    """A relevant record and its rank, from 1; None if it was not ranked.
+
+    ``candidate`` says whether it was a candidate. It is None in results that do not have it, which are older.
+    """
 
     docid: str
     relevance: int
     rank: int | None
+    candidate: bool | None = None
 
 
 class AnswerRecord(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -114,7 +118,7 @@ class QuestionRecord(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 def record_search(qid: str, result: SearchResult, judged: Mapping[str, int]) -> QuestionRecord:
     """Return the record of a search. ``judged`` is docid → relevance."""
     ranking = tuple((ranked.record.docid, ranked.score) for ranked in result.ranking.records)
-    relevant = _relevant(judged, [docid for docid, _ in ranking])
+    relevant = _relevant(judged, [docid for docid, _ in ranking], result.hits.candidates)
     confidence = result.ranking.confidence
     outcome = QuestionOutcome(
         qid=qid,
@@ -125,7 +129,7 @@ def record_search(qid: str, result: SearchResult, judged: Mapping[str, int]) -> 
         ),
         queries=result.queries.queries,
         num_candidates=len(result.hits.candidates),
-        num_relevant_candidates=len({each.docid for each in relevant} & set(result.hits.candidates)),
+        num_relevant_candidates=sum(bool(each.candidate) for each in relevant),
         depth=result.hits.depth,
         num_retrieved=len(ranking),
         relevant=relevant,
@@ -149,12 +153,12 @@ def record_answer(qid: str, result: AskResult, judged: Mapping[str, int]) -> Que
 def record_ranking(qid: str, hits: Sequence[Hit], judged: Mapping[str, int]) -> QuestionRecord:
     """Return the record of a peer's ranking. Its candidates are the hits that it ranks."""
     docids = [hit.docid for hit in hits]
-    relevant = _relevant(judged, docids)
+    relevant = _relevant(judged, docids, docids)
     outcome = QuestionOutcome(
         qid=qid,
         reason="" if hits else "nothing_found",
         num_candidates=len(docids),
-        num_relevant_candidates=sum(each.rank is not None for each in relevant),
+        num_relevant_candidates=sum(bool(each.candidate) for each in relevant),
         num_retrieved=len(docids),
         relevant=relevant,
         top_docids=tuple(docids[:TOP_RECORDS]),
@@ -164,13 +168,17 @@ def record_ranking(qid: str, hits: Sequence[Hit], judged: Mapping[str, int]) -> 
 
 def record_error(qid: str, message: str, judged: Mapping[str, int]) -> QuestionRecord:
     """Return the record of a question that could not be asked."""
-    return QuestionRecord(QuestionOutcome(qid, error=message, relevant=_relevant(judged, ())))
+    return QuestionRecord(QuestionOutcome(qid, error=message, relevant=_relevant(judged, (), ())))
 
 
-def _relevant(judged: Mapping[str, int], docids: Sequence[str]) -> tuple[RelevantRecord, ...]:
+def _relevant(
+    judged: Mapping[str, int], docids: Sequence[str], candidates: Iterable[str]
+) -> tuple[RelevantRecord, ...]:
     """Return the relevant records: the ranked ones by rank, then the others by docid."""
-    ranks = {docid: rank for rank, docid in enumerate(docids, 1)}
-    relevant = [RelevantRecord(docid, grade, ranks.get(docid)) for docid, grade in judged.items() if grade > 0]
+    ranks, found = {docid: rank for rank, docid in enumerate(docids, 1)}, set(candidates)
+    relevant = [
+        RelevantRecord(docid, grade, ranks.get(docid), docid in found) for docid, grade in judged.items() if grade > 0
+    ]
     return tuple(sorted(relevant, key=lambda each: (each.rank or len(docids) + 1, each.docid)))
 
 

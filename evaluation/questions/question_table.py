@@ -5,6 +5,7 @@ It is a TSV file with a header, or a JSON Lines file with an object for each que
 
 from __future__ import annotations
 
+import unicodedata
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -24,7 +25,7 @@ def read_question_table(path: Path, *required: str) -> dict[str, dict[str, str]]
     """Return qid → column → value, in the file's order.
 
     The columns of GPQA are the domains, those of SuperGPQA the fields and the difficulty. Those of other JSON objects
-    are the keys whose values are text.
+    are the keys whose values are text. Columns and values are returned in NFC, because the qids of topics are.
 
     Raises:
         ExperimentRejected: A line lacks ``qid`` or a column of ``required``, has another number of columns than the
@@ -71,9 +72,9 @@ def _rows(path: Path) -> Iterator[tuple[int, dict[str, str]]]:
                         "{path} line {number} is not a JSON object: {fields}.", path=path, number=number, fields=fields
                     )
                 )
-            yield number, {key: value for key, value in fields.items() if isinstance(value, str)}
+            yield number, {_nfc(key): _nfc(value) for key, value in fields.items() if isinstance(value, str)}
             continue
-        cells = [cell.strip() for cell in text.split("\t")]
+        cells = [_nfc(cell.strip()) for cell in text.split("\t")]
         if not header:
             header = cells
             continue
@@ -88,6 +89,10 @@ def _rows(path: Path) -> Iterator[tuple[int, dict[str, str]]]:
                 )
             )
         yield number, dict(zip(header, cells, strict=True))
+
+
+def _nfc(text: str) -> str:
+    return unicodedata.normalize("NFC", text)
 
 
 def _benchmark_row(question: BenchmarkQuestion) -> dict[str, str]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import unicodedata
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
@@ -69,7 +70,8 @@ def read_references(path: Path, source: ReferenceSource = _DEFAULT_KEYS) -> dict
       ``choice`` a letter or the text of the choice.
     - A qid and its answers, separated by tabs.
 
-    If all answers are single words that mean yes, or all are single words that mean no, ``yes_no`` is set.
+    If all answers are single words that mean yes, or all are single words that mean no, ``yes_no`` is set. Qids are
+    returned in NFC, because those of topics are.
 
     Raises:
         ExperimentRejected: A line is invalid or repeats a qid, or there is no reference.
@@ -177,8 +179,8 @@ def _checked(path: Path, number: int, given: Reference) -> Reference:
                 letters_count=len(LETTERS),
             )
         )
-    paper = plain_line(given.paper)
-    reference = Reference(given.qid.strip(), answers, short, yes, given.answerable, choices, choice, given.kind, paper)
+    paper, qid = plain_line(given.paper), unicodedata.normalize("NFC", given.qid.strip())
+    reference = Reference(qid, answers, short, yes, given.answerable, choices, choice, given.kind, paper)
     if not reference.qid:
         raise ExperimentRejected(
             Text("{path} line {number} has no qid: write it before the first tab.", path=path, number=number)

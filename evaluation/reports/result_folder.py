@@ -176,11 +176,11 @@ class ResultFolder:
         if not qrels:
             return {}
         qids = {qrel.qid for qrel in qrels}
+        run, grade = read_run(part_path(self.folder, part, RUN)), self.judged_set(part.set).min_grade
         figures = {
-            name: {outcome.qid: figure(outcome) for outcome in outcomes if outcome.qid in qids}
+            name: {outcome.qid: figure(outcome, grade) for outcome in outcomes if outcome.qid in qids}
             for name, figure in PROCESS_FIGURES.items()
         }
-        run, grade = read_run(part_path(self.folder, part, RUN)), self.judged_set(part.set).min_grade
         return {**judge(qrels, run, self.experiment.measures, grade), **figures}
 
 

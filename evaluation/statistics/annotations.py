@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+import unicodedata
 from collections.abc import Iterator, Mapping, Sequence
 from math import isfinite
 from pathlib import Path
@@ -16,6 +18,7 @@ from shrag.evaluation.errors import EvaluationError
 from shrag.messages.text import Text, message_of
 
 _HEAD = 4_096
+_WHOLE = re.compile(r"\A(-?[0-9]+)\.0+\Z")
 _EXPECTED = Text("expected item, annotator, and label or score")
 
 
@@ -41,7 +44,8 @@ class Annotations(NamedTuple):
 def read_annotations(path: Path) -> Annotations:
     """Read annotations from a table with a header (tabs, commas or semicolons) or from JSON Lines, plain or gzip.
 
-    The columns are ``item``, ``annotator``, and ``label`` or ``score``. An empty label is ignored.
+    The columns are ``item``, ``annotator``, and ``label`` or ``score``. An empty label is ignored. Text is returned in
+    NFC, and the label 1.0 as 1, because a table program writes a column of whole numbers with a gap in it that way.
 
     Raises:
         EvaluationError: A line lacks a column, has a score that is not a number, or repeats an item and its annotator.
@@ -125,12 +129,12 @@ def _read(path: Path, number: int, fields: Mapping[str, object], column: str) ->
                 value=value,
             )
         )
-    return item, who, value
+    return item, who, _WHOLE.sub(r"\1", value)
 
 
 def _text(value: object) -> str | None:
-    """Return a column's value as text, None if it has none. JSON may give numbers, true and false."""
-    return str(value).strip() if isinstance(value, str | int | float) else None
+    """Return a column's value as text in NFC, None if it has none. JSON may give numbers, true and false."""
+    return unicodedata.normalize("NFC", str(value).strip()) if isinstance(value, str | int | float) else None
 
 
 def _is_number(value: str) -> bool:

@@ -112,10 +112,11 @@ def item_interval(
 
 
 def mean_interval(values: Sequence[float], *, seed: int = 0, level: float = 0.95) -> Interval:
-    """Return the confidence interval of the mean of ``values``, one for each topic.
+    """Return the confidence interval of the mean of ``values``, one for each topic, on a scale from 0 to 1.
 
     Values that are all 0 or 1 (QSR, Success) are a proportion and get :func:`wilson_interval`. A bootstrap of 25
-    successes draws 25 successes each time and would give [1, 1]. All other values get :func:`bootstrap_interval`.
+    successes draws 25 successes each time and would give [1, 1]. All other values get :func:`bootstrap_interval`, which
+    is also the one for values of another scale, because values of it that happen to be 1 are not a proportion.
     """
     if len(values) and all(value in (0.0, 1.0) for value in values):
         return wilson_interval(int(sum(values)), len(values), level=level)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from datetime import date
 from pathlib import Path
 
 import click
@@ -54,6 +55,12 @@ def test_the_home_is_absolute_and_given_also_where_the_file_has_none_and_the_lan
         ("k = \n", r"shrag\.toml is not TOML"),
         ('home = ""\n', "write the path of a folder"),
         ("[serch]\nk = 5\n", r"unknown key 'serch': use engine, .*home, lang, llm, search\. Did you mean search\?"),
+        ('home = "~nobody-has-this-name/x"\n', "write the path of a folder"),
+        ("engine_key_file = 3\n", r"engine_key_file in .*shrag\.toml is 3: write a path in quotes"),
+        (
+            "engine_timeout = 2024-01-01\n",
+            r"engine_timeout in .* is 2024-01-01: write text in quotes, a number",
+        ),
         ('lang = "fr"\n', r"lang in .*shrag\.toml must be one of auto, ko, en"),
     ],
 )
@@ -73,3 +80,44 @@ def test_a_table_of_a_command_may_have_its_options_those_of_its_default_and_the_
         check_options({"force": 1}, plain, "corpus")
     with pytest.raises(click.UsageError, match=r"has no option 'forse': use force, name\. Did you mean force\?"):
         check_options({"forse": 1}, add, "add")
+
+
+OPTIONS = [
+    click.Option(["--output"], type=click.Path(path_type=Path)),
+    click.Option(["--level"], type=click.FloatRange(0, 1)),
+    click.Option(["--run", "runs"], type=click.Path(path_type=Path), multiple=True),
+    click.Option(["--journal"], multiple=True),
+    click.Option(["--year"]),
+]
+
+
+@pytest.mark.parametrize(
+    ("section", "problem"),
+    [
+        (3, r"make in shrag\.toml must be a table: write \[make\]"),
+        ({"add": 3}, r"make\.add in shrag\.toml must be a table: write \[make\.add\]"),
+        ({"add": {"output": 3}}, r"make\.add\.output in shrag\.toml is 3: write a path in quotes\."),
+        ({"add": {"outptu": "x"}}, r"\[make\.add\] in shrag\.toml has no option 'outptu'"),
+        ({"output": ["a"]}, r"make\.output in shrag\.toml is \['a'\]: write a path in quotes\."),
+        ({"runs": ["a", 3]}, r"make\.runs in shrag\.toml is 3: write a path in quotes\."),
+        (
+            {"level": date(2024, 1, 1)},
+            r"make\.level in shrag\.toml is 2024-01-01: write text in quotes, a number",
+        ),
+        ({"journal": ["a", {"b": 3}]}, r"make\.journal in shrag\.toml is \{'b': 3\}: write text in quotes, a number"),
+    ],
+)
+def test_a_value_of_another_type_than_the_option_has_is_an_error_of_usage(section: object, problem: str) -> None:
+    command = click.Group("make", {"add": click.Command("add", params=[*OPTIONS])}, params=[*OPTIONS])
+    with pytest.raises(click.UsageError, match=problem):
+        check_options(section, command, "make")
+
+
+def test_text_and_numbers_are_values_of_every_option_but_a_path() -> None:
+    section = {"output": "a", "level": 0.5, "runs": ["a", "b"], "journal": ["a", 3], "year": 2020}
+    check_options(section, click.Command("make", params=[*OPTIONS]), "make")
+    check_options({"level": "0.5", "journal": "a", "runs": []}, click.Command("make", params=[*OPTIONS]), "make")
+
+
+def test_the_file_may_begin_with_a_byte_order_mark(tmp_path: Path) -> None:
+    assert read_config(_config(tmp_path, "\ufeff[search]\nk = 5\n"), {"search": 1})["search"] == {"k": 5}

@@ -33,6 +33,14 @@ def test_json_means_the_same_when_it_is_escaped(capsys: pytest.CaptureFixture[st
     assert json.loads(out) == {"title": ESCAPE}
 
 
+def test_json_may_have_the_name_of_a_file_that_is_not_utf_8(capsys: pytest.CaptureFixture[str]) -> None:
+    name = b"\xb0\xe1\xb0\xfa.run".decode("utf-8", "surrogateescape")
+    print_json({"run": name, "title": "결과"})
+    out = capsys.readouterr().out
+    assert out == '{"run":"\\udcb0\\udce1\\udcb0\\udcfa.run","title":"결과"}\n'
+    assert json.loads(out)["run"] == name
+
+
 def test_names_of_fields_and_files_and_wrong_arguments_are_escaped(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
 from shrag.cli.main import run
@@ -10,3 +12,12 @@ from shrag.cli.main import run
 def test_scores_and_confidences_are_from_0_to_1(option: str, value: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert run(["ask", "demo", "What?", option, value]) == 2
     assert f"{value} is not in the range 0<=x<=1" in capsys.readouterr().err
+
+
+def test_a_number_in_the_configuration_file_is_no_strategy(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "shrag.toml").write_text("[search]\nstrategy = 3\n")
+    monkeypatch.chdir(tmp_path)
+    assert run(["search", "demo", "What?"]) == 2
+    assert "There is no strategy '3'" in capsys.readouterr().err

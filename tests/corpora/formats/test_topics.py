@@ -1,6 +1,8 @@
 from __future__ import annotations
 
 import gzip
+import json
+import unicodedata
 from pathlib import Path
 
 import pytest
@@ -164,3 +166,16 @@ def test_miracls_questions_and_judgements_are_read_as_they_are_published_also_fr
     (tmp_path / "qrels.tsv").write_text("2\tQ0\t317339#6\t1\n2\tQ0\t317339#9\t0\n")
     assert [topic.qid for topic in read_topics(tmp_path / "topics.tsv.gz")] == ["2", "4"]
     assert read_qrels(tmp_path / "qrels.tsv") == [Qrel("2", "317339#6", 1), Qrel("2", "317339#9", 0)]
+
+
+def test_identifiers_with_decomposed_hangul_are_those_of_the_stored_records(tmp_path: Path) -> None:
+    decomposed = unicodedata.normalize("NFD", "질문1")
+    (tmp_path / "t").write_text(f"{decomposed}\t무엇인가?\n")
+    assert [topic.qid for topic in read_topics(tmp_path / "t")] == ["질문1"]
+    (tmp_path / "t").write_text(json.dumps({"_id": decomposed, "text": "무엇인가?"}))
+    assert [topic.qid for topic in read_topics(tmp_path / "t")] == ["질문1"]
+    (tmp_path / "q").write_text(unicodedata.normalize("NFD", "질문1 0 논문#1 2\n"))
+    assert read_qrels(tmp_path / "q") == [Qrel("질문1", "논문#1", 2)]
+    (tmp_path / "q").write_text("질문1 0 논문#1 2\n" + unicodedata.normalize("NFD", "질문1 0 논문#1 2\n"))
+    with pytest.raises(CorpusError, match="line 2 judges 논문#1 for topic 질문1 a second time"):
+        read_qrels(tmp_path / "q")

@@ -18,6 +18,7 @@ from shrag.evaluation.experiments.spec_file import (
     replace_models,
 )
 from shrag.evaluation.questions.reference_answers import ReferenceSource
+from shrag.messages.text import in_language, message_of
 
 HEAD = """
 title = "t"
@@ -96,7 +97,7 @@ def test_conditions_name_a_language_model_of_the_experiment(tmp_path: Path) -> N
 @pytest.mark.parametrize(
     ("changed", "said"),
     [
-        (('"pro"\n[[cond', '"flash"\n[[cond'), "two language models are called 'flash'"),
+        (('"pro"\n[[cond', '"flash"\n[[cond'), "two tables [[models]] have the name 'flash'"),
         (('model = "pro"', 'model = "ultra"'), "the condition one names the language model 'ultra', which is not in"),
         (('name = "pro"', 'name = "Pro"'), "'Pro' cannot name a language model"),
     ],
@@ -113,6 +114,12 @@ def test_every_experiment_that_comes_with_shrag_can_be_read(name: str) -> None:
     experiment = read_experiment(find_experiment(name))
     assert experiment.title
     assert experiment.question.endswith("?")
+
+
+def test_a_file_may_begin_with_a_byte_order_mark(tmp_path: Path) -> None:
+    given = HEAD + CONDITIONS
+    plain = read_experiment(_write(tmp_path, given))
+    assert read_experiment(_write(tmp_path, "\ufeff" + given)) == plain
 
 
 @pytest.mark.parametrize(
@@ -280,3 +287,21 @@ def test_an_experiment_over_an_own_index_keeps_the_conditions_that_it_can_be_ask
     assert ask_own_questions(only, "sci", tmp_path).baseline == ""
     with pytest.raises(ExperimentRejected, match="Each condition needs an index of its own"):
         ask_own_questions(msgspec.structs.replace(demo, conditions=demo.conditions[2:]), "sci", tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("changed", "says"),
+    [
+        (('qrels = "q.txt"', ""), "평가 집합 s: qrels와 references가 모두 없습니다."),
+        (('name = "or"', 'name = "Or"'), "조건 'Or': 파일 이름이 되므로 쓸 수 없는 이름입니다."),
+        (('name = "or"', 'name = "or"\nstrategy = "best"'), "'best'"),
+    ],
+)
+def test_what_is_wrong_is_said_in_korean_too(tmp_path: Path, changed: tuple[str, str], says: str) -> None:
+    path = _write(tmp_path, (HEAD + CONDITIONS).replace(*changed))
+    with pytest.raises(ExperimentRejected) as raised:
+        read_experiment(path)
+    message = in_language(message_of(raised.value), "ko")
+    assert message.startswith(f"{path}: ")
+    assert says in message
+    assert message != str(raised.value)

@@ -93,6 +93,14 @@ def test_means_are_over_what_was_marked_and_shares_get_wilsons_interval() -> Non
     assert summary.answerability == summary.valid
 
 
+def test_the_lowest_scores_of_a_scale_from_1_to_10_are_not_a_proportion() -> None:
+    lowest = Judgement("j", JudgeScores(relevance=1, answerability=0, valid=False))
+    summary = summarise_judgements("j", [lowest] * 20)
+    assert summary.relevance == summary.overall == (1.0, (1.0, 1.0))
+    assert summary.valid is not None
+    assert summary.valid[1].high > 0.1
+
+
 def test_nothing_marked_has_no_mean() -> None:
     summary = summarise_judgements("j", [Judgement("j", None, "gave none")])
     assert summary == ("j", 0, 1, None, None, None, None)

@@ -36,6 +36,11 @@ def test_nothing_matches_nothing() -> None:
     assert exact_match("a", []) == 0.0
 
 
+def test_an_answer_may_be_a_word_that_is_an_article_elsewhere() -> None:
+    assert exact_match("A", ["A"]) == exact_match("The A.", ["a"]) == 1.0
+    assert exact_match("A", ["B"]) == 0.0
+
+
 @pytest.mark.parametrize(
     ("text", "expected"),
     [
@@ -46,7 +51,12 @@ def test_nothing_matches_nothing() -> None:
         ("v1.2.3.", "v1.2.3"),
         ("U.S.A.", "usa"),
         ("Ａ㎏", "akg"),
-        ("the", ""),
+        ("the", "the"),
+        ("a (deep) network", "deep network"),
+        ("A.", "a"),
+        ("Vitamin A is an acid", "vitamin a is acid"),
+        ("It works. A method", "it works method"),
+        ("비타민 a 결핍", "비타민 a 결핍"),
         ("", ""),
         ("theory", "theory"),
     ],
@@ -101,6 +111,16 @@ def test_particles_and_copulas_at_the_end_fall_away_and_words_that_end_alike_sta
         ("anything", "", False),
         ("anything", "…", False),
         ("a (b) c", "(b)", True),
+        ("Vitamin D is needed.", "vitamin A", False),
+        ("Vitamin A is needed.", "vitamin A", True),
+        ("hepatitis B", "hepatitis A", False),
+        ("비타민 K가 필요하다", "비타민 A", False),
+        ("비타민 A가 필요하다", "비타민 A", True),
+        ("The answer is A.", "A", True),
+        ("It is a method.", "A", False),
+        ("a naïve method", "na", False),
+        ("αβγ", "α", False),
+        ("이온交換", "이온", False),
     ],
 )
 def test_a_short_answer_stands_where_nothing_of_its_own_kind_goes_on(answer: str, short: str, stands: bool) -> None:

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import io
 import itertools
+import unicodedata
 from pathlib import Path
 
 import numpy as np
@@ -114,3 +115,12 @@ def test_a_document_twice_or_a_score_that_is_no_number_is_named() -> None:
         trec_order(_run(("a", 1.0), ("b", 2.0), ("b", 1.0)))
     with pytest.raises(EvaluationError, match="Topic q has a score for b that is not a number"):
         trec_order(_run(("a", 1.0), ("b", float("nan"))))
+
+
+def test_a_run_with_decomposed_hangul_has_the_identifiers_of_the_judgements(tmp_path: Path) -> None:
+    line = "질문1 Q0 논문#1 1 2.0 t\n"
+    (tmp_path / "r").write_text(unicodedata.normalize("NFD", line))
+    assert read_run(tmp_path / "r") == [RunLine("질문1", "논문#1", 1, 2.0, "t")]
+    (tmp_path / "r").write_text(line + unicodedata.normalize("NFD", line))
+    with pytest.raises(EvaluationError, match="line 2 has the document 논문#1 of topic 질문1 a second time"):
+        read_run(tmp_path / "r")

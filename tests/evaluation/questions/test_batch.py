@@ -69,10 +69,22 @@ def test_outcomes_come_in_the_order_of_the_topics_however_long_each_takes(thread
         return QuestionRecord(QuestionOutcome(topic.qid))
 
     with ThreadPoolExecutor(threads) as pool:
-        assert [asked.outcome.qid for asked in ask_all(ask, NUMBERED_TOPICS, pool)] == [
+        assert [asked.outcome.qid for asked in ask_all(ask, NUMBERED_TOPICS, pool, threads)] == [
             topic.qid for topic in NUMBERED_TOPICS
         ]
-        assert list(ask_all(ask, [], pool)) == []
+        assert list(ask_all(ask, [], pool, threads)) == []
+
+
+def test_as_many_questions_are_asked_at_once_as_there_are_threads() -> None:
+    threads = 24
+    together = threading.Barrier(threads, timeout=20)
+
+    def ask(topic: Topic) -> QuestionRecord:
+        together.wait()
+        return QuestionRecord(QuestionOutcome(topic.qid))
+
+    with ThreadPoolExecutor(threads) as pool:
+        assert len(list(ask_all(ask, NUMBERED_TOPICS[: 2 * threads], pool, threads))) == 2 * threads
 
 
 def test_an_error_comes_at_its_place_and_most_of_the_rest_is_not_asked() -> None:
@@ -88,7 +100,7 @@ def test_an_error_comes_at_its_place_and_most_of_the_rest_is_not_asked() -> None
 
     got: list[str] = []
     with ThreadPoolExecutor(2) as pool:
-        coming = ask_all(ask, NUMBERED_TOPICS, pool)
+        coming = ask_all(ask, NUMBERED_TOPICS, pool, 2)
         with pytest.raises(RuntimeError, match="damaged"):
             got.extend(asked.outcome.qid for asked in coming)
         counted = len(begun)
@@ -99,7 +111,7 @@ def test_an_error_comes_at_its_place_and_most_of_the_rest_is_not_asked() -> None
 
 def test_one_that_is_given_up_leaves_nothing_at_work() -> None:
     with ThreadPoolExecutor(2) as pool:
-        coming = ask_all(lambda topic: QuestionRecord(QuestionOutcome(topic.qid)), NUMBERED_TOPICS, pool)
+        coming = ask_all(lambda topic: QuestionRecord(QuestionOutcome(topic.qid)), NUMBERED_TOPICS, pool, 2)
         assert next(coming).outcome.qid == "q0"
         coming.close()
         assert pool.submit(lambda: 1).result() == 1

@@ -178,11 +178,29 @@ TWO = (RelevantRecord("a", 1, 1), RelevantRecord("b", 1, None))
 def test_figures_are_of_all_candidates(
     outcome: QuestionOutcome, candidates: float, recall: float, success: float
 ) -> None:
-    assert {name: figure(outcome) for name, figure in PROCESS_FIGURES.items()} == {
+    assert {name: figure(outcome, 1) for name, figure in PROCESS_FIGURES.items()} == {
         "num_candidates": candidates,
         "candidate_recall": recall,
         "candidate_success": success,
     }
+
+
+@pytest.mark.parametrize(
+    ("relevant", "recall", "success"),
+    [
+        ((RelevantRecord("a", 2, 1, True), RelevantRecord("b", 1, None, False)), 1.0, 1.0),
+        ((RelevantRecord("b", 1, 1, True), RelevantRecord("a", 2, None, False)), 0.0, 0.0),
+        ((RelevantRecord("b", 1, 1, True),), 0.0, 0.0),
+        # Written before outcomes said which records were candidates.
+        ((RelevantRecord("a", 2, 1), RelevantRecord("b", 1, None)), 0.5, 1.0),
+    ],
+)
+def test_candidates_count_if_their_grade_is_at_least_min_grade(
+    relevant: tuple[RelevantRecord, ...], recall: float, success: float
+) -> None:
+    outcome = QuestionOutcome("q", num_candidates=1, num_relevant_candidates=1, relevant=relevant)
+    assert PROCESS_FIGURES["candidate_recall"](outcome, 2) == recall
+    assert PROCESS_FIGURES["candidate_success"](outcome, 2) == success
 
 
 def test_citations_are_judged_where_a_record_answers_by_its_grade() -> None:

@@ -30,8 +30,8 @@ def test_a_search_is_told_by_keywords_queries_pool_and_the_ranks_of_relevant_rec
     ]
     assert outcome.queries == result.queries.queries
     assert (outcome.num_candidates, outcome.num_retrieved) == (len(result.hits.candidates), len(result.ranking.records))
-    assert outcome.relevant[0] == RelevantRecord("DEMO-MAT-001", 2, 1)
-    assert outcome.relevant[-1] == RelevantRecord("DEMO-NOT-THERE", 1, None)
+    assert outcome.relevant[0] == RelevantRecord("DEMO-MAT-001", 2, 1, candidate=True)
+    assert outcome.relevant[-1] == RelevantRecord("DEMO-NOT-THERE", 1, None, candidate=False)
     assert outcome.num_relevant_candidates == len({"DEMO-MAT-001", "DEMO-AI-001"} & set(result.hits.candidates))
     assert [hit.docid for hit in asked.hits] == [ranked.record.docid for ranked in result.ranking.records]
     assert asked.hits[0].score == result.ranking.records[0].score
@@ -55,7 +55,7 @@ def test_a_peers_pool_is_its_ranking() -> None:
     asked = record_ranking("q", [Hit("a", 2.0), Hit("b", 1.0)], {"b": 1, "c": 1, "a": 0})
     outcome = asked.outcome
     assert (outcome.num_candidates, outcome.num_relevant_candidates, outcome.num_retrieved) == (2, 1, 2)
-    assert outcome.relevant == (RelevantRecord("b", 1, 2), RelevantRecord("c", 1, None))
+    assert outcome.relevant == (RelevantRecord("b", 1, 2, True), RelevantRecord("c", 1, None, False))
     assert (outcome.reason, record_ranking("q", [], {}).outcome.reason) == ("", "nothing_found")
 
 
@@ -63,7 +63,7 @@ def test_a_question_that_could_not_be_asked_found_nothing_and_says_why() -> None
     asked = record_error("q", "The question is empty: write one.", {"a": 1})
     assert asked.outcome.error.startswith("The question is empty")
     assert (asked.outcome.num_retrieved, asked.hits) == (0, [])
-    assert asked.outcome.relevant == (RelevantRecord("a", 1, None),)
+    assert asked.outcome.relevant == (RelevantRecord("a", 1, None, False),)
 
 
 @pytest.mark.parametrize("grade", [0, -1])

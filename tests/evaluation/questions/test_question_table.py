@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import unicodedata
 from pathlib import Path
 
 import pytest
@@ -39,3 +40,9 @@ def test_what_is_no_table_of_questions_is_refused(tmp_path: Path, text: str, say
     (tmp_path / "k.tsv").write_text(text)
     with pytest.raises(ExperimentRejected, match=says):
         read_question_table(tmp_path / "k.tsv", "kind")
+
+
+@pytest.mark.parametrize("text", ["qid\t종류\n질문1\t가까움\n", '{"qid": "질문1", "종류": "가까움"}'])
+def test_decomposed_hangul_is_no_difference(tmp_path: Path, text: str) -> None:
+    (tmp_path / "k.tsv").write_text(unicodedata.normalize("NFD", text), encoding="utf-8")
+    assert read_question_table(tmp_path / "k.tsv", "종류") == {"질문1": {"qid": "질문1", "종류": "가까움"}}

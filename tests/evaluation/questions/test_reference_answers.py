@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import unicodedata
 from pathlib import Path
 
 import pytest
@@ -123,3 +124,8 @@ def test_the_projects_own_are_of_its_questions_and_judged_where_they_can_be_answ
     demo = {topic.qid: topic.text for topic in read_topics(SHIPPED.parent / "demo" / "topics.tsv")}
     assert {qid: topics[qid] for qid in answerable} == {qid: demo[qid] for qid in answerable}
     assert all(reference.answers for qid, reference in references.items() if qid in answerable)
+
+
+@pytest.mark.parametrize("text", ["질문1\tSeoul\n", '{"qid": "질문1", "answers": ["Seoul"]}'])
+def test_a_qid_with_decomposed_hangul_is_that_of_the_topic(tmp_path: Path, text: str) -> None:
+    assert _read(tmp_path, unicodedata.normalize("NFD", text)) == {"질문1": Reference("질문1", ("Seoul",))}

@@ -1,6 +1,8 @@
 from __future__ import annotations
 
 import gzip
+import json
+import unicodedata
 from pathlib import Path
 
 import pytest
@@ -62,3 +64,18 @@ def test_what_is_no_annotation_is_named_by_line(tmp_path: Path, text: str, probl
     (tmp_path / "a").write_text(text)
     with pytest.raises(EvaluationError, match=problem):
         read_annotations(tmp_path / "a")
+
+
+def test_the_same_label_written_in_another_way_is_the_same_label(tmp_path: Path) -> None:
+    decomposed = unicodedata.normalize("NFD", "유용")
+    rows = ("q1\tkim\t1", "q1\tlee\t1.0", "q2\tkim\t유용", f"q2\tlee\t{decomposed}", "q3\tkim\t1.5")
+    (tmp_path / "a").write_text("item\tannotator\tlabel\n" + "\n".join(rows), encoding="utf-8")
+    assert read_annotations(tmp_path / "a").labels == {
+        "q1": {"kim": "1", "lee": "1"},
+        "q2": {"kim": "유용", "lee": "유용"},
+        "q3": {"kim": "1.5"},
+    }
+    entries = [{"item": "문항", "annotator": "kim", "label": 1}]
+    entries += [{"item": unicodedata.normalize("NFD", "문항"), "annotator": "lee", "label": 1.0}]
+    (tmp_path / "a").write_text("\n".join(map(json.dumps, entries)))
+    assert read_annotations(tmp_path / "a").labels == {"문항": {"kim": "1", "lee": "1"}}
