@@ -30,7 +30,7 @@ from shrag.evaluation.questions.outcome import QuestionOutcome
 from shrag.evaluation.questions.tree_figures import TREE_FIGURES
 from shrag.evaluation.reports.result_folder import ResultFolder, Values, mean_values, read_result_file
 from shrag.evaluation.statistics import comparison
-from shrag.evaluation.statistics.intervals import mean_interval
+from shrag.evaluation.statistics.intervals import bootstrap_interval, mean_interval
 from shrag.messages.text import Text
 
 TABLE_FILE = "table.json"
@@ -228,6 +228,7 @@ def _set_table(results: ResultFolder, set_name: str) -> SetTable:
         outcomes = [outcome for part in results.parts(set_name, condition) for outcome in results.outcomes(part)]
         cells = {
             measure: _cell(
+                measure,
                 list(values.values()),
                 [each[measure] for each in repeats[condition.name] if measure in each],
                 differences.get((condition.name, measure)),
@@ -306,10 +307,19 @@ def _row(condition: Condition, outcomes: Sequence[QuestionOutcome], cells: dict[
     )
 
 
+_ABOVE_ONE = frozenset({"num_candidates", "semantic_coherence", "overall_assessment"})
+"""Figures whose scale does not end at 1: values that are all 1 are not a proportion."""
+
+
 def _cell(
-    values: Sequence[float], repeats: Sequence[Mapping[str, float]], difference: BaselineDifference | None, seed: int
+    measure: str,
+    values: Sequence[float],
+    repeats: Sequence[Mapping[str, float]],
+    difference: BaselineDifference | None,
+    seed: int,
 ) -> ResultCell:
-    interval = mean_interval(values, seed=seed, level=LEVEL)
+    interval_of = bootstrap_interval if measure in _ABOVE_ONE else mean_interval
+    interval = interval_of(values, seed=seed, level=LEVEL)
     return ResultCell(
         mean=statistics.fmean(values),
         low=interval.low,

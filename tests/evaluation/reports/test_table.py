@@ -189,7 +189,7 @@ def _write_results(folder: Path, baseline: str) -> ResultFolder:
             "",
             ("d1",),
         )
-        outcomes = [QuestionOutcome(qid, num_retrieved=1, top_docids=("d1",), answer=answer) for qid in qids]
+        outcomes = [QuestionOutcome(qid, num_candidates=1, num_retrieved=1, top_docids=("d1",), answer=answer) for qid in qids]
         write_part(folder, part, [QuestionRecord(outcome, (("d1", 1.0),)) for outcome in outcomes])
     read = [("quote", "q1", 0), ("quote", "q2", 0), ("model", "q2", 3), ("model", "q3", 3)]
     levels = list(RelevanceLevel)
@@ -209,6 +209,8 @@ def test_conditions_are_compared_by_what_both_have(tmp_path: Path, baseline: str
     not_relevant = compared["not_relevant"]
     assert not_relevant.wins + not_relevant.ties + not_relevant.losses == 1  # a record of q2 was read in both
     assert "citation_precision" not in compared
+    candidates = cells[other]["num_candidates"]
+    assert (candidates.low, candidates.mean, candidates.high) == (1, 1, 1)  # four ones are no proportion here
     a, b = (ChosenCondition(results, each) for each in results.experiment.conditions)
     (found,) = compare_conditions(a, b, count=3, by="not_relevant")
     assert [change.qid for change in found.changes] == ["q2"]
