@@ -189,7 +189,9 @@ def _write_results(folder: Path, baseline: str) -> ResultFolder:
             "",
             ("d1",),
         )
-        outcomes = [QuestionOutcome(qid, num_candidates=1, num_retrieved=1, top_docids=("d1",), answer=answer) for qid in qids]
+        outcomes = [
+            QuestionOutcome(qid, num_candidates=1, num_retrieved=1, top_docids=("d1",), answer=answer) for qid in qids
+        ]
         write_part(folder, part, [QuestionRecord(outcome, (("d1", 1.0),)) for outcome in outcomes])
     read = [("quote", "q1", 0), ("quote", "q2", 0), ("model", "q2", 3), ("model", "q3", 3)]
     levels = list(RelevanceLevel)
