@@ -84,7 +84,7 @@ def test_an_engine_and_a_request_set_the_least_confidence(demo: Engine, monkeypa
 
     def run(_self: object, request: Request, resources: Resources) -> Generator[Event, None, None]:
         seen.append(request.min_confidence)
-        return ran(request, resources)
+        yield from ran(request, resources)
 
     ran = strategy.run
     monkeypatch.setattr(type(strategy), "run", run)
