@@ -74,12 +74,17 @@ class CircuitBreaker:
         return self._clock() - self._last_answer
 
     def complete(
-        self, messages: Sequence[Message], schema: Mapping[str, object] | None = None, *, max_tokens: int = 1024
+        self,
+        messages: Sequence[Message],
+        schema: Mapping[str, object] | None = None,
+        *,
+        max_tokens: int = 1024,
+        urgent: bool = False,
     ) -> Completion:
         """See :class:`~shrag.models.language_model.LanguageModel`."""
         self._raise_if_open()
         try:
-            completion = self._model.complete(messages, schema, max_tokens=max_tokens)
+            completion = self._model.complete(messages, schema, max_tokens=max_tokens, urgent=urgent)
         except ModelUnavailable as error:
             self.record_failure(error, "complete")
             raise

@@ -48,7 +48,9 @@ class _Model:
         self.hangs = False
         self.asked = 0
 
-    def complete(self, messages: object, schema: object = None, *, max_tokens: int = 1024) -> Completion:
+    def complete(
+        self, messages: object, schema: object = None, *, max_tokens: int = 1024, urgent: bool = False
+    ) -> Completion:
         self.asked += 1
         if self.fails:
             raise self.fails
