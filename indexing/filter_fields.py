@@ -9,7 +9,7 @@ NUL separates the parts of both strings, and U+001F separates what belongs to on
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 from shrag.corpora.records import Record
 from shrag.corpora.text.cleaning import plain_line
@@ -20,6 +20,7 @@ from shrag.indexing.record_filter import (
     FacetCounts,
     FacetValue,
     RecordFilter,
+    ValueField,
     record_values,
     value_key,
 )
@@ -42,11 +43,21 @@ def write_record_fields(record: Record) -> str:
 
 def write_filter(record_filter: RecordFilter) -> str:
     """Encode a filter; a filter that every record passes gives an empty text."""
-    parts = []
+    return _PART.join(write_limits(record_filter))
+
+
+def write_limits(record_filter: RecordFilter) -> list[str]:
+    """Encode each field that a filter limits."""
+    limits = []
     if record_filter.years is not None:
-        parts.append(_UNIT.join([YEAR, *map(str, record_filter.years)]))
-    parts += [_UNIT.join([name, *record_filter.keys(name)]) for name in VALUE_FIELDS if record_filter.values(name)]
-    return _PART.join(parts)
+        limits.append(_UNIT.join([YEAR, *map(str, record_filter.years)]))
+    fields = [name for name in VALUE_FIELDS if record_filter.values(name)]
+    return [*limits, *(write_limit(name, record_filter.keys(name)) for name in fields)]
+
+
+def write_limit(field: ValueField, keys: Iterable[str]) -> str:
+    """Encode the limit of a field to values, which are given by their keys."""
+    return _UNIT.join([field, *keys])
 
 
 def read_facets(written: str) -> FacetCounts:

@@ -75,12 +75,21 @@ class AuthorName(NamedTuple):
 class AuthorSearch(Protocol):
     """Finds documents by their authors. Safe to share between threads."""
 
-    def newest_of_authors(self, names: Sequence[str], most: int) -> list[str]:
-        """Return the docids of the authors' records, the newest first and those without a year last.
+    def newest_of_authors(
+        self, names: Sequence[str], most: int, record_filter: RecordFilter = EVERY_RECORD
+    ) -> list[str]:
+        """Return the docids of the authors' records that pass the filter, the newest first, those without a year last.
 
         Args:
             names: Whole names, as the records have them. Letter case and repeated spaces do not matter.
             most: The largest number of docids to return.
+            record_filter: The filter.
+        """
+
+    def facets_of_authors(self, names: Sequence[str], record_filter: RecordFilter) -> FacetCounts:
+        """Count the authors' records by the values of their fields, as :meth:`SearchEngine.count_facets` counts hits.
+
+        Names are given as for :meth:`newest_of_authors`.
         """
 
     def count_records(self, names: Sequence[str]) -> list[int]:

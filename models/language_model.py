@@ -55,11 +55,17 @@ class LanguageModel(Protocol):
         """The model's name as its endpoint reports it."""
 
     def complete(
-        self, messages: Sequence[Message], schema: Mapping[str, object] | None = None, *, max_tokens: int = 1024
+        self,
+        messages: Sequence[Message],
+        schema: Mapping[str, object] | None = None,
+        *,
+        max_tokens: int = 1024,
+        urgent: bool = False,
     ) -> Completion:
         """Generate a response and wait for all of it.
 
-        Some endpoints accept a JSON ``schema`` but ignore it, so callers must validate the text.
+        Some endpoints accept a JSON ``schema`` but ignore it, so callers must validate the text. An ``urgent``
+        response, which a search waits for before it begins, has less time.
         """
 
     def stream(self, messages: Sequence[Message], *, max_tokens: int = 1024) -> CompletionStream:

@@ -12,7 +12,7 @@ from contextlib import contextmanager
 from dataclasses import replace
 from functools import cached_property, partial, wraps
 from pathlib import Path
-from typing import Any, Concatenate, ParamSpec, TypeVar
+from typing import Any, Concatenate, NamedTuple, ParamSpec, TypeVar
 
 from shrag.corpora.records import Record
 from shrag.indexing.errors import IndexDamaged
@@ -38,12 +38,12 @@ from shrag.serving.request import DEFAULT_K, DEFAULT_STRATEGY, Request, Turn, ch
 from shrag.serving.results import AskResult, SearchResult, ask_result, search_result
 from shrag.serving.retrieval.filtered_search import FilteredSearcher
 from shrag.serving.retrieval.follow_up import read_follow_up
-from shrag.serving.retrieval.named_authors import find_named_authors
+from shrag.serving.retrieval.named_authors import NamedAuthors, find_named_authors
 from shrag.serving.retrieval.ranking import leave_out_earlier_pages
 from shrag.serving.retrieval.rerankers import AUTO, WordsAlone, check_reranker, open_lexical_reranker, open_reranker
 from shrag.serving.search_settings import PRODUCT, SearchSettings
 from shrag.serving.strategies.authors_first import search_with_authors
-from shrag.serving.strategies.known_items import find_known_items, show_known_items
+from shrag.serving.strategies.known_items import KnownItems, find_known_items, show_known_items
 from shrag.serving.strategies.registry import STRATEGIES, find_strategy
 from shrag.serving.strategy import Resources, Strategy
 
@@ -348,21 +348,13 @@ class Engine:
         self, strategy: Strategy, request: Request, resources: Resources, searcher: FilteredSearcher
     ) -> Generator[Event, None, None]:
         with self.reading():
-            events = strategy.run(request, resources)
-            authors = find_named_authors(request.question.text, request.record_filter, resources.index)
-            known = find_known_items(request, resources.index, authors)
-        if known is not None:
-            events.close()
-            events = show_known_items(request, known, resources)
-        elif request.history:
-            events.close()
-            events = _read_in_context(strategy, request, resources)
-        elif authors is not None and not request.question.choices:
-            events.close()
-            events = search_with_authors(strategy, request, resources, authors)
-        if request.offset:
-            events = leave_out_earlier_pages(events, request.offset)
-        return self._events(searcher.add_facets(events) if request.facets and known is None else events)
+            strategy.run(request, resources).close()  # raises if the strategy cannot be used
+            named = _find_named(request, resources.index)
+        if request.history and named.items is None:
+            events = _read_in_context(strategy, request, resources, searcher, named)
+        else:
+            events = _search(strategy, request, resources, searcher, named)
+        return self._events(leave_out_earlier_pages(events, request.offset) if request.offset else events)
 
     def _events(self, events: Generator[Event, None, None]) -> Generator[Event, None, None]:
         with self.reading():
@@ -433,8 +425,38 @@ def open_engine(
         raise
 
 
-def _read_in_context(strategy: Strategy, request: Request, resources: Resources) -> Generator[Event, None, None]:
-    """Yield how a follow-up question is read, then the events of the question as it is read."""
+class _Named(NamedTuple):
+    """The authors that a question names, and the records to show instead of a search; None where it names none."""
+
+    authors: NamedAuthors | None
+    items: KnownItems | None
+
+
+def _find_named(request: Request, index: OpenIndex) -> _Named:
+    authors = find_named_authors(request.question.text, request.record_filter, index)
+    return _Named(authors, find_known_items(request, index, authors))
+
+
+def _search(
+    strategy: Strategy, request: Request, resources: Resources, searcher: FilteredSearcher, named: _Named
+) -> Generator[Event, None, None]:
+    """Return the events of a question, whose text says all that is asked."""
+    if named.items is not None:
+        return show_known_items(request, named.items, resources)
+    if named.authors is not None and not request.question.choices:
+        events = search_with_authors(strategy, request, resources, named.authors)
+    else:
+        events = strategy.run(request, resources)
+    return searcher.add_facets(events) if request.facets else events
+
+
+def _read_in_context(
+    strategy: Strategy, request: Request, resources: Resources, searcher: FilteredSearcher, named: _Named
+) -> Generator[Event, None, None]:
+    """Yield how a follow-up question is read, then the events of the question as it is read.
+
+    ``named`` is what the question names as it is asked.
+    """
     follow_up, events = read_follow_up(request.question, request.history, resources.index, resources.model)
     yield from events
     if follow_up is not None:
@@ -442,7 +464,8 @@ def _read_in_context(strategy: Strategy, request: Request, resources: Resources)
         text, added = follow_up.question, " ".join(follow_up.added)
         asked = len(text.removesuffix(added)) if added else None
         request = request._replace(question=replace(request.question, text=text, asked=asked))
-    yield from strategy.run(request, resources)
+        named = _find_named(request, resources.index)
+    yield from _search(strategy, request, resources, searcher, named)
 
 
 def _nothing() -> None:

@@ -28,7 +28,7 @@ from numpy.typing import NDArray
 from shrag.indexing.analyzed_record import AnalyzedRecord, decode_record
 from shrag.indexing.bm25 import Bm25
 from shrag.indexing.errors import IndexDamaged, IndexingError
-from shrag.indexing.filter_fields import YEAR, read_facets, write_filter
+from shrag.indexing.filter_fields import YEAR, read_facets, write_filter, write_limit, write_limits
 from shrag.indexing.lexical.author_names import AuthorNames, fold_name
 from shrag.indexing.lexical.jvm import (
     JavaClass,
@@ -200,19 +200,26 @@ class LuceneSearcher:
         with self._java_errors():
             return self._read([self._number(docid) for docid in docids])
 
-    def newest_of_authors(self, names: Sequence[str], most: int) -> list[str]:
+    def newest_of_authors(
+        self, names: Sequence[str], most: int, record_filter: RecordFilter = EVERY_RECORD
+    ) -> list[str]:
         """See :class:`~shrag.indexing.search_engine.AuthorSearch`."""
+        if not names:
+            return []
         with self._java_errors():
-            authors = [author for author in map(self._author, names) if self._reader.docFreq(author)]
-            if not authors:
-                return []
-            any_of = lucene_class("search.BooleanQuery$Builder")()
-            for author in authors:
-                any_of.add(self._term_query(author), lucene_class("search.BooleanClause$Occur").SHOULD)
+            passing = project_class("FilterFields").query([_limit_to_authors(names), *write_limits(record_filter)])
             oldest = lucene_class("search.SortedNumericSelector$Type").MIN
             newest_first = lucene_class("document.IntField").newSortField(YEAR, True, oldest)
-            found = self._searcher.search(any_of.build(), most, lucene_class("search.Sort")(newest_first))
+            found = self._searcher.search(passing, most, lucene_class("search.Sort")(newest_first))
             return self.docids([int(hit.doc) for hit in found.scoreDocs])
+
+    def facets_of_authors(self, names: Sequence[str], record_filter: RecordFilter) -> FacetCounts:
+        """See :class:`~shrag.indexing.search_engine.AuthorSearch`."""
+        if not names:
+            return NO_FACETS
+        with self._java_errors():
+            written = self._java.facets("l" + _limit_to_authors(names), write_filter(record_filter), FACET_VALUES)
+            return read_facets(str(written))
 
     def count_records(self, names: Sequence[str]) -> list[int]:
         """See :class:`~shrag.indexing.search_engine.AuthorSearch`."""
@@ -418,9 +425,15 @@ def write_queries(queries: Sequence[Query]) -> str:
     - ``o`` (or), ``a`` (and), ``b`` (disjunction max): clauses, whose number follows the letter
     - ``n``: not, with an included and an excluded query
     - ``w``: a boost, with its factor and a query
+
+    Java also reads ``l``: the documents that pass a limit of a filter, which the letter is followed by.
     """
     written: dict[int, str] = {}
     return SEPARATOR.join([_write(query, written) for query in queries])
+
+
+def _limit_to_authors(names: Iterable[str]) -> str:
+    return write_limit(_AUTHOR, map(value_key, names))
 
 
 def join_texts(texts: Iterable[str]) -> str:

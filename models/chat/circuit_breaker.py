@@ -48,14 +48,14 @@ class CircuitBreaker:
 
     @property
     def name(self) -> str:
-        """The model's name; it takes a request, so it is cached after a success and while the circuit is open."""
+        """The model's name. It takes a request, so it is cached after a success and while the circuit is open."""
         if not (self._name_is_current or (self._name and self.state == "open")):
             self._name = self._model.name
         return self._name
 
     @property
     def known_name(self) -> str:
-        """The cached name, empty before the first request; reading it never sends a request."""
+        """The cached name, empty before the first request and after a refusal; reading it never sends a request."""
         return self._name
 
     @property
@@ -74,14 +74,22 @@ class CircuitBreaker:
         return self._clock() - self._last_answer
 
     def complete(
-        self, messages: Sequence[Message], schema: Mapping[str, object] | None = None, *, max_tokens: int = 1024
+        self,
+        messages: Sequence[Message],
+        schema: Mapping[str, object] | None = None,
+        *,
+        max_tokens: int = 1024,
+        urgent: bool = False,
     ) -> Completion:
         """See :class:`~shrag.models.language_model.LanguageModel`."""
         self._raise_if_open()
         try:
-            completion = self._model.complete(messages, schema, max_tokens=max_tokens)
+            completion = self._model.complete(messages, schema, max_tokens=max_tokens, urgent=urgent)
         except ModelUnavailable as error:
             self.record_failure(error, "complete")
+            raise
+        except ModelRefused:
+            self.forget_name()
             raise
         self.record_success("complete")
         return completion
@@ -93,6 +101,9 @@ class CircuitBreaker:
             return _MonitoredStream(self._model.stream(messages, max_tokens=max_tokens), self)
         except ModelUnavailable as error:
             self.record_failure(error, "streamed")
+            raise
+        except ModelRefused:
+            self.forget_name()
             raise
 
     def check(self, seconds: float) -> bool:
@@ -115,6 +126,7 @@ class CircuitBreaker:
                     break
                 outcomes.append(None)
             except ModelRefused:
+                self.forget_name()
                 outcomes.append(None)
             except Exception as error:  # whatever the error is, no token came
                 outcomes.append(error)
@@ -162,6 +174,10 @@ class CircuitBreaker:
             is_expected = isinstance(error, ModelUnavailable)
             self._last_failure = message_of(error) if is_expected else f"{type(error).__name__}: {error}"
 
+    def forget_name(self) -> None:
+        """Forget the model's name after a refusal, since the endpoint may serve another model now."""
+        self._name, self._name_is_current = "", False
+
     def _raise_if_open(self) -> None:
         if self.state == "open":
             raise ModelUnavailable(
@@ -183,6 +199,9 @@ class _MonitoredStream:
         except ModelUnavailable as error:
             if not self._closed:
                 self._circuit.record_failure(error, "streamed")
+            raise
+        except ModelRefused:
+            self._circuit.forget_name()
             raise
         if not self._closed:
             self._circuit.record_success("streamed")

@@ -70,11 +70,8 @@ class OpenAIModel:
             timeout=self._client.timeout,
             http_client=self._client,
         )
-        # Searches wait for complete responses (keywords), so their total time is limited and not only the time between
-        # bytes.
-        seconds = min(settings.keyword_timeout, settings.timeout)
-        short = EndpointClient(self._address, Timeouts(settings.connect_timeout, seconds, seconds), settings.api_key)
-        self._short_client = self._openai_client.copy(http_client=short, timeout=short.timeout)
+        self._complete_client = self._client_within(settings.timeout)
+        self._urgent_client = self._client_within(min(settings.keyword_timeout, settings.timeout))
         self._model = settings.model
         self._is_vllm: bool | None = None
 
@@ -98,7 +95,12 @@ class OpenAIModel:
         return probe(self._client, self._settings.model, seconds)
 
     def complete(
-        self, messages: Sequence[Message], schema: Mapping[str, object] | None = None, *, max_tokens: int = 1024
+        self,
+        messages: Sequence[Message],
+        schema: Mapping[str, object] | None = None,
+        *,
+        max_tokens: int = 1024,
+        urgent: bool = False,
     ) -> Completion:
         """See :class:`~shrag.models.language_model.LanguageModel`."""
         started = time.perf_counter()
@@ -108,7 +110,8 @@ class OpenAIModel:
                 "type": "json_schema",
                 "json_schema": {"name": "answer", "schema": schema, "strict": True},
             }
-        answer = self.decode(self._create(self._short_client, messages, max_tokens, extra), CompletionResponse)
+        client = self._urgent_client if urgent else self._complete_client
+        answer = self.decode(self._create(client, messages, max_tokens, extra), CompletionResponse)
         if not answer.choices:
             raise incomplete_answer(self._address.given, Text("the response has no choices"))
         seconds = time.perf_counter() - started
@@ -140,7 +143,8 @@ class OpenAIModel:
     def close(self) -> None:
         """Close the connections."""
         self._openai_client.close()
-        self._short_client.close()
+        self._complete_client.close()
+        self._urgent_client.close()
 
     def decode(self, answer: Any, kind: type[_Wire]) -> _Wire:  # noqa: ANN401
         """Convert a response object of ``openai`` (a string if the body is not JSON) to ``kind``."""
@@ -173,6 +177,13 @@ class OpenAIModel:
         if isinstance(error, openai.APIError):
             return incomplete_answer(where, to_one_line(error.message))
         return incomplete_answer(where, Text("invalid response: {error}", error=to_one_line(str(error))))
+
+    def _client_within(self, seconds: float) -> openai.OpenAI:
+        """Return a client for responses that are complete within ``seconds``, of which nothing comes before."""
+        limited = EndpointClient(
+            self._address, Timeouts(self._settings.connect_timeout, seconds, seconds), self._settings.api_key
+        )
+        return self._openai_client.copy(http_client=limited, timeout=limited.timeout)
 
     def _create(
         self, client: openai.OpenAI, messages: Sequence[Message], max_tokens: int, extra: Mapping[str, Any]

@@ -110,14 +110,19 @@ class EndpointPool:
         )
 
     def complete(
-        self, messages: Sequence[Message], schema: Mapping[str, object] | None = None, *, max_tokens: int = 1024
+        self,
+        messages: Sequence[Message],
+        schema: Mapping[str, object] | None = None,
+        *,
+        max_tokens: int = 1024,
+        urgent: bool = False,
     ) -> Completion:
         """See :class:`~shrag.models.language_model.LanguageModel`."""
         tried: list[_Endpoint] = []
         while True:
             endpoint = self.acquire(tried)
             try:
-                return endpoint.circuit.complete(messages, schema, max_tokens=max_tokens)
+                return endpoint.circuit.complete(messages, schema, max_tokens=max_tokens, urgent=urgent)
             except ModelUnavailable:
                 if not self.may_retry(tried):
                     raise

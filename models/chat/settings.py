@@ -29,8 +29,8 @@ class LlmSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_on
         flags: Further options of that server, put after the options that SHRAG sets.
         budget: The GPU memory for all of SHRAG (``50GB``), from which vLLM's memory options follow.
         card: The GPU card to plan for; empty for the card of this machine.
-        read_timeout: Seconds to wait for the next piece of a response.
-        keyword_timeout: Seconds for a complete keyword response, which searches wait for.
+        read_timeout: Seconds to wait for the next piece of a streamed response.
+        keyword_timeout: Seconds for keywords or a rewritten follow-up question, which searches wait for.
         timeout: Seconds for any complete response.
         start_timeout: Seconds until a started server must be ready.
         retries: Repetitions of a failed request, 0 to 10. With several addresses, another address is tried instead.

@@ -36,7 +36,7 @@ class Structured(Generic[T]):
 
 
 def complete_structured(
-    model: LanguageModel, messages: Sequence[Message], kind: type[T], *, max_tokens: int = 1024
+    model: LanguageModel, messages: Sequence[Message], kind: type[T], *, max_tokens: int = 1024, urgent: bool = False
 ) -> Structured[T]:
     """Request a value of a msgspec struct; an invalid response is sent back to the model once, with the error.
 
@@ -45,13 +45,14 @@ def complete_structured(
         messages: The prompt.
         kind: The struct; its fields and their ``Meta`` become the JSON schema.
         max_tokens: The token limit of each response.
+        urgent: See :meth:`~shrag.models.language_model.LanguageModel.complete`.
 
     Raises:
         InvalidOutput: The second response is invalid too; the error holds both responses.
         ModelError: As :meth:`~shrag.models.language_model.LanguageModel.complete`, for either request.
     """
     schema = output_schema(kind)
-    first = model.complete(messages, schema, max_tokens=max_tokens)
+    first = model.complete(messages, schema, max_tokens=max_tokens, urgent=urgent)
     try:
         return Structured(decode_output(first, kind), repaired=False, completions=(first,))
     except ValueError as error:
@@ -64,7 +65,7 @@ def complete_structured(
             f"That is not valid ({problem}). Answer again, with JSON under this schema alone: {_to_json(schema)}",
         ),
     )
-    second = model.complete(repair_messages, schema, max_tokens=max_tokens)
+    second = model.complete(repair_messages, schema, max_tokens=max_tokens, urgent=urgent)
     try:
         return Structured(decode_output(second, kind), repaired=True, completions=(first, second))
     except ValueError as error:

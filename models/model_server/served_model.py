@@ -26,11 +26,16 @@ class ServedModel:
         )
 
     def complete(
-        self, messages: Sequence[Message], schema: Mapping[str, object] | None = None, *, max_tokens: int = 1024
+        self,
+        messages: Sequence[Message],
+        schema: Mapping[str, object] | None = None,
+        *,
+        max_tokens: int = 1024,
+        urgent: bool = False,
     ) -> Completion:
         """See :class:`~shrag.models.language_model.LanguageModel`."""
         self._check()
-        return self._model.complete(messages, schema, max_tokens=max_tokens)
+        return self._model.complete(messages, schema, max_tokens=max_tokens, urgent=urgent)
 
     def stream(self, messages: Sequence[Message], *, max_tokens: int = 1024) -> CompletionStream:
         """See :class:`~shrag.models.language_model.LanguageModel`."""

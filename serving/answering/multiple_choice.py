@@ -85,7 +85,7 @@ def choose_by_model(
     values |= {"worked": notes, "letters": ", ".join(letters)}
     call = PromptCall("answer", "choose", question.language, values, max_tokens=768)
     reply, calls = call_model(model, call, _choice_type(letters[-1]))
-    letter: str = reply.choice
+    letter: str = reply.choice.rstrip()  # the pattern lets a newline stand behind the letter
     return letter, calls
 
 

@@ -53,7 +53,12 @@ class BudgetedModel:
             return len(self._completions)
 
     def complete(
-        self, messages: Sequence[Message], schema: Mapping[str, object] | None = None, *, max_tokens: int = 1024
+        self,
+        messages: Sequence[Message],
+        schema: Mapping[str, object] | None = None,
+        *,
+        max_tokens: int = 1024,
+        urgent: bool = False,
     ) -> Completion:
         """See :class:`~shrag.models.language_model.LanguageModel`; raises :class:`BudgetExceeded`."""
         key = (tuple(messages), msgspec.json.encode(schema), max_tokens)
@@ -65,7 +70,7 @@ class BudgetedModel:
                 completion = self._completions[key] = Future()
         if first:
             try:
-                completion.set_result(self._model.complete(messages, schema, max_tokens=max_tokens))
+                completion.set_result(self._model.complete(messages, schema, max_tokens=max_tokens, urgent=urgent))
             except BaseException as error:
                 completion.set_exception(error)
         with waiting():

@@ -20,13 +20,17 @@ _Reply = TypeVar("_Reply")
 
 
 class PromptCall(NamedTuple):
-    """A call: its purpose, the prompt's name, language and variables, and the most tokens of the reply."""
+    """A call: its purpose, the prompt's name, language and variables, and the most tokens of the reply.
+
+    ``urgent`` is that of :meth:`~shrag.models.language_model.LanguageModel.complete`.
+    """
 
     purpose: Purpose
     prompt: str
     language: Language
     values: Mapping[str, str]
     max_tokens: int = 512
+    urgent: bool = False
 
 
 def call_model(model: LanguageModel, call: PromptCall, reply_type: type[_Reply]) -> tuple[_Reply, list[ModelCall]]:
@@ -39,7 +43,7 @@ def call_model(model: LanguageModel, call: PromptCall, reply_type: type[_Reply])
     """
     messages = render_messages(call.prompt, call.language, call.values)
     try:
-        structured = complete_structured(model, messages, reply_type, max_tokens=call.max_tokens)
+        structured = complete_structured(model, messages, reply_type, max_tokens=call.max_tokens, urgent=call.urgent)
     except InvalidOutput as error:
         raise UnusableOutput(message_of(error), _calls(call.purpose, model, error.completions, repaired=True)) from None
     return structured.value, _calls(call.purpose, model, structured.completions, repaired=structured.repaired)

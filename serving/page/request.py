@@ -10,7 +10,16 @@ from urllib.parse import urlencode
 from starlette.datastructures import QueryParams
 
 from shrag.indexing.record_filter import EVERY_RECORD, VALUE_FIELDS, RecordFilter
-from shrag.serving.request import DEFAULT_K, DEFAULT_STRATEGY, Request, Turn, parse_filter, parse_request
+from shrag.serving.http.middleware import LONGEST_ADDRESS
+from shrag.serving.request import (
+    DEFAULT_K,
+    DEFAULT_STRATEGY,
+    LONGEST_QUESTION,
+    Request,
+    Turn,
+    parse_filter,
+    parse_request,
+)
 
 InterfaceLanguage = Literal["ko", "en"]
 
@@ -22,6 +31,9 @@ PARAMETERS = ("q", "after", "ui", "k", "offset", "strategy", "index", "year_from
 
 MOST_EARLIER = 8
 """Maximum number of earlier questions in the address of a page."""
+
+# A character of Korean is three bytes, each %XX; the rest is for a longer path and the name of the parameter.
+_LONGEST_ENCODED = 9 * LONGEST_QUESTION + 100
 
 _YEAR = re.compile(r"\d{1,4}", re.ASCII)
 _OFFSET = re.compile(r"\d{1,4}", re.ASCII)
@@ -95,8 +107,18 @@ class PageRequest:
 
     @property
     def asked(self) -> tuple[str, ...]:
-        """The questions before the next one: the earlier questions and this one."""
-        return (*self.after, self.question or "")[-MOST_EARLIER:]
+        """The questions before the next one: the earlier questions and this one.
+
+        The oldest are left out if the address would have no room for a next question of the largest length.
+        """
+        room = LONGEST_ADDRESS - _LONGEST_ENCODED - len(replace(self, question=None).url())
+        asked: list[str] = []
+        for each in reversed((*self.after, self.question or "")[-MOST_EARLIER:]):
+            room -= len(urlencode([("after", each)])) + len("&")
+            if room < 0:
+                break
+            asked.append(each)
+        return tuple(reversed(asked))
 
     def parse(self) -> Request:
         """Return the request for an answer; raises as :func:`~shrag.serving.request.parse_request` does."""

@@ -1,8 +1,8 @@
 """BibTeX entries of records.
 
 BibTeX counts braces even after a backslash, so a brace is written as a command. Source: BibTeXing (Patashnik, 1988),
-section 4. Nothing is escaped in ``url``. biblatex reads it verbatim. So does the command of url.sty and hyperref into
-which other styles write it.
+section 4. Nothing is escaped in ``url`` and ``doi``. biblatex reads them verbatim (its manual, section 2.2.2). So do
+the commands of url.sty, hyperref and doi.sty into which other styles write them.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from collections.abc import Iterable, Iterator
 from urllib.parse import quote
 
 from shrag.corpora.records import Record
-from shrag.serving.references.fields import document_type, one_line
+from shrag.serving.references.fields import document_type, one_line, page_range
 
 _COMMANDS = {"\\": "backslash", "{": "braceleft", "}": "braceright", "~": "asciitilde", "^": "asciicircum"}
 _TEX_ESCAPES = str.maketrans(
@@ -28,9 +28,9 @@ def bibtex_entries(records: Iterable[Record]) -> Iterator[str]:
     for record in records:
         key = unused = _key(record.docid)
         number = 2
-        while unused in taken:
+        while unused.casefold() in taken:  # BibTeX takes keys for the same that differ only in case
             unused, number = f"{key}-{number}", number + 1
-        taken.add(unused)
+        taken.add(unused.casefold())
         yield _entry(record, unused)
 
 
@@ -49,15 +49,26 @@ def _entry(record: Record, key: str) -> str:
         "year": str(record.year) if record.year is not None else "",
         "volume": escape_tex(record.volume),
         "number": escape_tex(record.issue),
-        "pages": re.sub(r"(?<=\d)\s*[-–—~]+\s*(?=\d)", "--", one_line(record.pages)).translate(_TEX_ESCAPES),
+        "pages": _tex_pages(one_line(record.pages)),
         _PUBLISHERS.get(kind, "publisher"): escape_tex(record.publisher),
-        "doi": escape_tex(record.doi),
+        "doi": _verbatim_doi(record.doi),
         "url": _verbatim_url(record.link),
         "keywords": ", ".join(escape_tex(keyword) for keyword in record.keywords),
         "note": escape_tex(record.docid),
     }
     lines = [f"  {name} = {{{value}}}," for name, value in fields.items() if value]
     return "\n".join([f"@{kind}{{{key},", *lines, "}", ""])
+
+
+def _tex_pages(pages: str) -> str:
+    """Return pages with two hyphens between the first and the last one of each range."""
+    ranges = (filter(None, page_range(each)) for each in pages.split(","))
+    return ", ".join("--".join(map(escape_tex, each)) for each in ranges)
+
+
+def _verbatim_doi(doi: str) -> str:
+    """Return a DOI without the signs that BibTeX reads even in verbatim text, which are percent-encoded."""
+    return re.sub(r"[{}\\]", lambda sign: f"%{ord(sign[0]):02X}", one_line(doi))
 
 
 def _verbatim_url(link: str) -> str:

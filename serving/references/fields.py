@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import unicodedata
 from typing import NamedTuple
 
@@ -35,6 +36,32 @@ _OTHER = DocumentType("document", "misc", "GEN")
 def document_type(record: Record) -> DocumentType:
     """Return the type of ``record``. An unknown type is an article if the record names a journal, else a document."""
     return _TYPES.get(record.type) or (_TYPES["article-journal"] if record.journal else _OTHER)
+
+
+# A page: S12, 123001-4, or a roman numeral.
+_PAGE = re.compile(r"(?=\S*\d)[^\s,;]+|[ivxlcdm]+", re.IGNORECASE)
+_DASHES = re.compile(r"\s*[‒–—―−~～〜∼]+\s*")
+_HYPHENS = re.compile(r"\s*[-‐‑]+\s*")
+
+
+def page_range(pages: str) -> tuple[str, str]:
+    """Return the first and the last page, each empty if there is none.
+
+    A dash stands between them if there is one, otherwise the hyphen in the middle: pages can have hyphens themselves.
+
+    >>> page_range("12-34"), page_range("12-1–12-23"), page_range("12-1-12-23")
+    (('12', '34'), ('12-1', '12-23'), ('12-1', '12-23'))
+    >>> page_range("e17"), page_range("1-5, 8-10"), page_range("")
+    (('e17', ''), ('1-5, 8-10', ''), ('', ''))
+    """
+    text = pages.strip()
+    signs = list(_DASHES.finditer(text)) or list(_HYPHENS.finditer(text))
+    if len(signs) % 2:
+        middle = signs[len(signs) // 2]
+        first, last = text[: middle.start()], text[middle.end() :]
+        if _PAGE.fullmatch(first) and _PAGE.fullmatch(last):
+            return first, last
+    return text, ""
 
 
 def one_line(text: str) -> str:

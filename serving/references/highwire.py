@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from shrag.corpora.records import Record
-from shrag.serving.references.fields import document_type, one_line
-from shrag.serving.references.ris import page_range
+from shrag.serving.references.fields import document_type, one_line, page_range
 
 _CONTAINERS = {
     "paper-conference": "citation_conference_title",

@@ -2,28 +2,15 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Iterator
 
 from shrag.corpora.records import Record
-from shrag.serving.references.fields import document_type, one_line
-
-_PAGES = re.compile(r"(\S+?)\s*[-–—~]+\s*(\S+)")
+from shrag.serving.references.fields import document_type, one_line, page_range
 
 
 def ris_entries(records: Iterable[Record]) -> Iterator[str]:
     """Yield an entry for each record. Each field is on one line, so that no value can begin another field."""
     return map(_entry, records)
-
-
-def page_range(pages: str) -> tuple[str, str]:
-    """Return the first and the last page, each empty if there is none.
-
-    >>> page_range("12-34"), page_range("e17"), page_range("")
-    (('12', '34'), ('e17', ''), ('', ''))
-    """
-    both = _PAGES.fullmatch(pages.strip())
-    return (both[1], both[2]) if both else (pages.strip(), "")
 
 
 def _entry(record: Record) -> str:

@@ -200,5 +200,6 @@ def _rewrite(question: Question, turns: Sequence[Turn], model: LanguageModel) ->
         for turn in turns
     ]
     values = {"question": question.text, "turns": remove_fence_marks("\n\n".join(shown))}
-    reply, calls = call_model(model, PromptCall("query", "in_context", question.language, values), _Rewritten)
+    call = PromptCall("query", "in_context", question.language, values, urgent=True)
+    reply, calls = call_model(model, call, _Rewritten)
     return plain_line(reply.question) or question.text, calls

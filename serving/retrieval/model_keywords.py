@@ -115,8 +115,9 @@ def _ask(
 ) -> tuple[KeywordList | UnusableOutput, Sequence[ModelCall]]:
     """Return the keywords in one language, or the error of an unusable reply, and the calls."""
     values = {"question": question, "least": str(LEAST), "most": str(MOST)}
+    call = PromptCall("keywords", "keywords", language, values, max_tokens=1024, urgent=True)
     try:
-        return call_model(model, PromptCall("keywords", "keywords", language, values, max_tokens=1024), KeywordList)
+        return call_model(model, call, KeywordList)
     except UnusableOutput as error:
         return error, error.calls
 

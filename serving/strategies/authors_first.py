@@ -11,7 +11,7 @@ from shrag.indexing.open_index import OpenIndex
 from shrag.indexing.query import Or, Term
 from shrag.indexing.record_filter import MOST_VALUES, value_key
 from shrag.serving.events import Answer, Event, Fallback, Keywords, ModelCall, RankedRecord, Ranking, Timings
-from shrag.serving.request import Request
+from shrag.serving.request import Question, Request
 from shrag.serving.retrieval.asking_words import asks_for_records
 from shrag.serving.retrieval.filtered_search import FilteredSearcher
 from shrag.serving.retrieval.named_authors import NamedAuthors, authors_event
@@ -42,7 +42,7 @@ def search_with_authors(
     # A user who has chosen an author in the filter needs no hint.
     hint = not request.record_filter.author
     if named.certain and named.topic:
-        topic = request._replace(question=replace(request.question, text=named.topic))
+        topic = request._replace(question=_topic_question(request.question, named))
         theirs = strategy.run(*_of_authors(topic, resources, named))
         begun = list(_until_ranking(theirs))
         ranking = next((event for event in begun if isinstance(event, Ranking)), None)
@@ -60,6 +60,15 @@ def search_with_authors(
         yield authors_event(named, "unmatched" if named.certain else "possible", resources.index)
         events = _without_names(events, " ".join(named.written))
     yield from events
+
+
+def _topic_question(question: Question, named: NamedAuthors) -> Question:
+    """Return the question without the names."""
+    asked = question.asked
+    if asked is not None and any(name in question.text[:asked] for name in named.written):
+        # The records of the authors whom a follow-up question itself names have a word of it, whatever else they have.
+        asked = len(named.topic)
+    return replace(question, text=named.topic, asked=asked)
 
 
 def _without_names(events: Generator[Event, None, None], names: str) -> Generator[Event, None, None]:

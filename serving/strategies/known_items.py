@@ -8,7 +8,7 @@ from typing import Literal, NamedTuple
 
 from shrag.indexing.analyzed_record import AnalyzedRecord
 from shrag.indexing.open_index import OpenIndex
-from shrag.indexing.record_filter import count_records
+from shrag.indexing.record_filter import FacetCounts, RecordFilter, count_records
 from shrag.indexing.translation.query_translation import analyze_question
 from shrag.serving.answering.answer import StageTimer, answer
 from shrag.serving.answering.refusal import refuse
@@ -25,14 +25,16 @@ _IDENTIFIER = re.compile(r"(?=[!-~]*\d)[A-Za-z0-9][!-~]{3,}")
 _PUNCTUATION = ".,;:?!)]}>\"'"
 _MOST_LOOKED_UP = 3
 
-# Records of authors that are read, from the newest on, to find those that pass a filter.
-_MOST_OF_AUTHORS = 1_000
+_MOST_OF_AUTHORS = 1_000  # records that are listed: no page goes beyond this rank
 
 
 class KnownItems(NamedTuple):
-    """The records that a question names, best first, how it names them, and the authors that it names.
+    """The records that a question names and the request's filter passes, best first.
 
-    At least one record passes the request's filter.
+    Attributes:
+        named_by: How the question names them.
+        records: The records; there is at least one.
+        authors: The authors that the question names.
     """
 
     named_by: Literal["identifier", "author"]
@@ -53,10 +55,9 @@ def find_known_items(request: Request, index: OpenIndex, authors: NamedAuthors |
         return KnownItems("identifier", [record])
     if authors is None or not authors.certain or authors.topic or index.authors is None:
         return None
-    fetched = index.store.fetch(index.authors.newest_of_authors(authors.names, _MOST_OF_AUTHORS))
-    found = [each for each in fetched if each is not None]
-    passes = any(request.record_filter.passes(each.record) for each in found)
-    return KnownItems("author", found, authors) if passes else None
+    newest = index.authors.newest_of_authors(authors.names, _MOST_OF_AUTHORS, request.record_filter)
+    found = [each for each in index.store.fetch(newest) if each is not None]
+    return KnownItems("author", found, authors) if found else None
 
 
 def find_named_record(question: str, index: OpenIndex) -> AnalyzedRecord | None:
@@ -86,7 +87,7 @@ def show_known_items(request: Request, items: KnownItems, resources: Resources) 
     """
     timer = StageTimer()
     with timer.stage("search"):
-        records = [each for each in items.records if request.record_filter.passes(each.record)]
+        records = items.records
         docids = tuple(each.record.docid for each in records)
         incomplete = tuple(each.record.docid for each in records if not each.record.complete)
         scored = [ScoredRecord(each, 1.0, rank) for rank, each in enumerate(records, 1)]
@@ -102,10 +103,17 @@ def show_known_items(request: Request, items: KnownItems, resources: Resources) 
         yield authors_event(items.authors, "listed", resources.index)
     yield from found.events
     if request.facets:
-        yield Facets(count_records([each.record for each in items.records], request.record_filter))
+        yield Facets(_count(request.record_filter, items, resources.index))
     if items.named_by == "identifier":
         yield from answer(request, found, Resources(resources.index, resources.reranker), timer)
         return
     if request.wants_answer:
         yield refuse(request.question, ranking, "names_author")
     yield Timings(timer.seconds)
+
+
+def _count(record_filter: RecordFilter, items: KnownItems, index: OpenIndex) -> FacetCounts:
+    """Return the counts over all records that a question names, which may be more than are listed."""
+    if items.authors is not None and index.authors is not None:
+        return index.authors.facets_of_authors(items.authors.names, record_filter)
+    return count_records([each.record for each in items.records], record_filter)

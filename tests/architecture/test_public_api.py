@@ -99,7 +99,12 @@ def test_cancelling_the_task_of_an_answer_stops_the_model(demo: Engine, given: C
 
     class _Waiting(ScriptedModel):
         def complete(
-            self, messages: Sequence[Message], schema: Mapping[str, object] | None = None, *, max_tokens: int = 1024
+            self,
+            messages: Sequence[Message],
+            schema: Mapping[str, object] | None = None,
+            *,
+            max_tokens: int = 1024,
+            urgent: bool = False,
         ) -> Completion:
             asked.set()
             cancelled.wait(60)

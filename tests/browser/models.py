@@ -72,7 +72,12 @@ class HeldScript(ScriptFile):
         self._held = {prompt: threading.Event() for prompt in held}
 
     def complete(
-        self, messages: Sequence[Message], schema: Mapping[str, object] | None = None, *, max_tokens: int = 1024
+        self,
+        messages: Sequence[Message],
+        schema: Mapping[str, object] | None = None,
+        *,
+        max_tokens: int = 1024,
+        urgent: bool = False,
     ) -> Completion:
         """See :class:`~shrag.models.language_model.LanguageModel`."""
         prompt, _ = next(asked for head, asked in self._heads.items() if messages[0].content.startswith(head))

@@ -118,7 +118,12 @@ class _Away:
     name = "away"
 
     def complete(
-        self, messages: Sequence[Message], schema: Mapping[str, object] | None = None, *, max_tokens: int = 1024
+        self,
+        messages: Sequence[Message],
+        schema: Mapping[str, object] | None = None,
+        *,
+        max_tokens: int = 1024,
+        urgent: bool = False,
     ) -> Completion:
         raise ModelUnavailable("The model is away.")
 

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import json
 import threading
 from collections.abc import Generator
 from dataclasses import replace
@@ -13,11 +14,12 @@ from shrag.indexing.build.builder import build_index
 from shrag.serving.engine import Engine, open_engine
 from shrag.serving.errors import QuestionError, UnknownStrategy
 from shrag.serving.events import Answer, AnswerSentence, Event, Ranking
-from shrag.serving.request import Request, parse_request
+from shrag.serving.request import Request, Turn, parse_request
 from shrag.serving.results import search_result
 from shrag.serving.strategies.registry import find_strategy
 from shrag.serving.strategy import Resources
 from tests.support.incomplete_store import IncompleteStore
+from tests.support.scripted_models import ScriptFile
 
 DEMO = Path(__file__).resolve().parents[2] / "corpora" / "demo"
 
@@ -84,7 +86,7 @@ def test_an_engine_and_a_request_set_the_least_confidence(demo: Engine, monkeypa
 
     def run(_self: object, request: Request, resources: Resources) -> Generator[Event, None, None]:
         seen.append(request.min_confidence)
-        return ran(request, resources)
+        yield from ran(request, resources)
 
     ran = strategy.run
     monkeypatch.setattr(type(strategy), "run", run)
@@ -201,3 +203,13 @@ def test_many_threads_get_what_one_gets(demo: Engine) -> None:
     for thread in threads:
         thread.join()
     assert wrong == []
+
+
+def test_only_keywords_and_the_reading_of_a_follow_up_question_have_less_time(demo: Engine) -> None:
+    question = "LSTM은 양파와 지하수위를 얼마나 잘 예측하는가?"
+    model = ScriptFile("raise")
+    model.say("in_context", json.dumps({"question": question}))
+    for strategy in ("raise", "shrag"):
+        Engine(demo.open_index, model).ask(question, strategy=strategy, history=[Turn("LSTM")])
+    assert {"in_context", "keywords", "substeps", "logical", "solve"} <= set(model.asked)
+    assert model.urgent == {"in_context", "keywords"}

@@ -41,7 +41,12 @@ class GarbageModel:
         self.calls = 0
 
     def complete(
-        self, messages: Sequence[Message], schema: Mapping[str, object] | None = None, *, max_tokens: int = 1024
+        self,
+        messages: Sequence[Message],
+        schema: Mapping[str, object] | None = None,
+        *,
+        max_tokens: int = 1024,
+        urgent: bool = False,
     ) -> Completion:
         self.calls += 1
         text = self._chance.choice(self._texts)

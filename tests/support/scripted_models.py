@@ -81,7 +81,12 @@ class ScriptedModel:
         self.streams: list[ScriptedStream] = []
 
     def complete(
-        self, messages: Sequence[Message], schema: Mapping[str, object] | None = None, *, max_tokens: int = 1024
+        self,
+        messages: Sequence[Message],
+        schema: Mapping[str, object] | None = None,
+        *,
+        max_tokens: int = 1024,
+        urgent: bool = False,
     ) -> Completion:
         self.asked.append(messages)
         line = self.keywords["ko" if "핵심어" in messages[0].content else "en"]
@@ -120,7 +125,8 @@ def _number_records(text: str, prompt: str) -> str:
 class ScriptFile:
     """Implements :class:`~shrag.models.language_model.LanguageModel`. ``asked`` are the prompts' names, in order.
 
-    ``told`` are those with what the user says, ``streams`` what the user says where an answer is streamed.
+    ``urgent`` are those with less time, ``told`` those with what the user says, ``streams`` what the user says where an
+    answer is streamed.
     """
 
     name = "scripted"
@@ -138,6 +144,7 @@ class ScriptFile:
         }
         self._lock = threading.Lock()
         self.asked: list[str] = []
+        self.urgent: set[str] = set()
         self.told: list[tuple[str, str]] = []
         self.streams: list[str] = []
         self.streamed = 0
@@ -165,12 +172,19 @@ class ScriptFile:
         return next(asked for head, asked in self._heads.items() if system.startswith(head))
 
     def complete(
-        self, messages: Sequence[Message], schema: Mapping[str, object] | None = None, *, max_tokens: int = 1024
+        self,
+        messages: Sequence[Message],
+        schema: Mapping[str, object] | None = None,
+        *,
+        max_tokens: int = 1024,
+        urgent: bool = False,
     ) -> Completion:
         prompt, language = self.prompt_of(messages[0].content)
         with self._lock:
             self.asked.append(prompt)
             self.told.append((prompt, messages[1].content))
+            if urgent:
+                self.urgent.add(prompt)
         if prompt in self._failing:
             raise self._failing[prompt]
         if prompt in self._making:

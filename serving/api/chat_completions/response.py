@@ -232,31 +232,34 @@ class AnswerText:
 
     def _sentence(self, event: AnswerSentence) -> None:
         if (event.part, event.source) != self._section:
-            self._begin_section(event)
+            self._begin_section(event.part, event.source)
+            if event.part != "title" and event.source is not None:
+                self._add("\n\n")
         elif self._text:
             self._add(" ")
+        if event.sentence.after_gap:
+            self._add("[…] ")
         self._add(escape_markdown(event.sentence.text))
         if event.part != "title" and (event.source is None or event.sentence.issue):
             self._add_marks(event.sentence)
 
-    def _begin_section(self, event: AnswerSentence) -> None:
+    def _begin_section(self, part: AnswerPart, source: Citation | None) -> None:
         """Add the heading of a section. If the section quotes one record, that is the record's title and its mark."""
-        before, self._section = self._section, (event.part, event.source)
+        before, self._section = self._section, (part, source)
         gap = "\n\n" if self._length else ""
-        if event.part == "title":
+        if part == "title":
             self._add(f"{gap}## ")
             return
-        heading = f"{gap}### {HEADINGS[self._language][event.part]}\n\n"
-        if event.source is None:
+        heading = f"{gap}### {HEADINGS[self._language][part]}\n\n"
+        if source is None:
             self._add(heading)
             return
-        title = escape_markdown(event.source.title or event.source.docid)
-        if event.part == "record":
+        title = escape_markdown(source.title or source.docid)
+        if part == "record":
             self._add(f"{gap}## {title} ")
         else:
-            self._add(f"{heading if before is None or before[0] != event.part else gap}**{title}** ")
-        self._add_mark(event.source.number)
-        self._add("\n\n")
+            self._add(f"{heading if before is None or before[0] != part else gap}**{title}** ")
+        self._add_mark(source.number)
 
     def _add_marks(self, sentence: Sentence) -> None:
         if sentence.citations:
@@ -280,6 +283,9 @@ class AnswerText:
 
     def _end(self, answer: Answer) -> None:
         self._answer = answer
+        for section in answer.sections:
+            if section.source is not None and not section.sentences:
+                self._begin_section(section.part, section.source)
         gap = "\n\n" if self._length else ""
         if answer.reason:
             self._add(gap + escape_markdown(answer_text(answer)))

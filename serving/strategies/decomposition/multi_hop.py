@@ -11,7 +11,7 @@ from shrag.serving.answering.answered_questions import AnsweredQuestion
 from shrag.serving.concurrency import parallel_map
 from shrag.serving.events import Event, Node
 from shrag.serving.llm.request_model import attempt
-from shrag.serving.request import parse_question
+from shrag.serving.request import LONGEST_QUESTION, parse_question
 from shrag.serving.strategies.decomposition.coordination import parse_sentence, split_coordination
 from shrag.serving.strategies.planning.answer_slots import fill_slots, find_slots
 from shrag.serving.strategies.planning.bridge_entities import filter_by_bridge, find_bridges
@@ -47,7 +47,8 @@ def run_chain(steps: Sequence[str], plan: Plan) -> Generator[Event, None, Answer
         texts = {slot: known.text for slot, known in answers.items()}
         filled = {node.number: text for node in ready if (text := fill_slots(node.question, texts))}
         with plan.timer.stage("search"):
-            results = find_all([parse_question(text) for text in filled.values()], plan.request, plan.resources)
+            questions = [parse_question(text[:LONGEST_QUESTION]) for text in filled.values()]
+            results = find_all(questions, plan.request, plan.resources)
         found |= zip(filled, results, strict=True)
         for one in results:
             yield from one.model_events

@@ -22,7 +22,12 @@ class ScriptedJudge:
         self.schemas: list[Mapping[str, object] | None] = []
 
     def complete(
-        self, messages: Sequence[Message], schema: Mapping[str, object] | None = None, *, max_tokens: int = 1024
+        self,
+        messages: Sequence[Message],
+        schema: Mapping[str, object] | None = None,
+        *,
+        max_tokens: int = 1024,
+        urgent: bool = False,
     ) -> Completion:
         self.asked.append(messages)
         self.schemas.append(schema)

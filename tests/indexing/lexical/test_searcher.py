@@ -7,7 +7,7 @@ import pytest
 
 from shrag.indexing.lexical.schema import FOLDER
 from shrag.indexing.lexical.searcher import LuceneSearcher, RecordCache
-from shrag.indexing.record_filter import value_key
+from shrag.indexing.record_filter import EVERY_RECORD, NO_FACETS, RecordFilter, count_records, value_key
 from shrag.indexing.storage.generations import current_generation
 from shrag.serving.engine import Engine
 
@@ -85,6 +85,22 @@ def test_every_author_is_found_by_the_whole_name_and_by_a_word_of_it(
     assert len(searcher.newest_of_authors(names, 1_000)) == len(set().union(*by_author.values()))
     assert searcher.newest_of_authors(["nobody"], 10) == []
     assert searcher.count_records(["nobody"]) == [0]
+    searcher.close()
+
+
+def test_the_records_of_authors_are_filtered_and_counted_as_hits_are(demo: Engine, demo_home: Path) -> None:
+    folder, manifest = current_generation(demo_home / "indexes" / "demo")
+    searcher = LuceneSearcher(folder / FOLDER, manifest.bm25)
+    records = [each.record for each in demo.open_index.store.sample(500)]
+    names = sorted({author for each in records for author in each.authors})[:200]
+    keys = set(map(value_key, names))
+    theirs = [each for each in records if keys.intersection(map(value_key, each.authors))]
+    for record_filter in (EVERY_RECORD, RecordFilter(year_to=2018), RecordFilter(language=("ko",), author=(names[0],))):
+        found = searcher.newest_of_authors(names, 1_000, record_filter)
+        assert set(found) == {each.docid for each in theirs if record_filter.passes(each)}
+        assert searcher.facets_of_authors(names, record_filter) == count_records(theirs, record_filter)
+    assert searcher.facets_of_authors(["nobody"], EVERY_RECORD) == NO_FACETS
+    assert searcher.facets_of_authors([], EVERY_RECORD) == NO_FACETS
     searcher.close()
 
 

@@ -48,7 +48,9 @@ class _Model:
         self.hangs = False
         self.asked = 0
 
-    def complete(self, messages: object, schema: object = None, *, max_tokens: int = 1024) -> Completion:
+    def complete(
+        self, messages: object, schema: object = None, *, max_tokens: int = 1024, urgent: bool = False
+    ) -> Completion:
         self.asked += 1
         if self.fails:
             raise self.fails
@@ -301,3 +303,24 @@ def test_the_name_is_not_requested_while_open_and_once_after_recovery() -> None:
     model.fails, model.called = None, "second"
     assert circuit.check(5)
     assert ([circuit.name for _ in range(5)], model.probes) == (["second"] * 5, 2)
+
+
+@pytest.mark.parametrize("way", ["complete", "stream", "reading", "check"])
+def test_after_a_refusal_the_name_is_that_of_the_model_served_now(way: str) -> None:
+    model = _Model()
+    circuit = CircuitBreaker(model)
+    circuit.complete(ASKED)
+    model.name, model.fails = "other", ModelRefused("The model fake does not exist.")
+    assert (circuit.name, circuit.known_name) == ("fake", "fake")
+    if way == "check":
+        assert circuit.check(5.0)
+        assert circuit.known_name == "other"
+        return
+    # The fake refuses a request of one token at once, any other behind its first text.
+    tokens = 1 if way == "stream" else 9
+    with pytest.raises(ModelRefused):
+        circuit.complete(ASKED) if way == "complete" else list(circuit.stream(ASKED, max_tokens=tokens))
+    assert (circuit.known_name, circuit.name) == ("", "other")
+    model.fails = None
+    circuit.complete(ASKED)
+    assert circuit.known_name == "other"

@@ -6,6 +6,7 @@ import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -328,7 +329,7 @@ def test_a_slow_keyword_response_times_out() -> None:
     ):
         started = time.monotonic()
         with pytest.raises(ModelUnavailable, match="not complete after 2 seconds"):
-            model.complete(ASK)
+            model.complete(ASK, urgent=True)
         assert time.monotonic() - started < 10
 
 
@@ -340,8 +341,29 @@ def test_a_silent_keyword_request_times_out() -> None:
     ):
         started = time.monotonic()
         with pytest.raises(ModelUnavailable, match="nothing more in time"):
-            model.complete(ASK)
+            model.complete(ASK, urgent=True)
         assert time.monotonic() - started < 10
+
+
+def test_a_complete_response_that_is_not_urgent_may_take_longer_than_keywords_and_pieces() -> None:
+    def answer_late(handler: Handler, body: dict[str, Any]) -> None:
+        time.sleep(0.6)
+        answers("x")(handler, body)
+
+    settings = {"keyword_timeout": 0.2, "read_timeout": 0.2}
+    with (
+        serving(Endpoint(answer_late)) as url,
+        closing(OpenAIModel(_settings(url, **settings, timeout=30.0))) as model,
+    ):
+        assert model.complete(ASK).text == "x"
+        with pytest.raises(ModelUnavailable, match="nothing more in time"):
+            model.complete(ASK, urgent=True)
+    with (
+        serving(Endpoint(answer_late)) as url,
+        closing(OpenAIModel(_settings(url, timeout=0.2))) as model,
+        pytest.raises(ModelUnavailable, match="nothing more in time"),
+    ):
+        model.complete(ASK)
 
 
 @pytest.mark.parametrize(("read", "short"), [(5.0, 5.0), (5.0, 3.0), (120.0, 20.0), (2.0, 20.0)])
@@ -356,9 +378,9 @@ def test_every_request_has_the_configured_timeouts(read: float, short: float, mo
     monkeypatch.setattr(httpx2.HTTPTransport, "handle_request", note)
     chosen = _settings("http://127.0.0.1:1/v1", connect_timeout=5.0, read_timeout=read, keyword_timeout=short)
     with closing(OpenAIModel(chosen)) as model:
-        for ask in (model.complete, model.stream):
+        for ask in (partial(model.complete, urgent=True), model.complete, model.stream):
             model._is_vllm = False  # a failure has it look again
             with pytest.raises(ModelUnavailable):
                 ask(ASK)
-    bounds = (min(short, chosen.timeout), read)
+    bounds = (min(short, chosen.timeout), chosen.timeout, read)
     assert waited == [{"connect": 5.0, "read": bound, "write": bound, "pool": bound} for bound in bounds]

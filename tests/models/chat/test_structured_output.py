@@ -43,7 +43,12 @@ class Scripted:
         self.asked: list[tuple[Sequence[Message], Mapping[str, object] | None, int]] = []
 
     def complete(
-        self, messages: Sequence[Message], schema: Mapping[str, object] | None = None, *, max_tokens: int = 1024
+        self,
+        messages: Sequence[Message],
+        schema: Mapping[str, object] | None = None,
+        *,
+        max_tokens: int = 1024,
+        urgent: bool = False,
     ) -> Completion:
         self.asked.append((messages, schema, max_tokens))
         text = self.texts.pop(0)

@@ -54,7 +54,12 @@ class _Slow(ScriptedModel):
         self.go_on = threading.Event()
 
     def complete(
-        self, messages: Sequence[Message], schema: Mapping[str, object] | None = None, *, max_tokens: int = 1024
+        self,
+        messages: Sequence[Message],
+        schema: Mapping[str, object] | None = None,
+        *,
+        max_tokens: int = 1024,
+        urgent: bool = False,
     ) -> Completion:
         self.begun.release()
         assert self.go_on.wait(30)

@@ -172,7 +172,12 @@ def test_a_client_that_gives_up_stops_the_model(demo_home: Path, demo: Engine) -
 
     class _Slow(ScriptedModel):
         def complete(
-            self, messages: Sequence[Message], schema: Mapping[str, object] | None = None, *, max_tokens: int = 1024
+            self,
+            messages: Sequence[Message],
+            schema: Mapping[str, object] | None = None,
+            *,
+            max_tokens: int = 1024,
+            urgent: bool = False,
         ) -> Completion:
             asked.set()
             assert go_on.wait(20)

@@ -191,7 +191,12 @@ def test_a_call_withdrawn_stops_the_model(demo_home: Path, demo: Engine) -> None
 
     class _GivingUp(ScriptedModel):
         def complete(
-            self, messages: Sequence[Message], schema: Mapping[str, object] | None = None, *, max_tokens: int = 1024
+            self,
+            messages: Sequence[Message],
+            schema: Mapping[str, object] | None = None,
+            *,
+            max_tokens: int = 1024,
+            urgent: bool = False,
         ) -> Completion:
             cancellation.cancel()
             return super().complete(messages, schema, max_tokens=max_tokens)

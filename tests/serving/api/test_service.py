@@ -47,7 +47,12 @@ class _Held(ScriptedModel):
         self.may_answer = threading.Event()
 
     def complete(
-        self, messages: Sequence[Message], schema: Mapping[str, object] | None = None, *, max_tokens: int = 1024
+        self,
+        messages: Sequence[Message],
+        schema: Mapping[str, object] | None = None,
+        *,
+        max_tokens: int = 1024,
+        urgent: bool = False,
     ) -> Completion:
         assert self.may_answer.wait(20)
         return super().complete(messages, schema, max_tokens=max_tokens)

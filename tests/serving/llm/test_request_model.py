@@ -100,7 +100,12 @@ class _Probing(ScriptedModel):
         self.free.append(not other.is_alive())
 
     def complete(
-        self, messages: Sequence[Message], schema: Mapping[str, object] | None = None, *, max_tokens: int = 1024
+        self,
+        messages: Sequence[Message],
+        schema: Mapping[str, object] | None = None,
+        *,
+        max_tokens: int = 1024,
+        urgent: bool = False,
     ) -> Completion:
         self._probe()
         return super().complete(messages, schema, max_tokens=max_tokens)

@@ -28,7 +28,12 @@ class _Writing:
         self._texts = list(texts)
 
     def complete(
-        self, messages: Sequence[Message], schema: Mapping[str, object] | None = None, *, max_tokens: int = 1024
+        self,
+        messages: Sequence[Message],
+        schema: Mapping[str, object] | None = None,
+        *,
+        max_tokens: int = 1024,
+        urgent: bool = False,
     ) -> Completion:
         return Completion(self._texts.pop(0), "stop", 100 + len(messages), 20, 0.5, 0.25)
 

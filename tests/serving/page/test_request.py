@@ -7,6 +7,7 @@ from starlette.datastructures import QueryParams
 
 from shrag.indexing.record_filter import RecordFilter
 from shrag.serving.errors import QuestionError
+from shrag.serving.http.middleware import LONGEST_ADDRESS
 from shrag.serving.page.request import PARAMETERS, PageRequest, choose_language, parse_page_request
 
 
@@ -87,3 +88,14 @@ def test_earlier_questions_stay_in_the_address_the_last_eight_of_them() -> None:
     assert parse_page_request(QueryParams(request.url().partition("?")[2]), "en") == request
     assert [turn.question for turn in request.parse().history] == list(request.after)
     assert PageRequest("q", "en").parse().history == ()
+
+
+def test_earlier_questions_leave_room_in_the_address_for_the_next_one() -> None:
+    limits = RecordFilter(year_from=1990, journal=tuple(f"{number}{'가' * 40}" for number in range(9)))
+    for size, kept in ((10, 8), (150, 8), (500, 2), (2_000, 0)):
+        request = PageRequest("처음?", "ko", record_filter=limits)
+        for number in range(12):
+            asked = f"{number}".ljust(size, "폭")
+            request = PageRequest(asked, "ko", record_filter=limits, after=request.asked)
+            assert len(request.url("/stream")) <= LONGEST_ADDRESS
+        assert [each.rstrip("폭") for each in request.asked] == ["4", "5", "6", "7", "8", "9", "10", "11"][8 - kept :]

@@ -6,6 +6,7 @@ import json
 import re
 from dataclasses import replace
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from pylatexenc.latex2text import LatexNodes2Text
@@ -80,7 +81,7 @@ def test_volume_issue_pages_doi_and_type_are_exported() -> None:
         "volume = {12}",
         "number = {3}",
         "pages = {45--67}",
-        "doi = {10.5555/a\\_b}",
+        "doi = {10.5555/a_b}",
     ):
         assert f"  {line},\n" in bibtex
     assert ris.startswith("TY  - CONF\n")
@@ -152,6 +153,47 @@ def test_what_a_record_does_not_have_is_left_out() -> None:
 def test_records_of_one_key_are_numbered_from_2() -> None:
     entries = write_references([Record(docid, "", "text", "und", complete=False) for docid in "가나다"], "bibtex")
     assert re.findall(r"@misc\{(.*),", entries) == ["record", "record-2", "record-3"]
+
+
+def test_keys_that_differ_only_in_case_are_numbered_too() -> None:
+    records = [Record(docid, "", "text", "und", complete=False) for docid in ("ABC-9", "abc-9", "Abc-9-2")]
+    assert re.findall(r"@misc\{(.*),", write_references(records, "bibtex")) == ["ABC-9", "abc-9-2", "Abc-9-2-2"]
+
+
+@pytest.mark.parametrize(
+    ("pages", "first", "last", "tex"),
+    [
+        ("123001-1–123001-4", "123001-1", "123001-4", "123001-1--123001-4"),
+        ("12-1 ~ 12-23", "12-1", "12-23", "12-1--12-23"),
+        ("3-1-3-12", "3-1", "3-12", "3-1--3-12"),
+        ("S-12-S-20", "S-12", "S-20", "S-12--S-20"),
+        ("12 - 34", "12", "34", "12--34"),
+        ("12--34", "12", "34", "12--34"),
+        ("12−34", "12", "34", "12--34"),
+        ("12‐34", "12", "34", "12--34"),
+        ("123～130", "123", "130", "123--130"),
+        ("i–ix", "i", "ix", "i--ix"),
+        ("e-1234", "e-1234", "", "e-1234"),
+        ("12-3-4", "12-3-4", "", "12-3-4"),
+        ("12-", "12-", "", "12-"),
+        ("1-5, 8–10, 12", "1-5, 8–10, 12", "", "1--5, 8--10, 12"),
+    ],
+)
+def test_the_first_and_the_last_page_are_told_apart_though_pages_have_hyphens(
+    pages: str, first: str, last: str, tex: str
+) -> None:
+    record = replace(FULL, pages=pages)
+    ris = write_references([record], "ris")
+    assert f"SP  - {first}\n" + (f"EP  - {last}\n" if last else "PB") in ris
+    assert f"  pages = {{{tex}}},\n" in write_references([record], "bibtex")
+    assert dict(highwire_tags(record)).get("citation_lastpage", "") == last
+
+
+def test_a_doi_stands_as_it_is_and_cannot_end_its_field() -> None:
+    doi = "10.1002/(SICI)1097-4636(1998)43:4<338::AID-JBM16>3.0.CO;2-#"
+    written = write_references([replace(FULL, doi=doi), replace(FULL, doi="10.1/a}, note = {\\x")], "bibtex")
+    assert f"  doi = {{{doi}}},\n" in written
+    assert "  doi = {10.1/a%7D, note = %7B%5Cx},\n" in written
 
 
 def test_no_field_can_begin_another_one() -> None:

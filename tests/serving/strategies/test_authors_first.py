@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator
 
 import pytest
@@ -10,6 +11,7 @@ from shrag.serving.events import Authors
 from shrag.serving.request import Turn
 from shrag.serving.results import AskResult, SearchResult
 from tests.support.author_index import AuthoredRecord, open_author_index
+from tests.support.scripted_models import ScriptedModel
 
 KAVRAKI = ("Kavraki, Lydia E.",)
 
@@ -117,6 +119,33 @@ def test_of_a_name_in_a_long_question_nothing_is_said_unless_its_records_fit(aut
     assert fitting.authors == Authors(KAVRAKI, 1, "first")
 
 
-def test_a_follow_up_question_and_choices_are_read_without_authors(authors: Engine) -> None:
-    assert authors.search("Kavraki motion planning", history=[Turn("chess")]).authors is None
+def test_a_question_with_choices_is_read_without_authors(authors: Engine) -> None:
     assert authors.search("Kavraki motion planning", choices=["yes", "no"]).authors is None
+
+
+def test_a_question_after_others_names_authors_as_any_question_does(authors: Engine) -> None:
+    history = [Turn("chess")]
+    for question in ("Kavraki motion planning", "Kavraki chess", "Hassabis intuition mathematics"):
+        alone, later = authors.ask(question), authors.ask(question, history=history)
+        assert later.search.follow_up is None
+        assert (docids(later), later.search.authors) == (docids(alone), alone.search.authors)
+        assert later.answer.citations == alone.answer.citations
+
+
+def test_what_a_rewritten_follow_up_question_names_is_found(authors: Engine) -> None:
+    def ask(rewritten: str) -> SearchResult:
+        engine = Engine(authors.open_index, ScriptedModel(english=json.dumps({"question": rewritten})))
+        return engine.search("And those of the other one?", history=[Turn("Moll motion planning")], facets=True)
+
+    fitting, listed = ask("Kavraki motion planning"), ask("papers by Kavraki")
+    assert (docids(fitting)[0], fitting.authors) == ("r3", Authors(KAVRAKI, 1, "first"))
+    assert (docids(listed), listed.authors) == (["r3", "r4", "r7"], Authors(KAVRAKI, 1, "listed"))
+    assert fitting.facets is not None
+    assert listed.facets is not None
+    assert (fitting.facets.total, listed.facets.total) == (4, 3)
+
+
+def test_the_authors_records_answer_a_follow_up_question_that_names_the_author(authors: Engine) -> None:
+    asked = authors.ask("What methods does Kavraki use for it?", history=[Turn("motion planning of robots")])
+    assert (docids(asked)[0], asked.search.authors) == ("r3", Authors(KAVRAKI, 1, "first"))
+    assert [each.docid for each in asked.answer.citations][:1] == ["r3"]

@@ -134,3 +134,18 @@ def test_of_an_authors_records_those_that_pass_the_filter_are_listed(authors: En
     assert (counted.total, [each.value for each in counted.year]) == (1, ["2001", "2002"])
     none = authors.search("Minsu Kim", record_filter=RecordFilter(year_from=2020))
     assert none.ranking.reranker != "author"
+
+
+def test_older_records_of_an_author_with_more_than_are_listed_are_found_and_counted(
+    authors: Engine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("shrag.serving.strategies.known_items._MOST_OF_AUTHORS", 1)
+    early = authors.search("Minsu Kim", record_filter=RecordFilter(year_to=2001), facets=True)
+    assert [each.record.docid for each in early.ranking.records] == ["r1"]
+    assert early.facets is not None
+    assert (early.facets.total, [each.value for each in early.facets.year]) == (1, ["2001", "2002"])
+    every = authors.search("Minsu Kim", facets=True)
+    assert [each.record.docid for each in every.ranking.records] == ["r2"]
+    assert every.facets is not None
+    assert (every.facets.total, every.facets.undated) == (3, 1)
+    assert [(each.value, each.count) for each in every.facets.author] == [("Minsu Kim", 3)]

@@ -47,7 +47,7 @@ public final class FilterFields {
   }
 
   /** Returns the query of the documents that pass all limits. */
-  static Query query(Collection<String> limits) {
+  public static Query query(Collection<String> limits) {
     BooleanQuery.Builder all = new BooleanQuery.Builder();
     limits.forEach(limit -> all.add(limit(limit), Occur.FILTER));
     return new ConstantScoreQuery(all.build());

@@ -327,6 +327,9 @@ public final class IndexSearch {
           builder.add(read(parts.next(), parts), Occur.MUST);
         }
         break;
+      case 'l':
+        builder.add(FilterFields.query(List.of(rest)), Occur.MUST);
+        break;
       case 'n':
         builder.add(read(parts.next(), parts), Occur.MUST);
         builder.add(read(parts.next(), parts), Occur.MUST_NOT);

@@ -79,6 +79,37 @@ def test_a_section_of_one_record_has_its_title_and_its_mark_once() -> None:
     assert [text.text[each.start_index : each.end_index] for each in marks] == ["[1]", "[2]", "[4]"]
 
 
+def test_what_a_quotation_leaves_out_is_marked() -> None:
+    text = _text()
+    lead = Citation(1, "a", "A")
+    text.feed(AnswerSentence("record", Sentence("It rose.", (1,)), lead))
+    assert text.feed(AnswerSentence("record", Sentence("It fell.", (1,), after_gap=True), lead)) == " […] It fell."
+
+
+def test_related_records_without_a_sentence_are_named_behind_those_with_one() -> None:
+    lead, other, named, last = (Citation(number, f"d{number}", f"T{number}") for number in (1, 2, 3, 4))
+    rose, fell = Sentence("It rose.", (1,)), Sentence("It fell.", (2,))
+    sections = (
+        Section("record", (rose,), lead),
+        Section("related", (fell,), other),
+        Section("related", (), named),
+        Section("related", (), last),
+    )
+    text = _text()
+    text.feed(AnswerSentence("record", rose, lead))
+    text.feed(AnswerSentence("related", fell, other))
+    end = text.feed(Answer("extractive", "en", sections, (lead, other, named, last)))
+    assert end.startswith("\n\n**T3** [3]\n\n**T4** [4]\n\n*Extractive")
+    marks = [each.url_citation for each in text.annotations]
+    assert [text.text[each.start_index : each.end_index] for each in marks] == ["[1]", "[2]", "[3]", "[4]"]
+
+    alone = _text()
+    alone.feed(AnswerSentence("record", rose, lead))
+    assert alone.feed(Answer("extractive", "en", (sections[0], sections[2]), (lead, named))).startswith(
+        "\n\n### Related records\n\n**T3** [3]\n\n*Extractive"
+    )
+
+
 def test_sources_stand_at_the_end_and_each_annotation_points_at_its_first_mark() -> None:
     text = _text()
     text.feed(AnswerSentence("body", Sentence("It rose by 3%.", (1, 2))))

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import json
 from collections.abc import Sequence
 
 import pytest
@@ -8,6 +9,7 @@ from shrag.models.errors import ModelRefused
 from shrag.serving.engine import Engine
 from shrag.serving.errors import StrategyUnavailable
 from shrag.serving.events import Answer, Event, Fallback, ModelCall, Node, Ranking, Truncated
+from shrag.serving.request import LONGEST_QUESTION
 from tests.support.scripted_models import ScriptFile
 
 BOTH = "LSTM은 양파와 지하수위를 얼마나 잘 예측하는가?"
@@ -127,6 +129,16 @@ def test_chain_leaves_a_slot_empty_where_no_record_has_the_answer(demo: Engine) 
         first, second = [node for node in steps if node.kind == "step"][2:]
         assert (first.state, first.answer, first.source) == ("unanswered", "", "")
         assert second.question == "로 지하수위를 예측한 효율은 얼마인가?"
+
+
+def test_a_step_that_is_too_long_with_its_answers_is_searched_for_in_part(demo: Engine) -> None:
+    model = ScriptFile("steps")
+    first, second = "양파 도매가격을 예측한 신경망은 무엇인가?", " ".join(["[ANS_1]"] * 30) + "의 효율은?"
+    model.say("chain", json.dumps({"steps": [first, second]}))
+    record = next(each.record for each in demo.search(first) if each.record.docid == "DEMO-AGR-002")
+    model.say("span", json.dumps({"text": record.text[:190].strip(), "record": 1}))
+    steps = [event for event in _events(demo, ONION, "chain", model) if isinstance(event, Node)]
+    assert len([node for node in steps if node.kind == "step"][-1].question) > LONGEST_QUESTION
 
 
 def test_chain_searches_on_without_an_answer_that_could_not_be_extracted(demo: Engine) -> None:

@@ -34,7 +34,12 @@ class _Model:
         self.asked: list[str] = []
 
     def complete(
-        self, messages: Sequence[Message], schema: Mapping[str, object] | None = None, *, max_tokens: int = 1024
+        self,
+        messages: Sequence[Message],
+        schema: Mapping[str, object] | None = None,
+        *,
+        max_tokens: int = 1024,
+        urgent: bool = False,
     ) -> Completion:
         self.most.append(max_tokens)
         self.asked.append(messages[-1].content)

@@ -201,6 +201,12 @@ def test_a_question_with_choices_is_answered_by_one_of_them(demo: Engine, strate
         assert all("C. 13.1%" in text for text in _said(model, prompt))
 
 
+def test_a_newline_behind_the_letter_is_no_part_of_the_choice(demo: Engine) -> None:
+    model = ScriptFile("raise")
+    model.say("choose", '{"reasoning": "", "choice": "B\\n"}')
+    assert _answer(_events(demo, "cot", model, CHOICES)).choice == "B"
+
+
 def test_a_letter_without_a_choice_is_invalid(demo: Engine) -> None:
     model = ScriptFile("raise")
     model.say("choose", '{"reasoning": "", "choice": "D"}')
