@@ -101,12 +101,17 @@ def _convert_tbx(content: bytes, name: str) -> bytes:
     """
     lines: list[str] = []
     for concept in parse_tbx(content, name):
-        english = [_TRANSLATIONS.sub(" ", term) for term in concept.english if not _HANGUL.search(term)]
-        korean = [_TRANSLATIONS.sub(" ", term) for term in concept.korean if _HANGUL.search(term)]
+        english = [term for term in map(_plain_term, concept.english) if term and not _HANGUL.search(term)]
+        korean = [term for term in map(_plain_term, concept.korean) if _HANGUL.search(term)]
         rows = [(term, english) for term in korean] if english else []
         rows += [(terms[0], terms[1:]) for terms in (korean, english) if len(terms) > 1]
         lines += [f"# from {name}, line {concept.line}\n{term}\t{', '.join(others)}\n" for term, others in rows]
     return "".join(lines).encode()
+
+
+def _plain_term(term: str) -> str:
+    """Return a term without what has a meaning in a line: a comma with a space, and a leading ``#`` or ``-``."""
+    return _TRANSLATIONS.sub(" ", term).lstrip("#- ")
 
 
 def stored_corrections(folder: Path) -> bytes:

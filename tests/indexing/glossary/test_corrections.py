@@ -123,3 +123,20 @@ def test_terms_of_one_language_in_a_concept_of_tbx_are_synonyms(tmp_path: Path) 
     found = parse_corrections(read_corrections([tmp_path / "terms.tbx"]))
     assert [(pair.korean, pair.english) for pair in found.pairs] == [("재택근무", "telework"), ("원격근무", "telework")]
     assert found.synonyms == [SynonymCorrection(("재택근무", "원격근무"), True, "terms.tbx, line 1")]
+
+
+def test_a_term_of_tbx_that_would_be_a_comment_or_a_removal_is_a_pair(tmp_path: Path) -> None:
+    def concept(korean: str, english: str) -> str:
+        sides = (("ko", korean), ("en", english))
+        return "".join(
+            f"<langSec xml:lang='{language}'><termSec><term>{term}</term></termSec></langSec>"
+            for language, term in sides
+        )
+
+    (tmp_path / "terms.tbx").write_text(
+        f"<tbx><conceptEntry>{concept('#미투', '#MeToo')}</conceptEntry>"
+        f"<conceptEntry>{concept('전지', '-')}</conceptEntry></tbx>",
+        encoding="utf-8",
+    )
+    found = parse_corrections(read_corrections([tmp_path / "terms.tbx"]))
+    assert [(pair.korean, pair.english) for pair in found.pairs] == [("미투", "MeToo")]
