@@ -130,7 +130,8 @@ def open_documents(folder: Path, manifest: IndexManifest) -> Iterator[OpenDocume
     searcher = LuceneSearcher(folder / FOLDER, manifest.bm25)
     with closing(searcher), closing(_vocabulary(folder.parent, manifest, searcher)) as vocabulary:
         card = manifest.vectors
-        yield OpenDocuments(searcher, vocabulary, open_vectors(folder / VECTORS, card) if card else None)
+        vectors = open_vectors(folder / VECTORS, card) if card and card.dimension else None  # 0 if there are no terms
+        yield OpenDocuments(searcher, vocabulary, vectors)
 
 
 def check_count(collection: Collection, manifest: IndexManifest, progress: LoadProgress) -> None:
