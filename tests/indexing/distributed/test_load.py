@@ -19,7 +19,7 @@ from shrag.corpora.ingest.add import add_corpus
 from shrag.indexing.build.builder import build_index
 from shrag.indexing.distributed import searcher
 from shrag.indexing.distributed.collection import Between, StoredParts
-from shrag.indexing.distributed.database import alias_name, collection_name, open_database
+from shrag.indexing.distributed.database import alias_name, collection_name, is_of_index, open_database
 from shrag.indexing.distributed.load import LoadProgress, load_index
 from shrag.indexing.distributed.opening import load_folder
 from shrag.indexing.distributed.qdrant_edge import EdgeCollection
@@ -252,6 +252,25 @@ def test_a_collection_is_dropped_with_its_generation_and_no_other_is(generations
         assert database.open(names[3]) is not None
     assert not load_folder(index, 2).exists()
     assert load_folder(index, 3).exists()
+
+
+def test_indexes_whose_names_differ_in_a_hyphen_share_no_collection_and_drop_only_their_own(home: Path) -> None:
+    indexes, engine = home / "indexes", _edge(home)
+    (indexes / "demo").rename(indexes / "a-b")
+    shutil.copytree(indexes / "a-b", indexes / "a_b")
+    assert load_index(indexes, "a-b", engine)
+    assert load_index(indexes, "a_b", engine)
+    publish_copy(indexes / "a-b", generation_folder(indexes / "a-b", 1))
+    remove_folder(generation_folder(indexes / "a-b", 1))
+    assert load_index(indexes, "a-b", engine)
+    for name in ("a-b", "a_b"):
+        with closing(open_engine(indexes, name, engine=engine)) as opened:
+            assert opened.search(QUESTIONS[0]).hits
+
+
+def test_a_collection_whose_name_may_be_that_of_another_index_is_not_dropped() -> None:
+    assert is_of_index("shrag_sci_000007_0123456789ab", "sci")
+    assert not is_of_index("shrag_a_b_000007_0123456789ab", "a-b")
 
 
 def test_a_failing_database_leaves_the_published_generation(generations: Path, monkeypatch: pytest.MonkeyPatch) -> None:
