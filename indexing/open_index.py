@@ -277,7 +277,7 @@ def _open_generation(
         vectors = manifest.vectors
         dense = _dense(name, folder, vectors, analyzer, searcher) if vectors else None
         glossary = opened.enter_context(closing(Glossary(folder / GLOSSARY)))
-        # The hold says to `shrag index remove` that the generation is in use.
+        # The hold says to `shrag index remove` and to builds that the generation is in use.
         hold = opened.enter_context(closing(FolderHold(folder)))
         calibration = read_calibration(folder / CALIBRATION)
         opened.pop_all()

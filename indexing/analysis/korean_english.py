@@ -39,7 +39,7 @@ from shrag.indexing.analysis.user_dictionary import EMPTY_DICTIONARY, Dictionary
 if TYPE_CHECKING:
     from shrag.indexing.analysis.morphological_analysis import Kiwi
 
-_RULES = 4
+_RULES = 5
 """Version of the rules. Increase it when a change yields other terms and no other part of the fingerprint shows
 that.
 """

@@ -27,7 +27,8 @@ MAX_TERM_LENGTH = 64
 STEMMER = "english"
 """Snowball's English algorithm (Porter2)."""
 
-_LETTER = "A-Za-z\u00c0-\u00d6\u00d8-\u00f6\u00f8-\u024f\u0370-\u03ff\u0400-\u04ff"
+# Latin, Greek and Cyrillic. The last two blocks are letters with accents, as in Vietnamese and ancient Greek.
+_LETTER = "A-Za-z\u00c0-\u00d6\u00d8-\u00f6\u00f8-\u024f\u0370-\u03ff\u0400-\u04ff\u1e00-\u1eff\u1f00-\u1fff"
 _WORD = re.compile(
     rf"""
       \d{{1,3}}(?:,\d{{3}})+(?:\.\d+)?(?![\d{_LETTER}])               # 1,200 and 1,200.5
@@ -92,7 +93,7 @@ def _word_terms(word: str) -> tuple[Token, ...]:
     length = len(word)
     if re.fullmatch(r"[\d,]+(?:\.\d+)?", word):
         return (Token(word.replace(",", "")[:MAX_TERM_LENGTH], 0, length, "number"),)
-    plain = word.lower()
+    plain = word.replace("İ", "I").lower()  # the only letter whose lower case is longer than the letter
     stem_end = length - 2 if plain.endswith("'s") else length
     terms: list[Token] = []
     parts = _parts(plain[:stem_end])

@@ -157,7 +157,8 @@ def _parse_line(line: str) -> DictionaryWord:
 
 
 def _parse_word(raw: str) -> str:
-    word = plain_line(fold(plain_line(raw))).strip(_EDGE)
+    # A full-width ＃ folds to #, and a saved line that begins with it would be a comment.
+    word = plain_line(fold(plain_line(raw))).strip(_EDGE).lstrip(f"#{_EDGE}")
     if not any(character.isalnum() for character in word):
         raise _InvalidLine(Text("{word!r} has no letter and no digit; a word needs at least one", word=raw))
     if len(word) > MAX_WORD_LENGTH:

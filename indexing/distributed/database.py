@@ -47,13 +47,20 @@ def _open_qdrant(choice: EngineChoice) -> VectorDatabase:
 
 def collection_name(index: str, manifest: IndexManifest) -> str:
     """Return the name of a generation's collection. No other generation of any index has the same name."""
-    return f"shrag_{_plain(index)}_{manifest.generation:06d}_{manifest_digest(manifest)[:12]}"
+    return f"{alias_name(index)}_{manifest.generation:06d}_{manifest_digest(manifest)[:12]}"
 
 
 def alias_name(index: str) -> str:
-    """Return the name of the alias that points to an index's published collection."""
-    return f"shrag_{_plain(index)}_{hashlib.sha256(index.encode()).hexdigest()[:8]}"
+    """Return the name of the alias that points to an index's published collection, with which their names begin.
+
+    The hash tells ``a-b`` from ``a_b``: a name in Milvus has no ``-``.
+    """
+    return f"shrag_{index.replace('-', '_')}_{hashlib.sha256(index.encode()).hexdigest()[:8]}"
 
 
-def _plain(index: str) -> str:
-    return index.replace("-", "_")
+def is_of_index(collection: str, index: str) -> bool:
+    """Return whether a collection is certainly of this index.
+
+    Names from before the hash was added to them are the same for ``a-b`` and ``a_b``.
+    """
+    return collection.startswith(f"{alias_name(index)}_") or not {"-", "_"} & set(index)

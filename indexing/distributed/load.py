@@ -24,7 +24,7 @@ import numpy as np
 from shrag.corpora.files import FolderBusy, check_name, disk_errors, lock_folder, write_atomically
 from shrag.indexing.analyzed_record import AnalyzedRecord, pack_record
 from shrag.indexing.distributed.collection import Between, Collection, Row, VectorDatabase, value_number
-from shrag.indexing.distributed.database import alias_name, collection_name, open_database
+from shrag.indexing.distributed.database import alias_name, collection_name, is_of_index, open_database
 from shrag.indexing.distributed.opening import LOADS, load_folder, vocabulary_path
 from shrag.indexing.distributed.sparse_vectors import document_vector, term_numbers
 from shrag.indexing.distributed.vocabulary import Vocabulary, write_vocabulary
@@ -130,7 +130,8 @@ def open_documents(folder: Path, manifest: IndexManifest) -> Iterator[OpenDocume
     searcher = LuceneSearcher(folder / FOLDER, manifest.bm25)
     with closing(searcher), closing(_vocabulary(folder.parent, manifest, searcher)) as vocabulary:
         card = manifest.vectors
-        yield OpenDocuments(searcher, vocabulary, open_vectors(folder / VECTORS, card) if card else None)
+        vectors = open_vectors(folder / VECTORS, card) if card and card.dimension else None  # 0 if there are no terms
+        yield OpenDocuments(searcher, vocabulary, vectors)
 
 
 def check_count(collection: Collection, manifest: IndexManifest, progress: LoadProgress) -> None:
@@ -250,7 +251,9 @@ def _drop_old(database: VectorDatabase, index: Path, choice: EngineChoice) -> No
             continue
         progress = folder / _progress_name(choice)
         if progress.is_file():
-            database.drop(LoadProgress.collection_of(progress))
+            collection = LoadProgress.collection_of(progress)
+            if is_of_index(collection, index.name):
+                database.drop(collection)
             progress.unlink()
         if not list(folder.glob("*.jsonl")):
             shutil.rmtree(folder)

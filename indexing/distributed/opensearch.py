@@ -55,7 +55,7 @@ def export_opensearch(
     check_files(generation, manifest)
     start_java()
     searcher = LuceneSearcher(generation / FOLDER, manifest.bm25)
-    card = manifest.vectors
+    card = manifest.vectors if manifest.vectors and manifest.vectors.dimension else None  # 0 if there are no terms
     vectors = open_vectors(generation / VECTORS, card) if card else None
     try:
         with disk_errors(folder.parent):

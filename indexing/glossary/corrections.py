@@ -31,7 +31,8 @@ _HANGUL = re.compile("[\uac00-\ud7a3]")
 _ORIGIN = re.compile(r"# from (.+), line (\d+)")
 _TRANSLATIONS = re.compile(r"\s*,\s+")
 _CONFIDENCE_STEP, _LOWEST_CONFIDENCE = 0.05, 0.5
-_REPORTED = 5
+REPORTED = 5
+"""Number of pairs of the user's lists, and of their synonyms, that are named if they are not used."""
 
 
 class Correction(NamedTuple):
@@ -49,10 +50,14 @@ class Correction(NamedTuple):
 
 
 class SynonymCorrection(NamedTuple):
-    """Words of one language that the user makes synonyms of each other (``is_added``), or no synonyms of the first."""
+    """Words of one language that the user makes synonyms of each other (``is_added``), or no synonyms of the first.
+
+    ``origin`` is the file and the line, for messages.
+    """
 
     words: tuple[str, ...]
     is_added: bool
+    origin: str
 
 
 class Corrections(NamedTuple):
@@ -96,12 +101,17 @@ def _convert_tbx(content: bytes, name: str) -> bytes:
     """
     lines: list[str] = []
     for concept in parse_tbx(content, name):
-        english = [_TRANSLATIONS.sub(" ", term) for term in concept.english if not _HANGUL.search(term)]
-        korean = [_TRANSLATIONS.sub(" ", term) for term in concept.korean if _HANGUL.search(term)]
+        english = [term for term in map(_plain_term, concept.english) if term and not _HANGUL.search(term)]
+        korean = [term for term in map(_plain_term, concept.korean) if _HANGUL.search(term)]
         rows = [(term, english) for term in korean] if english else []
         rows += [(terms[0], terms[1:]) for terms in (korean, english) if len(terms) > 1]
         lines += [f"# from {name}, line {concept.line}\n{term}\t{', '.join(others)}\n" for term, others in rows]
     return "".join(lines).encode()
+
+
+def _plain_term(term: str) -> str:
+    """Return a term without what has a meaning in a line: a comma with a space, and a leading ``#`` or ``-``."""
+    return _TRANSLATIONS.sub(" ", term).lstrip("#- ")
 
 
 def stored_corrections(folder: Path) -> bytes:
@@ -146,8 +156,8 @@ def _parse_line(line: str, origin: str, corrections: Corrections) -> None:
     is_added = fields[0] != "-"
     if not is_added:
         fields = fields[1:]
-    others = _TRANSLATIONS.split(fields[-1])
-    is_korean = bool(_HANGUL.search(fields[0]))
+    others = _TRANSLATIONS.split(fields[-1]) if fields else []
+    is_korean = bool(fields and _HANGUL.search(fields[0]))
     are_korean = {bool(_HANGUL.search(each)) for each in others}
     are_synonyms = are_korean == {is_korean}
     if len(fields) != 2 or not all([fields[0], *others]) or not (are_synonyms or are_korean == {False}):
@@ -160,7 +170,7 @@ def _parse_line(line: str, origin: str, corrections: Corrections) -> None:
             )
         )
     if are_synonyms:
-        corrections.synonyms.append(SynonymCorrection((fields[0], *others), is_added))
+        corrections.synonyms.append(SynonymCorrection((fields[0], *others), is_added, origin))
         return
     for place, english in enumerate(others):
         confidence = max(_LOWEST_CONFIDENCE, 1 - _CONFIDENCE_STEP * place)
@@ -190,7 +200,7 @@ def apply_corrections(
         korean, english = phrase_terms(analyzer, correction.korean), phrase_terms(analyzer, correction.english)
         if not 0 < len(korean) <= MAX_TERMS or not 0 < len(english) <= MAX_TERMS:
             unused += 1
-            if unused <= _REPORTED:
+            if unused <= REPORTED:
                 notify(
                     Text(
                         "{origin} is not used: {korean!r} has {korean_terms} terms and {english!r} {english_terms}; "
@@ -209,6 +219,6 @@ def apply_corrections(
             )
         else:
             corrected.pop((korean, english), None)
-    if unused > _REPORTED:
+    if unused > REPORTED:
         notify(Text("In all, {unused:,} pairs of the user's lists are not used.", unused=unused))
     return list(corrected.values())

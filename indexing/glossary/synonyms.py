@@ -7,15 +7,16 @@ each other one. Groups with a common member are not joined, because it can have 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import permutations, product
 from pathlib import Path
 
-from shrag.indexing.analysis.analyzer import Analyzer
-from shrag.indexing.glossary.corrections import SynonymCorrection
+from shrag.indexing.analysis.analyzer import KEYWORD_KINDS, Analyzer
+from shrag.indexing.glossary.corrections import REPORTED, SynonymCorrection
 from shrag.indexing.glossary.store import MAX_TERMS, Entry, Synonym, phrase_parts, phrase_terms
 from shrag.indexing.glossary.vocabulary import HANGUL, headword_forms, stored_forms
 from shrag.indexing.glossary.vocabulary_selection import DocumentFrequencies
+from shrag.messages.text import Text
 
 _WORD = re.compile(r"\w+")
 _FOLDER = Path(__file__).with_name("thesaurus")
@@ -36,6 +37,7 @@ def select_synonyms(
     corrections: Sequence[SynonymCorrection],
     frequencies: DocumentFrequencies,
     analyzer: Analyzer,
+    notify: Callable[[str], None],
 ) -> list[Synonym]:
     """Return the synonyms that help to find records of a corpus.
 
@@ -47,11 +49,15 @@ def select_synonyms(
         corrections: The synonyms that the user adds and removes.
         frequencies: Document frequencies of the corpus.
         analyzer: The index's analyzer.
+        notify: Called with a message about each of the first of the user's synonyms that are not used, since their
+            terms leave out a part of them, and with one about their number.
     """
     added = [each.words for each in corrections if each.is_added]
     groups = [*added, *read_synonyms()]
     removed = [(each.words[0], other) for each in corrections if not each.is_added for other in each.words[1:]]
-    forms = _forms({member for group in (*groups, *removed) for member in group}, analyzer)
+    forms = dict(_forms({member for group in groups for member in group}, analyzer))
+    forms.update({word: _own_forms(word, analyzer) for each in corrections for word in each.words})
+    _notify_of_unused([each for each in corrections if each.is_added], forms, analyzer, notify)
     counts = frequencies(list(dict.fromkeys(term for terms in _flat(forms) for term in terms)))
     useful = {terms for entry in entries for terms in (entry.korean_terms, entry.english_terms)}
     useful.update(terms for terms in _flat(forms) if all(counts[term] for term in terms))
@@ -78,9 +84,52 @@ def _forms(phrases: Iterable[str], analyzer: Analyzer) -> Mapping[str, list[tupl
             known = stored[phrase] if phrase in stored else headword_forms(analyzer, phrase)
             forms[phrase] = [form.terms for form in known if form.is_complete]
         else:
-            whole = _is_whole(phrase_parts(analyzer, phrase), phrase)
-            forms[phrase] = [phrase_terms(analyzer, phrase)] if whole else []
+            forms[phrase] = _english_forms(phrase, analyzer)
     return forms
+
+
+def _english_forms(phrase: str, analyzer: Analyzer) -> list[tuple[str, ...]]:
+    return [phrase_terms(analyzer, phrase)] if _is_whole(phrase_parts(analyzer, phrase), phrase) else []
+
+
+def _own_forms(phrase: str, analyzer: Analyzer) -> list[tuple[str, ...]]:
+    """Return the sequences of index terms of a word of the user.
+
+    A Korean word may lose its ending (정체성), as in the user's pairs. A prefix is kept by the compound that has it
+    (비대면).
+    """
+    if not HANGUL.search(phrase):
+        return _english_forms(phrase, analyzer)
+    (tokens,) = analyzer.tokens([phrase])
+    begins = min((token.start for token in tokens if token.kind in KEYWORD_KINDS), default=0)
+    for token in tokens:
+        if token.kind == "compound" and token.start == 0 < begins and token.end == len(phrase):
+            return [(token.term,)]
+    known = headword_forms(analyzer, phrase)
+    return [form.terms for form in known if form.is_complete or phrase.startswith(form.terms[0])]
+
+
+def _notify_of_unused(
+    added: Sequence[SynonymCorrection],
+    forms: Mapping[str, Sequence[tuple[str, ...]]],
+    analyzer: Analyzer,
+    notify: Callable[[str], None],
+) -> None:
+    unused = [(each.origin, word) for each in added for word in each.words if not forms[word]]
+    for origin, word in unused[:REPORTED]:
+        terms = ", ".join(phrase_terms(analyzer, word)) or Text("none")
+        notify(
+            Text(
+                "{origin}: {word!r} is not used as a synonym. Its terms are {terms}; a synonym has 1 to {most} terms "
+                "that leave out no part of it.",
+                origin=origin,
+                word=word,
+                terms=terms,
+                most=MAX_TERMS,
+            )
+        )
+    if len(unused) > REPORTED:
+        notify(Text("In all, {unused:,} synonyms of the user's lists are not used.", unused=len(unused)))
 
 
 def _is_whole(parts: Sequence[str], phrase: str) -> bool:

@@ -76,6 +76,8 @@ _OTHER_WORDS = (0.3, 0.6, 1.0, 1.5)
 _UNRELATED = 0.25  # questions about nothing, as a share of the sample
 _UNRELATED_WORDS = (2, 3, 4, 5, 6)
 _SHORTEST_TITLE = 4
+_MOST_WORDS = 100  # of a title or sentence; text without punctuation may be one sentence of thousands
+_LONGEST_QUESTION = 2_000  # characters, as in a request
 _SEARCHED = 20
 _L2 = 0.01
 _NEWTON_STEPS = 50
@@ -189,10 +191,7 @@ def _questions(records: Sequence[AnalyzedRecord], seed: int = SEED) -> Iterator[
         return random.Random(f"{seed} {draw} {name}")  # noqa: S311  (not for secrets)
 
     for draw in range(DRAWS):
-        texts = [
-            each.record.title if _has_long_title(each) else _a_sentence(each.record, chance_of(draw, each.record.docid))
-            for each in records
-        ]
+        texts = [_a_text(each, chance_of(draw, each.record.docid)) for each in records]
         words: dict[str, list[list[str]]] = {"ko": [], "en": []}
         for text in texts:
             words[_language(text)].append(text.split())
@@ -203,12 +202,12 @@ def _questions(records: Sequence[AnalyzedRecord], seed: int = SEED) -> Iterator[
             kept = [word for word in own if chance.random() < chance.choice(shares)] or own[:2]
             number = round(len(kept) * chance.choice(_OTHER_WORDS))
             added = _draw_words(words[_language(text)], number, chance)
-            yield _TitleQuestion(" ".join(kept + added), each.record.docid, each)
+            yield _TitleQuestion(" ".join(kept + added)[:_LONGEST_QUESTION], each.record.docid, each)
         for number in range(round(_UNRELATED * len(records))):
             chance = chance_of(draw, str(number))
             drawn = words[chance.choice([language for language, found in words.items() if found])]
             text = " ".join(_draw_words(drawn, chance.choice(_UNRELATED_WORDS), chance))
-            yield _TitleQuestion(text, "", None)
+            yield _TitleQuestion(text[:_LONGEST_QUESTION], "", None)
 
 
 def _draw_words(texts: Sequence[Sequence[str]], number: int, chance: random.Random) -> list[str]:
@@ -218,6 +217,13 @@ def _draw_words(texts: Sequence[Sequence[str]], number: int, chance: random.Rand
 
 def _has_long_title(record: AnalyzedRecord) -> bool:
     return len(set(record.title_terms)) >= _SHORTEST_TITLE
+
+
+def _a_text(record: AnalyzedRecord, chance: random.Random) -> str:
+    """Return the record's title or, if it is short, a sentence, or :data:`_MOST_WORDS` words in a row of it."""
+    words = (record.record.title if _has_long_title(record) else _a_sentence(record.record, chance)).split()
+    start = chance.randrange(len(words) - _MOST_WORDS + 1) if len(words) > _MOST_WORDS else 0
+    return " ".join(words[start : start + _MOST_WORDS])
 
 
 def _a_sentence(record: Record, chance: random.Random) -> str:

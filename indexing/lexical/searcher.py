@@ -234,6 +234,8 @@ class LuceneSearcher:
         """See :class:`~shrag.indexing.search_engine.SpellingSearch`."""
         with self._java_errors():
             terms = self._terms_of(self._reader, CONTENTS)
+            if terms is None:  # no document has a term
+                return []
             for edits in (1, 2) if len(term) >= _LETTERS_OF_TWO_EDITS else (1,):
                 similar = self._fuzzy_terms(terms, self._term(CONTENTS, term), edits, 1, True)
                 found: list[tuple[int, str]] = []
@@ -398,7 +400,11 @@ class LuceneSearcher:
     def _number(self, docid: str) -> int | None:
         number = self._number_of.get(docid)
         if number is None:
-            found = self._searcher.search(self._term_query(self._term(DOCID, docid)), 1).scoreDocs
+            try:
+                query = self._term_query(self._term(DOCID, docid))
+            except UnicodeEncodeError:  # half of a surrogate pair, which no docid has
+                return None
+            found = self._searcher.search(query, 1).scoreDocs
             number = int(found[0].doc) if len(found) else None
         return number
 

@@ -16,7 +16,7 @@ from collections.abc import Set
 from contextlib import suppress
 from pathlib import Path
 
-from shrag.corpora.files import sync_file, write_atomically
+from shrag.corpora.files import sole_user, sync_file, write_atomically
 from shrag.corpora.near_names import did_you_mean
 from shrag.indexing.errors import IndexDamaged, IndexMissing
 from shrag.indexing.storage.checksums import MANIFEST_CHECKSUM_FILE, MANIFEST_FILE, file_damage, find_damage
@@ -84,11 +84,14 @@ def set_current(index: Path, number: int) -> IndexManifest:
 def prune_generations(index: Path, current: int, before: int | None, keep: int = KEPT_GENERATIONS) -> None:
     """Delete all generations but ``keep``: the current one, the one that was current ``before``, then the newest.
 
-    A process that has a deleted generation open can still read it: the system frees a file only when it is closed.
+    A generation that is open is not deleted, since some of its files are opened only when they are needed. A later call
+    deletes it.
     """
     others = sorted(list_generations(index), key=lambda number: (number == current, number == before, number))
     for number in others[: max(len(others) - keep, 0)]:
-        remove_folder(generation_folder(index, number))
+        with sole_user(generation_folder(index, number)) as alone:
+            if alone:
+                remove_folder(generation_folder(index, number))
     remove_leftovers(index)
 
 

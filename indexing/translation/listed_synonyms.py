@@ -13,7 +13,8 @@ those that are used / with all:
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from types import MappingProxyType
 from typing import NamedTuple
 
 from shrag.indexing.analysis.analyzer import Token
@@ -38,7 +39,7 @@ def add_listed_synonyms(
     groups: Sequence[Sequence[Token]],
     translations: Mapping[int, tuple[PhraseTranslation, ...]],
     lexicon: BilingualLexicon,
-    prefixes: Collection[int] = (),
+    prefixes: Mapping[int, str] = MappingProxyType({}),
 ) -> dict[int, tuple[PhraseTranslation, ...]]:
     """Return the translations of each word, followed by its listed synonyms and by their translations.
 
@@ -47,7 +48,8 @@ def add_listed_synonyms(
         groups: The groups of its tokens, one for each word.
         translations: Their translations by position, the surest first.
         lexicon: Has the synonyms and their translations.
-        prefixes: The positions of Korean words with a prefix: 비대면 is no synonym of what 대면 is one of.
+        prefixes: The prefixes of those groups that are Korean words with one: 비대면 is no synonym of what 대면 is one
+            of.
     """
     found = {number: list(known) for number, known in translations.items()}
     for phrase in _find_phrases(text, groups, lexicon, prefixes):
@@ -71,7 +73,7 @@ class _Phrase(NamedTuple):
 
 
 def _find_phrases(
-    text: str, groups: Sequence[Sequence[Token]], lexicon: BilingualLexicon, prefixes: Collection[int]
+    text: str, groups: Sequence[Sequence[Token]], lexicon: BilingualLexicon, prefixes: Mapping[int, str]
 ) -> Iterator[_Phrase]:
     """Yield the longest phrases with synonyms, from left to right."""
     tokens = keyword_tokens(groups)
@@ -84,10 +86,10 @@ def _find_phrases(
         # A phrase must neither begin nor end inside a word.
         if (start == 0 or numbers[start - 1] != numbers[start])
         and (end == len(tokens) or numbers[end] != numbers[end - 1])
-        and not any(number in prefixes for number in numbers[start:end])
         and not any(separators[start : end - 1])
     ]
-    listed = lexicon.synonyms([[token.term for _, token in tokens[start:end]] for start, end in spans])
+    terms = [f"{prefixes.get(number, '')}{token.term}" for number, token in tokens]
+    listed = lexicon.synonyms([terms[start:end] for start, end in spans])
     after = 0
     for (start, end), synonyms in zip(spans, listed, strict=True):
         if start >= after and synonyms:

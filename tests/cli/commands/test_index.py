@@ -110,7 +110,7 @@ def test_an_index_is_exported_for_milvus_and_loaded_from_there(
     with importing_server(tmp_path / "milvus", tmp_path / "bucket") as server:
         load = ["index", "load", "demo", str(folder), "--engine", "milvus", "--engine-address", server.address]
         assert run(load) == 1
-        assert "check that the files of shrag_demo_000003_" in capsys.readouterr().err
+        assert "check that the files of shrag_demo_2a97516c_000003_" in capsys.readouterr().err
         assert run([*load, "--prefix", "demo-milvus"]) == 0
         assert capsys.readouterr().out.startswith(f"milvus at {server.address}: 235 records, loaded in ")
         assert run([*load, "--prefix", "demo-milvus"]) == 0

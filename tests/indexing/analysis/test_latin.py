@@ -28,6 +28,8 @@ MAX_TERM_LENGTH = 64
         ("the networks' patient's learning", ["network", "patient", "learn"]),
         ("Poincaré naïve", ["poincar", "naiv"]),
         ("λόγος", ["λογος"]),
+        ("Nguyễn Saṃsāra ἄνθρωπος", ["nguyen", "samsara", "ανθρωπος"]),
+        ("İstanbul İzmir's", ["istanbul", "izmir"]),
         ("p<0.05", ["p", "0.05"]),
         ("IT, WHO and US-based; it is who we are", ["it", "who", "us", "usbas", "base"]),
         ("u-IT's ITS", ["u", "it", "uit", "its"]),

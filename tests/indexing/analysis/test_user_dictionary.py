@@ -96,6 +96,13 @@ def test_any_lines_are_parsed_or_rejected_and_the_canonical_text_round_trips(lin
     assert again.fingerprint == dictionary.fingerprint == UserDictionary(again.words).fingerprint
 
 
+@pytest.mark.parametrize("line", ["＃미투", "﹟미투", "(＃미투)"])
+def test_a_wide_number_sign_before_a_word_does_not_make_its_saved_line_a_comment(line: str) -> None:
+    dictionary = parse_dictionary([line], "words.tsv")
+    assert [word.word for word in dictionary.words] == ["미투"]
+    assert parse_dictionary(dictionary.text.split("\n"), "again") == dictionary
+
+
 LINES = ["인공신경망\tNNG", "지식 그래프", "K-방역", "β-글루칸", "C++", "SARS", "knowledge graph"]
 WORDS = parse_dictionary(LINES, "words.tsv")
 

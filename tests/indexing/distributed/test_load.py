@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+import json
 import os
 import shutil
 import signal
@@ -14,9 +15,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from shrag.corpora.ingest.add import add_corpus
+from shrag.indexing.build.builder import build_index
 from shrag.indexing.distributed import searcher
 from shrag.indexing.distributed.collection import Between, StoredParts
-from shrag.indexing.distributed.database import alias_name, collection_name, open_database
+from shrag.indexing.distributed.database import alias_name, collection_name, is_of_index, open_database
 from shrag.indexing.distributed.load import LoadProgress, load_index
 from shrag.indexing.distributed.opening import load_folder
 from shrag.indexing.distributed.qdrant_edge import EdgeCollection
@@ -26,6 +29,7 @@ from shrag.indexing.maintenance.history import roll_back
 from shrag.indexing.open_index import open_index
 from shrag.indexing.query import Query, any_of
 from shrag.indexing.record_filter import RecordFilter
+from shrag.indexing.search_engine import LUCENE as LUCENE_ENGINE
 from shrag.indexing.search_engine import EngineChoice
 from shrag.indexing.storage.checksums import Verify
 from shrag.indexing.storage.generations import generation_folder, read_generation, remove_folder, set_current
@@ -102,6 +106,19 @@ def test_of_very_many_hits_all_undated_ones_and_languages_are_counted(
             assert found.journal == found.author == found.type == found.year == ()
 
 
+def test_an_index_without_any_term_is_loaded_and_finds_nothing(tmp_path: Path) -> None:
+    lines = [json.dumps({"id": f"a{number}", "title": "مقالة", "text": "هذا نص قصير."}) for number in range(5)]
+    (tmp_path / "arab.jsonl").write_text("\n".join(lines), encoding="utf-8")
+    add_corpus(tmp_path / "corpora", "arab", "table", [tmp_path / "arab.jsonl"])
+    build_index(tmp_path / "corpora", tmp_path / "indexes", "arab", encoder="lsa")
+    assert load_index(tmp_path / "indexes", "arab", _edge(tmp_path))
+    for choice in (LUCENE_ENGINE, _edge(tmp_path)):
+        with closing(open_engine(tmp_path / "indexes", "arab", engine=choice)) as engine:
+            assert list(engine.search("graphene", strategy="hybrid")) == []
+            assert engine.ask("graphene").answer.citations == ()
+            assert engine.open_index.checksums.state != "damaged"
+
+
 def test_a_load_that_is_complete_is_not_repeated(home: Path) -> None:
     reports: list[int] = []
     assert load_index(home / "indexes", "demo", _edge(home))
@@ -114,6 +131,7 @@ import sys; from pathlib import Path
 from shrag.indexing.distributed.load import LoadProgress, load_index
 from shrag.indexing.query import Query, any_of
 from shrag.indexing.record_filter import RecordFilter
+from shrag.indexing.search_engine import LUCENE as LUCENE_ENGINE
 from shrag.indexing.search_engine import EngineChoice
 home = Path(sys.argv[1])
 engine = EngineChoice("qdrant", str(home / "edge"))
@@ -234,6 +252,25 @@ def test_a_collection_is_dropped_with_its_generation_and_no_other_is(generations
         assert database.open(names[3]) is not None
     assert not load_folder(index, 2).exists()
     assert load_folder(index, 3).exists()
+
+
+def test_indexes_whose_names_differ_in_a_hyphen_share_no_collection_and_drop_only_their_own(home: Path) -> None:
+    indexes, engine = home / "indexes", _edge(home)
+    (indexes / "demo").rename(indexes / "a-b")
+    shutil.copytree(indexes / "a-b", indexes / "a_b")
+    assert load_index(indexes, "a-b", engine)
+    assert load_index(indexes, "a_b", engine)
+    publish_copy(indexes / "a-b", generation_folder(indexes / "a-b", 1))
+    remove_folder(generation_folder(indexes / "a-b", 1))
+    assert load_index(indexes, "a-b", engine)
+    for name in ("a-b", "a_b"):
+        with closing(open_engine(indexes, name, engine=engine)) as opened:
+            assert opened.search(QUESTIONS[0]).hits
+
+
+def test_a_collection_whose_name_may_be_that_of_another_index_is_not_dropped() -> None:
+    assert is_of_index("shrag_sci_000007_0123456789ab", "sci")
+    assert not is_of_index("shrag_a_b_000007_0123456789ab", "a-b")
 
 
 def test_a_failing_database_leaves_the_published_generation(generations: Path, monkeypatch: pytest.MonkeyPatch) -> None:

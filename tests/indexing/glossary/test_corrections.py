@@ -39,7 +39,18 @@ def test_an_index_keeps_the_corrections_it_was_built_with(tmp_path: Path) -> Non
 
 
 @pytest.mark.parametrize(
-    "line", ["지도", "map\t지도", "지도\t", "지도\t地圖\t3", "-지도\tmap\tx", "지도\tmap, 학습", "map\t지도, chart"]
+    "line",
+    [
+        "지도",
+        "map\t지도",
+        "지도\t",
+        "지도\t地圖\t3",
+        "-지도\tmap\tx",
+        "지도\tmap, 학습",
+        "map\t지도, chart",
+        "-",
+        "-\t",
+    ],
 )
 def test_an_invalid_line_is_an_error_with_its_number(line: str) -> None:
     with pytest.raises(GlossaryRejected, match=r"mine\.tsv, line 2: "):
@@ -95,8 +106,8 @@ def test_a_line_of_one_language_adds_or_removes_synonyms() -> None:
     found = parse_corrections("telework\ttelecommuting, remote work\n-\t회전\t순환\n".encode())
     assert found.pairs == []
     assert found.synonyms == [
-        SynonymCorrection(("telework", "telecommuting", "remote work"), is_added=True),
-        SynonymCorrection(("회전", "순환"), is_added=False),
+        SynonymCorrection(("telework", "telecommuting", "remote work"), True, f"{FILE}, line 1"),
+        SynonymCorrection(("회전", "순환"), False, f"{FILE}, line 2"),
     ]
 
 
@@ -111,4 +122,21 @@ def test_terms_of_one_language_in_a_concept_of_tbx_are_synonyms(tmp_path: Path) 
     )
     found = parse_corrections(read_corrections([tmp_path / "terms.tbx"]))
     assert [(pair.korean, pair.english) for pair in found.pairs] == [("재택근무", "telework"), ("원격근무", "telework")]
-    assert found.synonyms == [SynonymCorrection(("재택근무", "원격근무"), is_added=True)]
+    assert found.synonyms == [SynonymCorrection(("재택근무", "원격근무"), True, "terms.tbx, line 1")]
+
+
+def test_a_term_of_tbx_that_would_be_a_comment_or_a_removal_is_a_pair(tmp_path: Path) -> None:
+    def concept(korean: str, english: str) -> str:
+        sides = (("ko", korean), ("en", english))
+        return "".join(
+            f"<langSec xml:lang='{language}'><termSec><term>{term}</term></termSec></langSec>"
+            for language, term in sides
+        )
+
+    (tmp_path / "terms.tbx").write_text(
+        f"<tbx><conceptEntry>{concept('#미투', '#MeToo')}</conceptEntry>"
+        f"<conceptEntry>{concept('전지', '-')}</conceptEntry></tbx>",
+        encoding="utf-8",
+    )
+    found = parse_corrections(read_corrections([tmp_path / "terms.tbx"]))
+    assert [(pair.korean, pair.english) for pair in found.pairs] == [("미투", "MeToo")]

@@ -53,7 +53,7 @@ def _counts(terms: Sequence[str]) -> Mapping[str, int]:
 def _selected(
     analyzer: KoreanEnglishAnalyzer, corrections: Sequence[SynonymCorrection] = (), entries: Sequence[Entry] = ()
 ) -> dict[tuple[str, str], Synonym]:
-    selected = select_synonyms(entries, corrections, _counts, analyzer)
+    selected = select_synonyms(entries, corrections, _counts, analyzer, print)
     return {(each.word, each.synonym): each for each in selected}
 
 
@@ -89,8 +89,8 @@ def test_a_synonym_that_contains_the_word_is_left_out(analyzer: KoreanEnglishAna
 
 @pytest.mark.usefixtures("few")
 def test_the_user_adds_and_removes_synonyms(analyzer: KoreanEnglishAnalyzer) -> None:
-    own = SynonymCorrection(("kin", "재택근무"), is_added=True)
-    taken = SynonymCorrection(("순환", "회전"), is_added=False)
+    own = SynonymCorrection(("kin", "재택근무"), True, "mine.tsv, line 1")
+    taken = SynonymCorrection(("순환", "회전"), False, "mine.tsv, line 2")
     selected = _selected(analyzer, [own, taken])
     assert ("kin", "재택근무") in selected
     assert not {("순환", "회전"), ("회전", "순환")} & set(selected)
@@ -103,8 +103,35 @@ def test_a_phrase_that_loses_what_it_means_has_no_synonyms(
     groups = [("after surgery", "postoperative"), ("World War I", "Great War"), ("vitamin A", "retinol")]
     groups += [("abuse of the elderly", "elder mistreatment"), ("정체성", "아이덴티티")]
     monkeypatch.setattr(module, "read_synonyms", lambda: groups)
-    found = select_synonyms([], [], lambda terms: dict.fromkeys(terms, 1), analyzer)
+    found = select_synonyms([], [], lambda terms: dict.fromkeys(terms, 1), analyzer, print)
     assert {each.word for each in found} == {"abuse of the elderly", "elder mistreatment"}
+
+
+def test_a_word_of_the_user_keeps_its_prefix_and_may_lose_its_ending(
+    analyzer: KoreanEnglishAnalyzer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(module, "read_synonyms", list)
+    own = [SynonymCorrection(words, True, "") for words in (("비대면", "언택트"), ("정체성", "아이덴티티"))]
+    found = select_synonyms([], own, lambda terms: dict.fromkeys(terms, 1), analyzer, print)
+    assert {(each.word, each.terms) for each in found} == {
+        ("비대면", ("비대면",)),
+        ("언택트", ("언택트",)),
+        ("정체성", ("정체",)),
+        ("아이덴티티", ("아이덴티티",)),
+    }
+
+
+def test_synonyms_of_the_user_that_are_not_used_are_named(
+    analyzer: KoreanEnglishAnalyzer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(module, "read_synonyms", list)
+    groups = [("vitamin A", "retinol"), ("먹기", "섭취"), *[("on-site", "in situ")] * 5]
+    own = [SynonymCorrection(words, True, f"mine.tsv, line {line}") for line, words in enumerate(groups, 1)]
+    messages: list[str] = []
+    select_synonyms([], own, lambda terms: dict.fromkeys(terms, 1), analyzer, messages.append)
+    assert messages[0].startswith("mine.tsv, line 1: 'vitamin A' is not used as a synonym. Its terms are vitamin; ")
+    assert messages[1].startswith("mine.tsv, line 2: '먹기' is not used as a synonym. Its terms are none; ")
+    assert (len(messages), messages[-1]) == (6, "In all, 12 synonyms of the user's lists are not used.")
 
 
 def test_groups_of_both_languages_are_read() -> None:

@@ -107,6 +107,19 @@ def test_four_questions_are_made_of_each_title_and_a_fifth_of_all_is_about_nothi
     assert len({each.text for each in questions if each.docid == "2"}) > 1
 
 
+@pytest.mark.parametrize(
+    ("title", "text"), [("List", "word{} " * 6_000), ("word{} " * 6_000, "A list."), ("List", "x" * 9_999)]
+)
+def test_a_title_or_a_sentence_of_thousands_of_words_gives_short_questions(
+    analyzer: KoreanEnglishAnalyzer, title: str, text: str
+) -> None:
+    title, text = (each.format(*range(6_000)).strip() for each in (title, text))
+    records = [analyze_record(Record(str(n), title, text, "en", complete=True), analyzer) for n in range(2)]
+    questions = list(_questions(records))
+    assert max(len(each.text.split()) for each in questions) <= 250
+    assert max(len(each.text) for each in questions) <= 2_000
+
+
 def test_one_title_that_changes_hardly_changes_the_questions_about_others(analyzer: KoreanEnglishAnalyzer) -> None:
     titles = [f"word{n}a word{n}b word{n}c word{n}d" for n in range(200)]
     before = list(_questions([_titled(number, title, analyzer) for number, title in enumerate(titles)]))

@@ -64,6 +64,11 @@ def test_threads_that_keep_and_ask_at_once_leave_it_within_its_bounds_and_never_
     assert 0 < recent.bytes <= 1_000
 
 
+def test_half_of_a_surrogate_pair_is_a_docid_that_the_index_does_not_have(demo: Engine) -> None:
+    assert demo.open_index.store.fetch(["\udcff"]) == [None]
+    assert demo.open_index.checksums.state != "damaged"
+
+
 def test_every_author_is_found_by_the_whole_name_and_by_a_word_of_it(
     demo: Engine, demo_home: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

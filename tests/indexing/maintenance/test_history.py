@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from shrag.corpora.files import lock_folder
+from shrag.corpora.files import FolderHold, lock_folder
 from shrag.indexing.build.builder import build_index
 from shrag.indexing.errors import IndexDamaged, IndexingError, IndexMismatch, IndexMissing
 from shrag.indexing.maintenance.history import list_index, list_names, roll_back, show_manifest
@@ -113,6 +113,27 @@ def test_what_is_kept(tmp_path: Path, current: int, before: int | None, keep: in
         (tmp_path / f"gen-{number:06d}").mkdir()
     prune_generations(tmp_path, current, before, keep)
     assert list_generations(tmp_path) == kept
+
+
+def test_a_generation_that_is_open_is_kept_until_the_first_removal_after_it_was_closed(tmp_path: Path) -> None:
+    for number in (1, 2, 3):
+        (tmp_path / f"gen-{number:06d}").mkdir()
+    hold = FolderHold(tmp_path / "gen-000001")
+    prune_generations(tmp_path, 3, 2)
+    assert list_generations(tmp_path) == [1, 2, 3]
+    hold.close()
+    prune_generations(tmp_path, 3, 2)
+    assert list_generations(tmp_path) == [2, 3]
+
+
+def test_an_index_that_was_opened_before_two_builds_finds_by_vectors(home: Path) -> None:
+    opened = open_index(home / "indexes", "demo", generation=2)
+    try:
+        prune_generations(home / "indexes" / "demo", 3, 1)
+        assert opened.dense is not None
+        assert opened.dense.search(opened.dense.encode("deep learning"), 1)
+    finally:
+        opened.close()
 
 
 def test_what_a_killed_removal_left_is_no_generation_and_goes_with_the_next_build(tmp_path: Path) -> None:

@@ -27,6 +27,7 @@ LEXICON = EntriesLexicon(
         _synonym("heart attack", "heart attack", "myocardial infarction", "myocardi infarct"),
         _synonym("attack", "attack", "assault", "assault"),
         _synonym("대면", "대면", "면대면", "면 대면"),
+        _synonym("비대면", "비대면", "언택트", "언택트"),
         _synonym("stature", "statur", "height", "height", 0),
         _synonym("film", "film", "movie", "movi", 9, 9),
         _synonym("movie", "movi", "motion picture", "motion pictur", 8, 9),
@@ -61,6 +62,11 @@ def test_words_with_a_separator_between_them_are_no_phrase(analyzer: KoreanEngli
 
 def test_a_word_with_a_prefix_has_no_synonym_of_the_word_without_it(analyzer: KoreanEnglishAnalyzer) -> None:
     assert not [way for ways in _ways(analyzer, "비대면") for way in ways if way[0] == "면대면"]
+
+
+def test_a_word_with_a_prefix_has_its_own_synonyms(analyzer: KoreanEnglishAnalyzer) -> None:
+    assert _ways(analyzer, "비대면") == [[("언택트", 1.0, 0.3)]]
+    assert not [way for ways in _ways(analyzer, "대면") for way in ways if way[0] == "언택트"]
 
 
 def test_a_synonym_that_no_record_has_is_used_for_its_translations_only(analyzer: KoreanEnglishAnalyzer) -> None:
