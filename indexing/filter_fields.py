@@ -12,16 +12,15 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 
 from shrag.corpora.records import Record
-from shrag.corpora.text.cleaning import plain_line
 from shrag.indexing.record_filter import (
     LATEST_YEAR,
-    LONGEST_VALUE,
     VALUE_FIELDS,
     FacetCounts,
     FacetValue,
     RecordFilter,
     ValueField,
     record_values,
+    shown_value,
     value_key,
 )
 
@@ -78,4 +77,4 @@ def record_parts(record: Record) -> Iterator[tuple[str, str, str]]:
             key = value_key(value)
             if key and key not in keys:
                 keys.add(key)
-                yield name, key, plain_line(value)[:LONGEST_VALUE]
+                yield name, key, shown_value(value)

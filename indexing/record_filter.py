@@ -131,7 +131,12 @@ def value_key(text: str) -> str:
     >>> value_key(" Korean  Journal of X ") == value_key("korean journal OF x")
     True
     """
-    return plain_line(text).casefold()[:LONGEST_VALUE]
+    return plain_line(text).casefold()[:LONGEST_VALUE].rstrip()
+
+
+def shown_value(text: str) -> str:
+    """Return the form in which a value is shown. It has the same :func:`value_key` as the value."""
+    return plain_line(text)[:LONGEST_VALUE].rstrip()
 
 
 @dataclass(frozen=True, slots=True)
@@ -191,9 +196,7 @@ def count_records(records: Iterable[Record], record_filter: RecordFilter) -> Fac
         counts: Counter[str] = Counter()
         for each in there:
             if others.passes(each):
-                own = {
-                    value_key(value): plain_line(value)[:LONGEST_VALUE] for value in reversed(record_values(each, name))
-                }
+                own = {value_key(value): shown_value(value) for value in reversed(record_values(each, name))}
                 counts.update(own.keys())
                 shown |= {key: min(value, shown.get(key, value)) for key, value in own.items()}
         ordered = sorted(counts.items(), key=lambda each: (-each[1], each[0].encode()))

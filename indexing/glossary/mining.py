@@ -60,6 +60,7 @@ _MIN_SCORE = 0.55
 _GENERAL_STRENGTH = 0.9
 _BESIDE_VOCABULARY = 0.3
 _MIN_CONFIDENCE = 0.3
+_MAX_TERMS_OF_ONE = 100  # Korean terms of one English term; each is found among all of its contexts
 _MAX_ENTRIES = 300_000
 _MAX_KOREAN_WORDS = 100_000
 
@@ -170,7 +171,8 @@ class _Miner:
     def _entries_of(self, english_terms: tuple[str, ...], contexts: list[TermContext]) -> Iterator[Entry]:
         """Yield the entries of one English term.
 
-        The best Korean candidate is chosen and its contexts are removed. This is repeated with the remaining contexts.
+        The best Korean candidate is chosen and its contexts are removed. This is repeated with the remaining contexts,
+        at most :data:`_MAX_TERMS_OF_ONE` times: thousands of different words stand before the name of a manufacturer.
         """
         written: Counter[str] = Counter()
         chains: Counter[tuple[tuple[str, ...], bool]] = Counter()
@@ -193,7 +195,9 @@ class _Miner:
             yield from self._candidate_entries(
                 Candidate(words, self._terms_of(words), count, count), count, total, english, english_terms, meaning
             )
-        while chains:
+        for _ in range(_MAX_TERMS_OF_ONE):
+            if not chains:
+                return
             left = sum(chains.values())
             best = choose_term(
                 count_candidates(chains, self._terms_of), self._length(meaning, english), left, self._confidence

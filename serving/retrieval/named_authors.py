@@ -11,11 +11,10 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
 
-from shrag.corpora.text.cleaning import plain_line
 from shrag.indexing.lexical.author_names import fold_name
 from shrag.indexing.open_index import OpenIndex
 from shrag.indexing.query import And, Term
-from shrag.indexing.record_filter import LONGEST_VALUE, RecordFilter, value_key
+from shrag.indexing.record_filter import RecordFilter, shown_value, value_key
 from shrag.indexing.search_engine import AuthorName, AuthorSearch
 from shrag.indexing.translation.query_translation import analyze_question
 from shrag.serving.events import Authors, AuthorsRole
@@ -287,5 +286,5 @@ def authors_event(named: NamedAuthors, role: AuthorsRole, index: OpenIndex) -> A
     names = named.names[:_SHOWN_NAMES]
     docids = [docid for name in names for docid in index.authors.newest_of_authors([name], 1)]
     records = [each.record for each in index.store.fetch(docids) if each is not None]
-    written = {value_key(author): plain_line(author)[:LONGEST_VALUE] for each in records for author in each.authors}
+    written = {value_key(author): shown_value(author) for each in records for author in each.authors}
     return Authors(tuple(written.get(name, name) for name in names), len(named.names), role)

@@ -8,7 +8,7 @@ import pytest
 
 from shrag.corpora.records import Record
 from shrag.indexing.filter_fields import read_facets, write_filter, write_record_fields
-from shrag.indexing.record_filter import EVERY_RECORD, FacetCounts, FacetValue, RecordFilter, count_records
+from shrag.indexing.record_filter import EVERY_RECORD, FacetCounts, FacetValue, RecordFilter, count_records, value_key
 
 RECORD = Record(
     "d1",
@@ -111,3 +111,12 @@ def test_a_field_that_is_limited_is_counted_as_if_it_were_not() -> None:
     assert counts.year == (FacetValue("2015", 1),)
     assert counts.undated == 1
     assert counts.author == (FacetValue("Kim, Minsu", 1), FacetValue("이 영희", 1))
+
+
+@pytest.mark.parametrize("author", [f"{'b' * 199} c", f"{'ß' * 199} c", f"A {'b' * 300}"])
+def test_the_shown_form_of_a_long_value_chosen_as_a_filter_finds_the_record(author: str) -> None:
+    record = replace(RECORD, authors=(author,))
+    (counted,) = count_records([record], EVERY_RECORD).author
+    assert RecordFilter(author=(counted.value,)).passes(record)
+    (key, shown) = write_record_fields(record).split("author\0")[1].split("\0")[0].split("\x1f")
+    assert value_key(shown) == key

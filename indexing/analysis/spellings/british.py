@@ -83,9 +83,10 @@ RULES = [
 
 # Every rule needs one of these, and few other words have one: most words need only this test.
 _MAY_DIFFER = re.compile(
-    "is(?:e|ing|ation|able)|ys(?:e|ing|able)|[bdglmnprv]i?our|(?:cent|fib|goit|lib|lit|lust|ag|met|sab|omb|ect|eat)re"
+    "is(?:e|ing|ation|able)|ys(?:e|ing|able)|[bdglmnprv]i?our|(?:ran|suc)cour"
+    "|(?:cent|fib|goit|lib|lit|lust|ag|met|sab|omb|ect|eat)re"
     "|centring|logu|l(?:ed|er|ing|or)|ae|oe|leuco|sulph|minium|plough|mould|grey|tyre|artefact|sceptic|ageing|dgement"
-    "|lment|^enrol|^fulfil|lful|[fi]ence|cence|practis|gramme|specialit|yoghurt|woollen"
+    "|lment|^enrol|^fulfil|lful|[fi]ence|cence|pretence|practis|gramme|specialit|yoghurt|woollen"
 )
 
 

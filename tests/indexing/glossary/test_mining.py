@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Callable, Mapping
 from itertools import combinations
 from pathlib import Path
 
@@ -11,6 +12,8 @@ from shrag.indexing.analysis.korean_english import KoreanEnglishAnalyzer
 from shrag.indexing.glossary.evidence import count_evidence
 from shrag.indexing.glossary.mining import mine_glossary
 from shrag.indexing.glossary.store import Entry
+from shrag.indexing.glossary.term_boundaries import Candidate, count_candidates
+from shrag.indexing.glossary.vocabulary import read_vocabulary
 
 
 def _records(*texts: tuple[str, str]) -> list[Record]:
@@ -56,6 +59,26 @@ def test_the_term_is_shared_by_most_contexts(analyzer: KoreanEnglishAnalyzer, tm
         ("제목", "도시의 열섬 현상(heat islands)을 잰다."),
     )
     assert found["열섬 현상", "heat island"].records == 3
+
+
+def test_of_very_many_words_before_one_term_the_best_are_used(
+    analyzer: KoreanEnglishAnalyzer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    left: list[int] = []
+
+    def count(
+        chains: Mapping[tuple[tuple[str, ...], bool], int], terms_of: Callable[[tuple[str, ...]], tuple[str, ...]]
+    ) -> list[Candidate]:
+        left.append(len(chains))
+        return count_candidates(chains, terms_of)
+
+    monkeypatch.setattr("shrag.indexing.glossary.mining.count_candidates", count)
+    words = [word for word in dict.fromkeys(term.korean for term in read_vocabulary()) if word.isalpha()][:300]
+    texts = [("제목", f"시료를 {word}(heat island)로 잰다.") for word in words]
+    found = _mine(analyzer, tmp_path, *texts, *[("제목", "도시의 열섬 현상(heat island)을 잰다.")] * 3)
+    assert found["열섬 현상", "heat island"].records == 3
+    assert left[0] > 200
+    assert len(left) == 2 * 100  # the entries are mined once more after the alignment
 
 
 def test_an_acronym_also_gives_its_expansion(analyzer: KoreanEnglishAnalyzer, tmp_path: Path) -> None:

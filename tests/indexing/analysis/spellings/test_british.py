@@ -11,6 +11,7 @@ PAIRS = dict(
     optimise:optimize organisations:organizations organisational:organizational fertilisers:fertilizers
     analysed:analyzed catalysing:catalyzing hydrolyses:hydrolyzes
     behaviour:behavior behavioural:behavioral unfavourable:unfavorable tumours:tumors odour:odor saviour:savior
+    rancour:rancor succoured:succored pretences:pretenses
     centre:center centres:centers centred:centered multicentre:multicenter fibres:fibers
     fibreglass:fiberglass litres:liters micrometre:micrometer amphitheatre:amphitheater
     dialogue:dialog catalogued:cataloged cataloguing:cataloging
