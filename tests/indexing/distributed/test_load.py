@@ -265,7 +265,7 @@ def test_indexes_whose_names_differ_in_a_hyphen_share_no_collection_and_drop_onl
     assert load_index(indexes, "a-b", engine)
     for name in ("a-b", "a_b"):
         with closing(open_engine(indexes, name, engine=engine)) as opened:
-            assert opened.search(QUESTIONS[0]).hits
+            assert list(opened.search(QUESTIONS[0]))
 
 
 def test_a_collection_whose_name_may_be_that_of_another_index_is_not_dropped() -> None:
