@@ -150,8 +150,7 @@ def remove_drafts(folder: Path) -> None:
 def lock_folder(folder: Path) -> Iterator[None]:
     """Hold the folder's lock; raise :class:`FolderBusy` at once if another process holds it.
 
-    The lock (``flock``) ends with the process, so a killed writer leaves nothing to clean up. A folder in which nothing
-    was written is removed.
+    The lock (``flock``) ends with the process, so a killed writer leaves nothing to clean up.
     """
     with ExitStack() as stack:
         while True:
@@ -167,13 +166,7 @@ def lock_folder(folder: Path) -> Iterator[None]:
         stream.truncate(0)
         stream.write(str(os.getpid()))
         stream.flush()
-        try:
-            yield
-        finally:
-            with suppress(OSError):  # the folder may be gone, or read-only
-                if [path.name for path in folder.iterdir()] == [LOCK_FILE]:  # nothing was written
-                    (folder / LOCK_FILE).unlink()
-                    folder.rmdir()
+        yield
 
 
 def _is_at(descriptor: int, path: Path) -> bool:

@@ -81,13 +81,13 @@ def test_a_damaged_generation_is_not_exported(demo_home: Path, tmp_path: Path) -
     assert not list(tmp_path.glob("*b.tar*"))
 
 
-def test_an_index_of_another_analyzer_is_refused_and_nothing_is_left(
+def test_an_index_of_another_analyzer_is_refused_and_nothing_is_published(
     carried: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(transfer, "analyzer_fingerprint", lambda dictionary: "another")
     with pytest.raises(IndexMismatch, match="was analyzed by"):
         import_index(tmp_path / "indexes", carried)
-    assert not (tmp_path / "indexes" / "demo").exists()
+    assert sorted(path.name for path in (tmp_path / "indexes" / "demo").iterdir()) == [".lock"]
 
 
 def test_a_corpus_is_no_index(tmp_path: Path, demo_home: Path) -> None:
