@@ -254,15 +254,13 @@ def _compare_with_other(
     other = results.judged_set(set_name).compare_with
     if not other:
         return None
-    here: dict[str, dict[str, float]] = {}
-    there: dict[str, dict[str, float]] = {}
+    pairs: dict[tuple[str, str], tuple[dict[str, float], dict[str, float]]] = {}
     for condition in results.experiment.conditions:
         values = mean_values([results.values(part) for part in results.parts(other, condition)])
         for measure in results.experiment.measures:
-            own, others = means[condition.name].get(measure, {}), values.get(measure, {})
-            key = f"{condition.name}\t{measure}"
-            here[key], there[key] = comparison.over_shared_topics(own, others)
-    shared = len(next(iter(here.values())))
+            own = means[condition.name].get(measure, {})
+            pairs[condition.name, measure] = comparison.over_shared_topics(values.get(measure, {}), own)
+    shared = len(next(iter(pairs.values()))[0])
     if not shared:
         raise ResultsMismatch(
             Text(
@@ -273,9 +271,8 @@ def _compare_with_other(
             )
         )
     differences: dict[str, dict[str, BaselineDifference]] = {}
-    for each in comparison.compare(there, here, seed=results.experiment.seed, level=LEVEL):
-        condition_name, _, measure = each.measure.partition("\t")
-        differences.setdefault(condition_name, {})[measure] = _difference(each)
+    for (name, measure), difference in _compare_pairs(pairs, results.experiment.seed).items():
+        differences.setdefault(name, {})[measure] = difference
     return OtherSetDifferences(other, shared, differences)
 
 
@@ -337,15 +334,22 @@ def _differences(
     It is over the questions that both have by the measure. A condition that only searches has no figures of answers,
     and a judge reads the records of other questions in each condition. Holm's correction is over all differences.
     """
-    own: dict[str, dict[str, float]] = {}
-    others: dict[str, dict[str, float]] = {}
-    for name, values in means.items():
-        for measure in family if name != baseline else ():
-            before, after = comparison.over_shared_topics(means[baseline].get(measure, {}), values.get(measure, {}))
-            if before:
-                own[f"{name}\t{measure}"], others[f"{name}\t{measure}"] = before, after
-    found = comparison.compare(own, others, seed=seed, level=LEVEL)
-    return {(name, measure): _difference(each) for each in found for name, _, measure in [each.measure.partition("\t")]}
+    pairs = {
+        (name, measure): comparison.over_shared_topics(means[baseline].get(measure, {}), values.get(measure, {}))
+        for name, values in means.items()
+        if name != baseline
+        for measure in family
+    }
+    return _compare_pairs({key: pair for key, pair in pairs.items() if pair[0]}, seed)
+
+
+def _compare_pairs(
+    pairs: Mapping[tuple[str, str], tuple[Mapping[str, float], Mapping[str, float]]], seed: int
+) -> dict[tuple[str, str], BaselineDifference]:
+    """Return (condition, measure) → difference of the second values from the first, corrected over all pairs."""
+    first, second = ({"\t".join(key): pair[side] for key, pair in pairs.items()} for side in (0, 1))
+    found = comparison.compare(first, second, seed=seed, level=LEVEL)
+    return {key: _difference(each) for key, each in zip(pairs, found, strict=True)}
 
 
 def _difference(found: comparison.Difference) -> BaselineDifference:
