@@ -117,7 +117,7 @@ def make_plan(profile: str, folder: Path, budget: str) -> MemoryPlan:
         card=to_gpu_card(read_gpu()),
         budget=parse_size(budget),
         model=replace(find_language_model(profile, Path()), path=str(folder)),
-        retrieval=retrieval_parts(DEFAULT_ENCODER, DEFAULT_RERANKER, None, Path()),
+        retrieval=retrieval_parts([DEFAULT_ENCODER], DEFAULT_RERANKER, [], Path()),
     )
     return plan_memory(request)
 

@@ -150,12 +150,12 @@ def command(
     if (processes and not compare) or (as_command and (compare or as_json)):
         raise click.UsageError(Text("--pid needs --compare, and --command excludes --compare and --json."))
     use = read_gpu() if compare or card is None else None
-    vectors = _vectors(home, index_name) if index_name else None
+    vectors = _vectors(home, index_name) if index_name else []
     request = PlanRequest(
         card=find_card(card) if card is not None else to_gpu_card(use or read_gpu()),
         budget=budget,
         model=find_language_model(llm, home.weights, kv_bytes_per_token),
-        retrieval=retrieval_parts(encoder, reranker, vectors, home.weights),
+        retrieval=retrieval_parts([encoder], reranker, vectors, home.weights),
         max_model_len=max_model_len,
         max_num_seqs=max_num_seqs,
         batch=batch,
@@ -282,8 +282,8 @@ def print_size_plan(plan: SizePlan) -> None:
         )
 
 
-def _vectors(home: Home, name: str) -> VectorTable | None:
-    """Return the number and the dimension of an index's vectors, or None if it has none."""
+def _vectors(home: Home, name: str) -> list[VectorTable]:
+    """Return the number and the dimension of an index's vectors, nothing if it has none."""
     from shrag.corpora.files import check_name
     from shrag.indexing.storage.generations import current_generation
     from shrag.models.memory_plan.retrieval_memory import VectorTable
@@ -292,8 +292,8 @@ def _vectors(home: Home, name: str) -> VectorTable | None:
     _, manifest = current_generation(home.indexes / name)
     if manifest.vectors is None:
         echo(Text("Index {name} has no vectors: no GPU memory is planned for it.", name=name), err=True)
-        return None
-    return VectorTable(manifest.vectors.rows, manifest.vectors.dimension)
+        return []
+    return [VectorTable(manifest.vectors.rows, manifest.vectors.dimension)]
 
 
 _LENGTHS = (2_048, 4_096, 8_192, 16_384, 32_768, 65_536, 131_072)

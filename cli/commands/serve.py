@@ -106,7 +106,7 @@ def command(
 
     def work(port: int, log: Callable[[str], None], send_heartbeat: Callable[[], None] = lambda: None) -> None:
         cache = options.open_cache(llm)
-        with running_language_model(llm, home, served[0]) as model:
+        with running_language_model(llm, home, served, options.reranker) as model:
 
             def ready(engines: Sequence[Engine], address: str) -> None:
                 indexes = [

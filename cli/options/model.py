@@ -6,7 +6,7 @@ The settings are in the table ``[llm]`` of ``shrag.toml`` and in the variables `
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager, nullcontext
 from contextvars import copy_context
 from typing import TYPE_CHECKING, Any
@@ -109,11 +109,13 @@ def configured_model(*, no_model: bool) -> LanguageModel | None:
 
 
 @contextmanager
-def running_language_model(settings: LlmSettings, home: Home, index: str) -> Iterator[LanguageModel | None]:
+def running_language_model(
+    settings: LlmSettings, home: Home, indexes: Sequence[str], reranker: str
+) -> Iterator[LanguageModel | None]:
     """Yield a client of the configured model, or None without one. If ``command`` is set, run its server meanwhile.
 
-    With a ``budget``, GPU memory is planned for the server and for the vectors and the encoder of ``index``. Once the
-    server is ready, the plan is compared with the memory in use.
+    With a ``budget``, GPU memory is planned for the server, the re-ranker, and the vectors and encoders of ``indexes``.
+    Once the server is ready, the plan is compared with the memory in use.
 
     Raises:
         ModelError: The server or its weights are missing, or the memory cannot be planned.
@@ -127,7 +129,7 @@ def running_language_model(settings: LlmSettings, home: Home, index: str) -> Ite
     from shrag.models.model_server.served_model import ServedModel
     from shrag.models.model_server.server import ModelServer
 
-    plan = plan_server(settings, _retrieval(home, index), home.weights) if settings.budget else None
+    plan = plan_server(settings, plan_retrieval(home, indexes, reranker), home.weights) if settings.budget else None
 
     def report_state(state: ServerState) -> None:
         echo(Text("Language model: {state}", state=state.text), err=True)
@@ -145,17 +147,21 @@ def running_language_model(settings: LlmSettings, home: Home, index: str) -> Ite
         yield served
 
 
-def _retrieval(home: Home, index: str) -> tuple[MemoryPart, ...]:
-    """Return the GPU memory of the index's encoder and vectors."""
+def plan_retrieval(home: Home, indexes: Sequence[str], reranker: str) -> tuple[MemoryPart, ...]:
+    """Return the GPU memory of the re-ranker and of the indexes' encoders and vectors."""
     from shrag.indexing.storage.generations import current_generation
     from shrag.indexing.storage.vector_card import LSA
     from shrag.models.memory_plan.retrieval_memory import NO_MODEL, VectorTable, retrieval_parts
+    from shrag.serving.retrieval.rerankers import model_of_reranker
 
-    _, manifest = current_generation(home.indexes / check_name(index))
-    card = manifest.vectors
-    if card is None or card.encoder == LSA:
-        return ()
-    return retrieval_parts(card.encoder, NO_MODEL, VectorTable(card.rows, card.dimension), home.weights)
+    manifests = [current_generation(home.indexes / check_name(index))[1] for index in indexes]
+    cards = [card for manifest in manifests if (card := manifest.vectors) is not None and card.encoder != LSA]
+    return retrieval_parts(
+        [card.encoder for card in cards],
+        model_of_reranker(reranker, home.weights) or NO_MODEL,
+        [VectorTable(card.rows, card.dimension) for card in cards],
+        home.weights,
+    )
 
 
 def _compare_with_gpu(plan: MemoryPlan) -> str:

@@ -60,7 +60,7 @@ class EncoderChoice:
 
 def canonical_choice(choice: str) -> str | None:
     """Return the canonical spelling of ``choice``, or None if it is neither a known name nor a path."""
-    name, length = _split(choice)
+    name, length = split_choice(choice)
     suffix = f":{length}" if length else ""
     if is_path(name):
         return f"{Path(name).expanduser().absolute()}{suffix}"
@@ -74,7 +74,7 @@ def choose_encoder(choice: str, home: Path) -> EncoderChoice:
     Raises :class:`WeightsMissing` if the name, the folder or a file does not exist. Raises :class:`WeightsRejected` if
     a file is damaged or not the card's, or the dimension is impossible.
     """
-    name, length = _split(choice)
+    name, length = split_choice(choice)
     card, folder = find_encoder(name, home)
     weights = check_weights(card.name if card else folder.name, folder, card)
     if card is None:
@@ -87,7 +87,7 @@ def find_encoder(choice: str, home: Path) -> tuple[EncoderCard | None, Path]:
 
     Raises :class:`WeightsMissing` if the name or the folder does not exist.
     """
-    name, _ = _split(choice)
+    name, _ = split_choice(choice)
     card = None if is_path(name) else find_encoder_card(name)
     if card is None and not is_path(name):
         raise WeightsMissing(
@@ -96,7 +96,8 @@ def find_encoder(choice: str, home: Path) -> tuple[EncoderCard | None, Path]:
     return card, find_weights(name, card, home)
 
 
-def _split(choice: str) -> tuple[str, int]:
+def split_choice(choice: str) -> tuple[str, int]:
+    """Return the name or folder of a choice, and the dimension that vectors are cut to; 0 for the model's own."""
     match = _LENGTH.search(choice)
     return (choice[: match.start()], int(match[1])) if match else (choice, 0)
 

@@ -6,6 +6,7 @@ import os
 import threading
 from collections.abc import Callable, Sequence
 from typing import Any, Literal, NamedTuple
+from weakref import WeakValueDictionary
 
 import numpy as np
 from numpy.typing import NDArray
@@ -170,14 +171,39 @@ class TorchNetwork:
         return products
 
 
+_networks: WeakValueDictionary[tuple[str, ...], TorchNetwork] = WeakValueDictionary()
+_loading = threading.Lock()
+
+
+def _load_once(key: tuple[str, ...], load: Callable[[], TorchNetwork]) -> TorchNetwork:
+    """Return the network in use that was loaded under ``key``, or load it.
+
+    So several indexes, and two generations of one during a swap, have the weights in memory once.
+    """
+    with _loading:
+        network = _networks.get(key)
+        if network is None:
+            network = _networks[key] = load()
+        return network
+
+
 def load_encoder_model(weights: Weights, pooling: Pooling, dimension: int, device: str | None = None) -> TorchNetwork:
-    """Load an encoder's network, whose card has ``dimension``; with ``device`` None, it runs on a GPU if there is one.
+    """Return an encoder's network, whose card has ``dimension``, loaded unless it is in use already.
+
+    With ``device`` None, it runs on a GPU if there is one.
 
     Raises :class:`PackageMissing` without torch or sentence-transformers. Raises :class:`WeightsRejected` if the
     weights do not fit their configuration or the dimension, and :class:`OutOfMemory` if they do not fit on the device.
     """
     libraries = _import_libraries()
     device = device or _best_device(libraries.torch)
+    key = ("encoder", str(weights.folder), weights.digest, pooling, str(dimension), device)
+    return _load_once(key, lambda: _load_encoder(libraries, weights, pooling, dimension, device))
+
+
+def _load_encoder(
+    libraries: _Libraries, weights: Weights, pooling: Pooling, dimension: int, device: str
+) -> TorchNetwork:
     transformer = _load(libraries, weights, "feature-extraction", "GteModel", device)
     hidden = transformer.model.config.hidden_size
     if hidden != dimension:
@@ -195,9 +221,14 @@ def load_encoder_model(weights: Weights, pooling: Pooling, dimension: int, devic
 
 
 def load_reranker_model(weights: Weights, device: str | None = None) -> TorchNetwork:
-    """Load a cross-encoder's network, which gives one number per pair; raises as :func:`load_encoder_model` does."""
+    """Return a cross-encoder's network, which gives one number per pair; as :func:`load_encoder_model` otherwise."""
     libraries = _import_libraries()
     device = device or _best_device(libraries.torch)
+    key = ("re-ranker", str(weights.folder), weights.digest, device)
+    return _load_once(key, lambda: _load_reranker(libraries, weights, device))
+
+
+def _load_reranker(libraries: _Libraries, weights: Weights, device: str) -> TorchNetwork:
     transformer = _load(libraries, weights, "sequence-classification", "GteForSequenceClassification", device)
     config = transformer.model.config
     if config.num_labels != 1 or (getattr(config, "type_vocab_size", None) or 1) != 1:

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
 from shrag.messages.text import Text, joined
 from shrag.models.encoders.catalog import find_encoder_card, find_reranker_card, read_catalog
+from shrag.models.encoders.choice import split_choice
 from shrag.models.encoders.safetensors_header import read_folder
 from shrag.models.errors import UnknownName
 from shrag.models.memory_plan.byte_sizes import MIB
@@ -46,16 +48,27 @@ class VectorTable(NamedTuple):
     dimension: int
 
 
-def retrieval_parts(encoder: str, reranker: str, vectors: VectorTable | None, weights: Path) -> tuple[MemoryPart, ...]:
+def retrieval_parts(
+    encoders: Iterable[str], reranker: str, vectors: Sequence[VectorTable], weights: Path
+) -> tuple[MemoryPart, ...]:
     """Return the memory parts of the retrieval process, or none if it needs no GPU.
 
-    ``encoder`` and ``reranker`` are names in the catalog, with weights below ``weights``, or folders, or one of
-    :data:`CPU_ENCODERS`. ``vectors`` describes the vectors to search on the GPU. Raises :class:`UnknownName` if a name
-    has neither weights nor a known size, and as :func:`~shrag.models.encoders.safetensors_header.read_folder` does.
+    Args:
+        encoders: The encoders of the indexes: names in the catalog, with weights below ``weights``, or folders, or one
+            of :data:`CPU_ENCODERS`. A model that is named twice is in memory once.
+        reranker: The model that re-ranks, likewise.
+        vectors: The vectors of each index that are searched on the GPU.
+        weights: The folder of the weights of named models.
+
+    Raises:
+        UnknownName: A name has neither weights nor a known size.
+        ModelError: As :func:`~shrag.models.encoders.safetensors_header.read_folder`.
     """
+    roles = {_model_name(encoder): Text("encoder") for encoder in encoders}
+    roles.setdefault(_model_name(reranker), RERANKER)
     parts = [
         MemoryPart(joined((role, Path(name).name), " "), *encoder_weights(name, weights))
-        for role, name in ((Text("encoder"), encoder), (RERANKER, reranker))
+        for name, role in roles.items()
         if name not in CPU_ENCODERS
     ]
     if parts:
@@ -65,9 +78,11 @@ def retrieval_parts(encoder: str, reranker: str, vectors: VectorTable | None, we
             tokens=_BATCH_TOKENS,
         )
         parts.append(MemoryPart(Text("encoder activations"), _BATCH_TOKENS * _ACTIVATION_BYTES, False, source))
-    if vectors is not None and vectors.rows:
-        size = vectors.rows * vectors.dimension * 2
-        source = Text("{rows:,} × {dimension} × 2 bytes", rows=vectors.rows, dimension=vectors.dimension)
+    for table in vectors:
+        if not table.rows:
+            continue
+        size = table.rows * table.dimension * 2
+        source = Text("{rows:,} × {dimension} × 2 bytes", rows=table.rows, dimension=table.dimension)
         parts.append(MemoryPart(Text("FAISS vectors"), size, True, source))
         parts.append(MemoryPart(Text("FAISS scratch"), _FAISS_SCRATCH, True, Text("set when the index is opened")))
     if parts:
@@ -75,6 +90,13 @@ def retrieval_parts(encoder: str, reranker: str, vectors: VectorTable | None, we
             MemoryPart(Text("retrieval's CUDA context"), _CONTEXT, False, Text("one process for all of retrieval"))
         )
     return tuple(parts)
+
+
+def _model_name(choice: str) -> str:
+    """Return a model's full name or its folder, without the dimension that vectors are cut to."""
+    name, _ = split_choice(choice)
+    card = find_encoder_card(name) or find_reranker_card(name)
+    return card.name if card else name
 
 
 def encoder_weights(name: str, weights: Path) -> tuple[int, bool, str]:

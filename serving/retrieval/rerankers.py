@@ -114,13 +114,29 @@ def open_reranker(choice: str, index: OpenIndex, weights: Path, threshold: float
         return open_lexical_reranker(index)
     if choice == VECTORS:
         return _open_vector_reranker(index)
-    encoder = _encoder_of(choice)
-    if encoder is not None:
-        return _open_pool_reranker(encoder, weights)
+    model = model_of_reranker(choice, weights)
+    if _encoder_of(choice) is not None:
+        from shrag.models.encoders.choice import choose_encoder
+        from shrag.models.encoders.pool_reranker import PoolReranker
+        from shrag.models.encoders.transformer import load_encoder
+
+        return PoolReranker(load_encoder(choose_encoder(model, weights)))
     from shrag.models.encoders.cross_encoder import load_cross_encoder
 
-    name = read_catalog().rerankers[0].name if choice == CROSS_ENCODER else choice
-    return load_cross_encoder(name, weights, threshold)
+    return load_cross_encoder(model, weights, threshold)
+
+
+def model_of_reranker(choice: str, weights: Path) -> str:
+    """Return the name or folder of the model that a re-ranker loads beside the index's own encoder; empty if none.
+
+    Raises :class:`UnknownReranker` if the choice names no encoder and not exactly one has weights.
+    """
+    if choice in {AUTO, LEXICAL, VECTORS}:
+        return ""
+    encoder = _encoder_of(choice)
+    if encoder is None:
+        return read_catalog().rerankers[0].name if choice == CROSS_ENCODER else choice
+    return encoder or _only_encoder(weights)
 
 
 def _encoder_of(choice: str) -> str | None:
@@ -149,13 +165,8 @@ def _best_available(index: OpenIndex) -> Reranker:
     return add_vectors(words, vectors)
 
 
-def _open_pool_reranker(choice: str, weights: Path) -> Reranker:
-    """Load the chosen encoder, or the only one with weights where ``choice`` is empty."""
-    from shrag.models.encoders.choice import choose_encoder
-    from shrag.models.encoders.pool_reranker import PoolReranker
-    from shrag.models.encoders.transformer import load_encoder
-
-    installed = [choice] if choice else installed_encoders(weights)
+def _only_encoder(weights: Path) -> str:
+    installed = installed_encoders(weights)
     if len(installed) != 1:
         several = Text("there are several ({names})", names=", ".join(installed))
         there = several if installed else Text("there is none")
@@ -168,7 +179,7 @@ def _open_pool_reranker(choice: str, weights: Path) -> Reranker:
                 problem=there,
             )
         )
-    return PoolReranker(load_encoder(choose_encoder(installed[0], weights)))
+    return installed[0]
 
 
 def _open_vector_reranker(index: OpenIndex) -> VectorReranker:

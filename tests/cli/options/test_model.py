@@ -17,7 +17,8 @@ import click
 import pytest
 
 from shrag.cli.main import run
-from shrag.cli.options.model import open_language_model, read_llm_settings
+from shrag.cli.options.model import open_language_model, plan_retrieval, read_llm_settings
+from shrag.cli.settings import Home
 from shrag.models.chat.client import OpenAIModel
 from shrag.models.chat.endpoint_pool import EndpointPool
 from shrag.models.chat.settings import LlmSettings
@@ -62,7 +63,7 @@ def test_without_an_address_there_is_no_model_and_nothing_of_the_client_is_impor
     assert open_language_model(LlmSettings(command="vllm", weights="w")) is None
     code = (
         "import sys; from shrag.cli.main import run\n"
-        "from shrag.cli.options.model import open_language_model, read_llm_settings\n"
+        "from shrag.cli.options.model import open_language_model, plan_retrieval, read_llm_settings\n"
         "assert open_language_model(read_llm_settings({}, {})) is None\n"
         "print(sorted({'openai', 'httpx2', 'pydantic'} & set(sys.modules)))"
     )
@@ -191,3 +192,10 @@ def test_a_server_whose_model_cannot_be_started_ends_with_6_in_one_line(demo_hom
     done = subprocess.run(command, capture_output=True, text=True, env=environment, check=False)
     assert (done.returncode, done.stderr.count("\n")) == (6, 1)
     assert "/nowhere/python does not exist" in done.stderr
+
+
+def test_the_plan_of_a_server_counts_its_re_ranker_and_the_encoders_of_all_its_indexes(demo_home: Path) -> None:
+    home = Home(demo_home)
+    assert plan_retrieval(home, ["demo"], "auto") == ()
+    (reranker, *_) = plan_retrieval(home, ["demo"], "cross-encoder")
+    assert (reranker.name, reranker.size) == ("re-ranker gte-multilingual-reranker-base", 611_919_362)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import json
 import os
 import shutil
@@ -19,6 +20,7 @@ import torch
 from safetensors.torch import load_file, save_file
 
 from shrag.models.encoder import Vectors
+from shrag.models.encoders import network
 from shrag.models.encoders import transformer as encoder_check
 from shrag.models.encoders import weights as staging
 from shrag.models.encoders.catalog import read_catalog
@@ -150,8 +152,28 @@ def test_a_text_too_long_is_cut_at_the_models_length(transformer: TransformerEnc
     assert float(found @ (row / row.norm()).numpy()) > 0.99999
 
 
-def test_out_of_memory_halves_the_batch_and_the_vectors_are_the_same(encoder_folder: Path) -> None:
-    encoder = _load(encoder_folder)
+def test_weights_in_use_are_in_memory_once_and_no_longer_than_they_are_used(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    loaded = []
+    load = network._load
+    monkeypatch.setattr(network, "_load", lambda *given: loaded.append(given) or load(*given))
+    first, second = _load(folder), load_encoder(choose_encoder(str(folder), folder.parent), "cpu")
+    assert len(loaded) == 1
+    np.testing.assert_array_equal(first.encode_queries(SENTENCES), second.encode_queries(SENTENCES))
+    del first, second
+    gc.collect()
+    _load(folder)
+    assert len(loaded) == 2
+    tensors = load_file(folder / "model.safetensors")
+    changed = {name: tensor + 0.01 for name, tensor in tensors.items()}
+    save_file(changed, folder / "model.safetensors", metadata={"format": "pt"})
+    _load(folder)
+    assert len(loaded) == 3
+
+
+def test_out_of_memory_halves_the_batch_and_the_vectors_are_the_same(folder: Path) -> None:
+    encoder = _load(folder)
     texts = [f"{text} {number}" for number in range(8) for text in SENTENCES]
     expected = encoder.encode_queries(texts)
     model = encoder._model

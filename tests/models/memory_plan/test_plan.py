@@ -25,7 +25,7 @@ from shrag.models.memory_plan.retrieval_memory import DEFAULT_ENCODER, DEFAULT_R
 
 HERE = Path("weights")
 FIFTY = 50 * 10**9
-RETRIEVAL = retrieval_parts(DEFAULT_ENCODER, DEFAULT_RERANKER, VectorTable(1_486_752, 768), HERE)
+RETRIEVAL = retrieval_parts([DEFAULT_ENCODER], DEFAULT_RERANKER, [VectorTable(1_486_752, 768)], HERE)
 
 
 def request(card: str = "H200", model: str = "qwen3.8-27b-fp8", **changes: object) -> PlanRequest:

@@ -16,7 +16,7 @@ def sizes(parts: tuple[tuple[str, int, bool, str], ...]) -> dict[str, int]:
 
 
 def test_the_usual_encoder_reranker_and_vectors_take_five_parts_and_one_context(tmp_path: Path) -> None:
-    assert sizes(retrieval_parts(DEFAULT_ENCODER, DEFAULT_RERANKER, MIRACL_KO, tmp_path)) == {
+    assert sizes(retrieval_parts([DEFAULT_ENCODER], DEFAULT_RERANKER, [MIRACL_KO], tmp_path)) == {
         "encoder gte-multilingual-base": 610_736_640,
         "re-ranker gte-multilingual-reranker-base": 611_919_362,
         "encoder activations": 32_768 * 28 * 1024,
@@ -27,22 +27,35 @@ def test_the_usual_encoder_reranker_and_vectors_take_five_parts_and_one_context(
 
 
 def test_without_gpu_models_there_are_no_parts(tmp_path: Path) -> None:
-    assert retrieval_parts("none", "none", None, tmp_path) == ()
-    assert retrieval_parts("lsa", "none", VectorTable(0, 768), tmp_path) == ()
+    assert retrieval_parts(["none"], "none", [], tmp_path) == ()
+    assert retrieval_parts(["lsa"], "none", [VectorTable(0, 768)], tmp_path) == ()
 
 
 def test_the_short_name_of_the_default_encoder_is_known(tmp_path: Path) -> None:
-    assert retrieval_parts("gte", "none", None, tmp_path)[0].size == 610_736_640
+    assert retrieval_parts(["gte"], "none", [], tmp_path)[0].size == 610_736_640
+
+
+def test_a_model_of_several_indexes_is_counted_once_whatever_the_length_of_its_vectors(tmp_path: Path) -> None:
+    parts = retrieval_parts(
+        ["gte", "gte:256", "e5-small"], "gte-multilingual-base", [MIRACL_KO, VectorTable(10, 256)], tmp_path
+    )
+    assert [(part.name, part.size) for part in parts if part.name.startswith(("encoder", "re-ranker", "FAISS v"))] == [
+        ("encoder gte-multilingual-base", 610_736_640),
+        ("encoder multilingual-e5-small", 2 * 117_653_760),
+        ("encoder activations", 32_768 * 28 * 1024),
+        ("FAISS vectors", 1_486_752 * 768 * 2),
+        ("FAISS vectors", 10 * 256 * 2),
+    ]
 
 
 def test_incomplete_weights_are_an_error_even_with_a_known_size(tmp_path: Path) -> None:
     (tmp_path / DEFAULT_ENCODER).mkdir()
     with pytest.raises(WeightsMissing, match=r"has neither model\.safetensors"):
-        retrieval_parts(DEFAULT_ENCODER, "none", None, tmp_path)
+        retrieval_parts([DEFAULT_ENCODER], "none", [], tmp_path)
 
 
 def test_vectors_alone_still_need_a_context(tmp_path: Path) -> None:
-    assert sizes(retrieval_parts("none", "none", VectorTable(10, 4), tmp_path)) == {
+    assert sizes(retrieval_parts(["none"], "none", [VectorTable(10, 4)], tmp_path)) == {
         "FAISS vectors": 80, "FAISS scratch": 256 * 2**20, "retrieval's CUDA context": 900 * 2**20,
     }  # fmt: skip
 
@@ -52,15 +65,15 @@ def test_existing_weights_are_read_and_counted_in_half_precision(tmp_path: Path)
     folder.mkdir()
     header = json.dumps({"w": {"dtype": "F32", "shape": [6], "data_offsets": [0, 24]}}).encode()
     (folder / "model.safetensors").write_bytes(len(header).to_bytes(8, "little") + header + bytes(24))
-    part = retrieval_parts(DEFAULT_ENCODER, "none", None, tmp_path)[0]
+    part = retrieval_parts([DEFAULT_ENCODER], "none", [], tmp_path)[0]
     assert (part.size, part.exact) == (12, True)
-    assert retrieval_parts(str(folder), "none", None, tmp_path / "other")[0].size == 12
+    assert retrieval_parts([str(folder)], "none", [], tmp_path / "other")[0].size == 12
     (folder / "model.safetensors").write_bytes(b"cut")
     with pytest.raises(WeightsRejected, match="is truncated"):
-        retrieval_parts(DEFAULT_ENCODER, "none", None, tmp_path)
+        retrieval_parts([DEFAULT_ENCODER], "none", [], tmp_path)
 
 
 @pytest.mark.parametrize("name", ["my-encoder", ""])
 def test_an_encoder_of_unknown_size_is_refused(tmp_path: Path, name: str) -> None:
     with pytest.raises(UnknownName, match=f"There are no weights of '{name}' under .*: give a folder, none, or one of"):
-        retrieval_parts(name, "none", None, tmp_path)
+        retrieval_parts([name], "none", [], tmp_path)

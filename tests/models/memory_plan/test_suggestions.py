@@ -21,7 +21,7 @@ MIN_CONTEXT = 2_048
 HERE = Path("weights")
 MODELS = [profile_size(name, HERE) for name in load_profiles()]
 CARDS = list(load_cards().values())
-RETRIEVAL = retrieval_parts(DEFAULT_ENCODER, DEFAULT_RERANKER, VectorTable(1_486_752, 768), HERE)
+RETRIEVAL = retrieval_parts([DEFAULT_ENCODER], DEFAULT_RERANKER, [VectorTable(1_486_752, 768)], HERE)
 
 
 def changes_of(wanted: PlanRequest) -> list[PlanChange]:

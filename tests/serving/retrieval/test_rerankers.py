@@ -24,7 +24,7 @@ from shrag.models.reranker import Passage
 from shrag.serving.app import create_app
 from shrag.serving.engine import Engine, open_engine
 from shrag.serving.errors import StrategyUnavailable, UnknownReranker
-from shrag.serving.retrieval.rerankers import check_reranker, open_reranker
+from shrag.serving.retrieval.rerankers import check_reranker, model_of_reranker, open_reranker
 
 QUESTION = "How much does milk yield fall in dairy cows under heat stress?"
 
@@ -165,6 +165,7 @@ def test_the_re_ranker_encoder_takes_the_only_encoder_with_weights(
     with pytest.raises(UnknownReranker, match=f"under {tmp_path}, and there is none: name one, as `encoder:gte`"):
         open_reranker("encoder", demo.open_index, tmp_path)
     folder = Path(shutil.copytree(encoder_folder, tmp_path / "tiny-encoder"))
+    assert model_of_reranker("encoder", tmp_path) == str(folder)
     passages = [Passage("", "그래핀", [], []), Passage("", "apple", [], [])]
     found = open_reranker("encoder", demo.open_index, tmp_path).score("그래핀", passages)
     assert found[0] == pytest.approx(1.0, abs=1e-5)
@@ -174,6 +175,22 @@ def test_the_re_ranker_encoder_takes_the_only_encoder_with_weights(
     (tmp_path / "bge-m3").mkdir()
     with pytest.raises(UnknownReranker, match=rf"there are several \(bge-m3, {folder}\): name one"):
         open_reranker("encoder", demo.open_index, tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("choice", "model"),
+    [
+        ("auto", ""),
+        ("lexical", ""),
+        ("vectors", ""),
+        ("encoder:gte:256", "gte:256"),
+        ("cross-encoder", "gte-multilingual-reranker-base"),
+        ("bge-reranker-large", "bge-reranker-large"),
+        ("./folder", "./folder"),
+    ],
+)
+def test_a_choice_tells_which_model_it_loads(choice: str, model: str, tmp_path: Path) -> None:
+    assert model_of_reranker(choice, tmp_path) == model
 
 
 def test_weights_are_looked_for_in_the_home_by_the_default_name(demo_home: Path, demo: Engine) -> None:
