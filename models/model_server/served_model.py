@@ -22,7 +22,9 @@ class ServedModel:
         self._server = server
         self.name = served_name(settings)
         self._model = OpenAIModel(
-            msgspec.structs.replace(settings, url=server.address, model=self.name, command=[], weights="", flags=[])
+            msgspec.structs.replace(
+                settings, url=server.address, model=self.name, command=[], weights="", flags=[], budget="", card=""
+            )
         )
 
     def complete(

@@ -22,6 +22,7 @@ from shrag.cli.settings import Home
 from shrag.models.chat.client import OpenAIModel
 from shrag.models.chat.endpoint_pool import EndpointPool
 from shrag.models.chat.settings import LlmSettings
+from tests.models.memory_plan.test_model_size import CONFIG, write_model
 from tests.support.fake_endpoint import Endpoint, answers, serving
 
 FAKE = Path(__file__).resolve().parents[2] / "support" / "fake_vllm.py"
@@ -143,15 +144,17 @@ def test_a_misspelt_option_of_the_table_is_usage(tmp_path: Path, capsys: pytest.
 
 
 @pytest.mark.process
-def test_the_server_starts_its_model_and_takes_it_down_with_it(demo_home: Path, tmp_path: Path) -> None:
-    (tmp_path / "tiny").mkdir()
-    (tmp_path / "tiny" / "config.json").write_text("{}")
+@pytest.mark.parametrize("budget", ["", "24GB"])
+def test_the_server_starts_its_model_and_takes_it_down_with_it(demo_home: Path, tmp_path: Path, budget: str) -> None:
+    write_model(tmp_path / "tiny", dict(CONFIG))
     environment = {
         **os.environ,
         "SHRAG_HOME": str(demo_home),
         "SHRAG_LLM_COMMAND": f"{sys.executable} {FAKE} {tmp_path}",
         "SHRAG_LLM_WEIGHTS": str(tmp_path / "tiny"),
         "SHRAG_LLM_LOG": str(tmp_path / "vllm.log"),
+        "SHRAG_LLM_BUDGET": budget,
+        "SHRAG_LLM_CARD": "L40S",
     }
     command = [sys.executable, "-c", "from shrag.cli.commands.serve import main; main()", "demo", "--port", "0"]
     with subprocess.Popen(command, stderr=subprocess.PIPE, text=True, env=environment) as server:
@@ -166,6 +169,8 @@ def test_the_server_starts_its_model_and_takes_it_down_with_it(demo_home: Path, 
         assert address
         with urllib.request.urlopen(address.group() + "health/ready", timeout=10) as response:
             assert response.status == 200  # from here on SIGTERM is the server's to handle
+        given = json.loads((tmp_path / "start-0").read_text())["arguments"]
+        assert ("--kv-cache-memory-bytes" in given) == bool(budget)
         pid = int((tmp_path / "pids").read_text().split()[0])
         server.send_signal(signal.SIGTERM)
         assert server.wait(20) == 0
@@ -177,7 +182,9 @@ def test_the_server_starts_its_model_and_takes_it_down_with_it(demo_home: Path, 
 
 
 def _without_states(said: str) -> str:
-    return "\n".join(line for line in said.splitlines() if not re.match(r"Language model: (starting|ready)", line))
+    return "\n".join(
+        line for line in said.splitlines() if not re.match(r"Language model: (starting|ready)|GPU memory", line)
+    )
 
 
 @pytest.mark.process
