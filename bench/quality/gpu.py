@@ -23,7 +23,7 @@ from typing import NamedTuple
 import numpy as np
 import torch
 from tokenizers import Tokenizer, models, pre_tokenizers, processors
-from transformers import GteConfig, GteModel
+from transformers import GteConfig, GteModel, PreTrainedModel
 from transformers.utils import logging
 
 from shrag.indexing.vectors.ann_search import FlatSearch, IvfSearch
@@ -246,12 +246,12 @@ def as_docids(numbers: Sequence[int]) -> list[str]:
     return [str(number) for number in numbers]
 
 
-def write_random_mgte(folder: Path, changes: dict[str, int]) -> Path:
-    """Write mGTE's network with random weights in half precision, and a tokenizer that makes one token per byte."""
+def write_random_mgte(folder: Path, changes: dict[str, int], network: type[PreTrainedModel] = GteModel) -> Path:
+    """Write a network of mGTE with random weights in half precision, and a tokenizer that makes one token per byte."""
     logging.disable_progress_bar()
     rope = {"rope_type": "linear", "rope_theta": 160_000.0, "factor": 8 ** (2 / 64)}
     torch.manual_seed(0)
-    GteModel(GteConfig(rope_parameters=rope, **changes)).half().save_pretrained(folder)
+    network(GteConfig(rope_parameters=rope, **changes)).half().save_pretrained(folder)
     pieces = [*SPECIAL, *sorted(pre_tokenizers.ByteLevel.alphabet())]
     tokeniser = Tokenizer(models.BPE({piece: number for number, piece in enumerate(pieces)}, []))
     tokeniser.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)

@@ -62,10 +62,12 @@ def start_server(name: str, options: Sequence[str] = ()) -> Iterator[tuple[subpr
     command = [str(SERVER), name, "--port", "0", *options]
     process = subprocess.Popen(command, stderr=subprocess.PIPE, text=True)
     assert process.stderr is not None
-    first = process.stderr.readline()
-    match = re.search(r":(\d+)/", first)
-    if match is None:
-        raise SystemExit(f"The server did not start: {first}{process.stderr.read()}")
+    written = ""
+    while (match := re.search(r":(\d+)/", written)) is None:
+        line = process.stderr.readline()
+        if not line:
+            raise SystemExit(f"The server did not start: {written}")
+        written += line
     try:
         yield process, int(match.group(1)), process.stderr
     finally:
