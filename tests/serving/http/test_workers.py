@@ -11,7 +11,7 @@ import sys
 import time
 import urllib.request
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 import pytest
@@ -237,6 +237,30 @@ def test_two_workers_answer_alike_on_one_address_and_one_that_is_killed_costs_no
         server.send_signal(signal.SIGTERM)
         assert server.wait(timeout=25) == 0
         assert _gone(workers[1])
+
+
+@pytest.mark.parametrize("reader", ["gone", "too slow"])
+def test_a_worker_is_replaced_and_the_server_ends_when_told_to_though_nobody_reads_what_it_prints(
+    demo_home: Path, reader: str
+) -> None:
+    with _served(demo_home) as (server, address):
+        children = Path(f"/proc/{server.pid}/task/{server.pid}/children")
+        first, second = children.read_text().split()
+        assert server.stderr is not None
+        if reader == "gone":
+            server.stderr.close()
+            server.stderr = None
+        else:
+            full = os.open(f"/proc/{server.pid}/fd/2", os.O_WRONLY | os.O_NONBLOCK)
+            with suppress(BlockingIOError):
+                while os.write(full, b"x" * 512):
+                    pass
+            os.close(full)
+        os.kill(int(first), signal.SIGKILL)
+        assert _wait(lambda: len(now := children.read_text().split()) == 2 and second in now and first not in now)
+        _ask(address)
+        server.send_signal(signal.SIGTERM)
+        assert server.wait(timeout=25) == 0
 
 
 @pytest.mark.soak
