@@ -62,6 +62,7 @@ class LlmSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_on
             parse_address(url)
         if len(set(self.urls)) < len(self.urls):
             raise ValueError("url has an address twice: give each once")
+        self._check_key()
         self._check_budget()
         if self.command and not self.weights:
             raise ValueError("command starts a model server, which needs weights: add weights = FOLDER")
@@ -75,6 +76,11 @@ class LlmSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_on
                 raise ValueError(f"{name} is {getattr(self, name)} and must be above 0")
         if not 0 <= self.retries <= 10:
             raise ValueError(f"retries is {self.retries} and must be from 0 to 10")
+
+    def _check_key(self) -> None:
+        # The client that cannot send a key would show it in its error.
+        if not all("!" <= character <= "~" for character in self.api_key):
+            raise ValueError("api_key has a space, a line break or a character that is not ASCII: give the key alone")
 
     def _check_budget(self) -> None:
         if self.budget and not self.command:

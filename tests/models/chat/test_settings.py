@@ -48,6 +48,15 @@ def test_the_key_is_not_shown() -> None:
     assert "http://127.0.0.1:8000/v1" in shown
 
 
+@pytest.mark.parametrize(
+    "key", ["very-secret\r", "very-secret\n", " very-secret", "very secret", "very-secret-키", "\x7f"]
+)
+def test_a_key_that_no_request_can_carry_is_rejected_and_not_shown(key: str) -> None:
+    with pytest.raises(msgspec.ValidationError, match="api_key has a space, a line break") as rejected:
+        msgspec.convert({"url": "http://127.0.0.1:8000/v1", "api_key": key}, LlmSettings, strict=False)
+    assert "secret" not in str(rejected.value)
+
+
 def test_the_fingerprint_changes_with_what_determines_an_answer_and_with_nothing_else() -> None:
     settings = LlmSettings(url=["http://127.0.0.1:8000/v1"], model="m")
     same = LlmSettings(url="http://127.0.0.1:8000/v1", model="m", api_key="k", timeout=9.0, retries=0, log="a.log")
