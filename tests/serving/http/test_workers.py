@@ -26,6 +26,8 @@ _SCRIPT = """
 import os, signal, sys, time
 from shrag.serving.http.workers import run_workers
 
+{prelude}
+
 def show(*words):
     os.write(1, (" ".join(map(str, words)) + "\\n").encode())
 
@@ -41,10 +43,15 @@ _SERVES = f'tell("hello"); signal.signal(signal.SIGTERM, lambda *_: sys.exit(0))
 
 @contextmanager
 def _workers(
-    count: int, body: str = _SERVES, silence: float = LONGEST_SILENCE, start: float = LONGEST_START
+    count: int,
+    body: str = _SERVES,
+    silence: float = LONGEST_SILENCE,
+    start: float = LONGEST_START,
+    prelude: str = "",
 ) -> Iterator[tuple[subprocess.Popen[str], Callable[[str], list[str]]]]:
     """Run workers of ``body``; give the process, and a function that reads on to a line that starts as it is told."""
-    command = [sys.executable, "-c", _SCRIPT.format(body=body, silence=silence, start=start), str(count)]
+    script = _SCRIPT.format(body=body, silence=silence, start=start, prelude=prelude)
+    command = [sys.executable, "-c", script, str(count)]
     process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
     assert process.stdout is not None
     lines = iter(process.stdout)
@@ -199,6 +206,30 @@ def test_the_second_signal_reaches_workers_that_take_their_time() -> None:
         process.terminate()
         until("twice")
         assert process.wait(20) == 0
+
+
+_FORK = """
+real, forks = os.fork, []
+
+def fork():
+    forks.append(1)
+    is_second = len(forks) == 2
+    if is_second and {before}:
+        os.kill(os.getpid(), signal.SIGTERM)
+    pid = real()
+    if is_second and not {before} and not pid:
+        os.kill(os.getppid(), signal.SIGTERM)
+        time.sleep(0.5)
+    return pid
+
+os.fork = fork
+"""
+
+
+@pytest.mark.parametrize("before", [True, False])
+def test_a_stop_in_the_moment_of_a_fork_reaches_the_new_worker_too(before: bool) -> None:
+    with _workers(2, prelude=_FORK.format(before=before)) as (process, _):
+        assert process.wait(10) == 0  # before the time after which workers that have not stopped are killed
 
 
 def test_workers_end_when_what_started_them_is_killed() -> None:
