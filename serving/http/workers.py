@@ -248,3 +248,5 @@ class _Workers:
     def _end_with_parent(self) -> None:
         os.read(self._lifeline, 1)
         os.kill(os.getpid(), signal.SIGTERM)
+        time.sleep(_STOP_SECONDS)
+        os.kill(os.getpid(), signal.SIGKILL)

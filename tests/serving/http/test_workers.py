@@ -239,6 +239,17 @@ def test_workers_end_when_what_started_them_is_killed() -> None:
         assert _wait(lambda: all(map(_gone, pids)))
 
 
+def test_a_worker_that_hangs_ends_too_when_what_started_it_is_killed() -> None:
+    hangs = 'tell("hello"); signal.signal(signal.SIGTERM, lambda *_: show("hangs")); [time.sleep(1) for _ in range(60)]'
+    quick = "import shrag.serving.http.workers; shrag.serving.http.workers._STOP_SECONDS = 0.5"
+    with _workers(1, hangs, prelude=quick) as (process, until):
+        (pid,) = _pids(until("said"))
+        time.sleep(0.5)
+        process.kill()
+        until("hangs")
+        assert _wait(lambda: _gone(pid))
+
+
 def test_an_address_that_is_held_for_workers_can_be_shared_and_one_that_is_served_is_taken(demo_home: Path) -> None:
     with reserve("127.0.0.1", 0) as held:
         port = str(held.getsockname()[1])
