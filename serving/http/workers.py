@@ -124,7 +124,13 @@ class _Workers:
             if self._stops:
                 return True
             read_end, write_end = os.pipe()
-            pid = os.fork()
+            try:
+                pid = os.fork()
+            except OSError as error:
+                os.close(read_end)
+                os.close(write_end)
+                self._handle_failed_fork(error)
+                return True
             if pid:
                 os.close(write_end)
                 self._running.append(_Worker(pid, read_end))
@@ -241,6 +247,20 @@ class _Workers:
                 "Worker {pid} ended with status {status}: another is started in {seconds:g} s.",
                 pid=worker.pid,
                 status=status,
+                seconds=self._delay,
+            )
+        )
+
+    def _handle_failed_fork(self, error: OSError) -> None:
+        """Try again later; raise ``error`` if this happens while all workers are started."""
+        if not self._announced:
+            raise error
+        self._delay = min(_LONGEST_DELAY, 2 * self._delay)
+        self._start_at = time.monotonic() + self._delay
+        self._report(
+            Text(
+                "No worker can be started ({reason}): tried again in {seconds:g} s.",
+                reason=error.strerror,
                 seconds=self._delay,
             )
         )

@@ -239,6 +239,33 @@ def test_workers_end_when_what_started_them_is_killed() -> None:
         assert _wait(lambda: all(map(_gone, pids)))
 
 
+_NO_PROCESS = """
+real, forks = os.fork, []
+
+def fork():
+    forks.append(1)
+    if len(forks) == 3:
+        raise BlockingIOError(11, "Resource temporarily unavailable")
+    return real()
+
+os.fork = fork
+"""
+
+
+def test_where_no_worker_can_be_started_in_place_of_one_that_died_the_others_go_on_until_one_can() -> None:
+    with _workers(2, prelude=_NO_PROCESS) as (process, until):
+        first, second = _pids(until("said"))
+        os.kill(first, signal.SIGKILL)
+        assert until("said")[-1].endswith("ended with status -9: another is started in 1 s.")
+        failed = "said No worker can be started (Resource temporarily unavailable): tried again in 2 s."
+        assert until("said")[-1] == failed
+        (third,) = _pids(until("worker"))
+        assert not _gone(second)
+        assert not _gone(third)
+        process.terminate()
+        assert process.wait(20) == 0
+
+
 def test_a_worker_that_hangs_ends_too_when_what_started_it_is_killed() -> None:
     hangs = 'tell("hello"); signal.signal(signal.SIGTERM, lambda *_: show("hangs")); [time.sleep(1) for _ in range(60)]'
     quick = "import shrag.serving.http.workers; shrag.serving.http.workers._STOP_SECONDS = 0.5"
