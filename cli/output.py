@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import json
+import select
 import sys
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from contextvars import ContextVar
 from enum import Enum
 
@@ -72,6 +73,16 @@ def echo(text: object, *, err: bool = False, nl: bool = True) -> None:
 def echo_error(text: object, *, nl: bool = True) -> None:
     """Print ``text`` on stderr as :func:`echo` does, but with ``-q`` too."""
     click.echo(escape_controls(shown(text)), err=True, nl=nl)
+
+
+def echo_or_drop(text: object) -> None:
+    """Print ``text`` on stderr as :func:`echo` does, or drop it if nobody reads stderr.
+
+    It is for processes that supervise others: they must neither wait for a reader nor end because there is none.
+    """
+    with suppress(OSError, ValueError):  # the pipe is broken, the terminal is gone, or stderr is closed
+        if select.select([], [sys.stderr], [], 0)[1]:  # else the pipe is full
+            echo(text, err=True)
 
 
 def shown(text: object) -> str:

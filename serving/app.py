@@ -47,13 +47,16 @@ async def watch_model(
     A model that begins to fail between two questions is noticed within ``trust + check + token`` seconds. A model that
     works again is noticed within ``check + token`` seconds.
     """
-    with ThreadPoolExecutor(max_workers=1, thread_name_prefix="model-watch") as checker:
-        loop = asyncio.get_running_loop()
+    checker = ThreadPoolExecutor(max_workers=1, thread_name_prefix="model-watch")
+    loop = asyncio.get_running_loop()
+    try:
         while True:
             if circuit.state == "open" or circuit.seconds_since_answer >= trust:
                 with BACKGROUND.watch("model check"):  # an unexpected error must not end the checks
                     await loop.run_in_executor(checker, circuit.check, token)
             await asyncio.sleep(check)
+    finally:
+        checker.shutdown(wait=False)  # a check of a model that hangs takes seconds, and the server is to stop
 
 
 ROUTES: tuple[BaseRoute, ...] = (

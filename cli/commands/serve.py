@@ -12,7 +12,7 @@ import click
 from shrag.cli.options.general import print_folders, server_general_options
 from shrag.cli.options.names import index_argument
 from shrag.cli.options.server import ServerOptions, read_api_key, server_options
-from shrag.cli.output import echo, language
+from shrag.cli.output import echo, echo_or_drop, language
 from shrag.cli.settings import Home
 from shrag.messages.text import Text, in_language, joined
 
@@ -149,16 +149,11 @@ def command(
                 send_heartbeat=send_heartbeat,
             )
 
-    def print_message(text: str) -> None:
-        echo(text, err=True)
-
     if workers == 1:
-        work(port, print_message)
+        work(port, partial(echo, err=True))
         return 0
     with reserve(host, port, shared=share_port) as reserved:
-        return run_workers(
-            workers, partial(work, reserved.getsockname()[1]), print_message, longest_start=start_seconds
-        )
+        return run_workers(workers, partial(work, reserved.getsockname()[1]), echo_or_drop, longest_start=start_seconds)
 
 
 def main() -> None:

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 import click
 import msgspec
 
-from shrag.cli.output import echo
+from shrag.cli.output import echo_or_drop
 from shrag.cli.settings import Home
 from shrag.corpora.data_folder import CONFIG_FILE
 from shrag.corpora.files import check_name
@@ -132,9 +132,9 @@ def running_language_model(
     plan = plan_server(settings, plan_retrieval(home, indexes, reranker), home.weights) if settings.budget else None
 
     def report_state(state: ServerState) -> None:
-        echo(Text("Language model: {state}", state=state.text), err=True)
+        echo_or_drop(Text("Language model: {state}", state=state.text))
         if plan is not None and state.phase == "ready":
-            echo(Text("GPU memory: {comparison}", comparison=_compare_with_gpu(plan)), err=True)
+            echo_or_drop(Text("GPU memory: {comparison}", comparison=_compare_with_gpu(plan)))
 
     planned = add_plan_flags(settings, plan)
     context = copy_context()  # the server's thread has neither the language nor the verbosity of the command line

@@ -70,7 +70,7 @@ class CircuitBreaker:
 
     @property
     def seconds_since_answer(self) -> float:
-        """The seconds since the model's last success, or since this object was created."""
+        """The seconds since the model's last success or piece of a stream, or since this object was created."""
         return self._clock() - self._last_answer
 
     def complete(
@@ -164,6 +164,10 @@ class CircuitBreaker:
             self._name = self._model.name
             self._name_is_current = True
 
+    def record_piece(self) -> None:
+        """Note that the model writes. An endpoint that works on one request at a time answers no check meanwhile."""
+        self._last_answer = self._clock()
+
     def record_failure(self, error: Exception, kind: _Kind, *, final: bool = False) -> None:
         """Count a failure of ``kind``; a ``final`` failure opens the circuit at once.
 
@@ -195,7 +199,9 @@ class _MonitoredStream:
 
     def __iter__(self) -> Iterator[str]:
         try:
-            yield from self._stream
+            for piece in self._stream:
+                self._circuit.record_piece()
+                yield piece
         except ModelUnavailable as error:
             if not self._closed:
                 self._circuit.record_failure(error, "streamed")

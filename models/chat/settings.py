@@ -13,6 +13,11 @@ from shrag.models.memory_plan.byte_sizes import parse_size
 # SHRAG sets these itself, since it could not reach the server under other values.
 _RESERVED_FLAGS = {"--uds", "--host", "--port", "--model", "--served-model-name"}
 
+_TIMES = ("connect_timeout", "read_timeout", "keyword_timeout", "timeout", "start_timeout")
+
+_LONGEST_TIME = 1_000_000
+"""Seconds. The system's calls take no infinite time, nor one of some centuries."""
+
 
 class LlmSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
     """The ``[llm]`` table. Without ``url`` and ``command`` there is no language model, and answers are extractive.
@@ -62,25 +67,33 @@ class LlmSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_on
             parse_address(url)
         if len(set(self.urls)) < len(self.urls):
             raise ValueError("url has an address twice: give each once")
-        self._check_budget()
+        self._check_key()
+        self._check_started_server()
+        for name in _TIMES:
+            if not 0 < getattr(self, name) <= _LONGEST_TIME:
+                raise ValueError(f"{name} is {getattr(self, name)} and must be above 0 and at most {_LONGEST_TIME}")
+        if not self.max_tokens > 0:
+            raise ValueError(f"max_tokens is {self.max_tokens} and must be above 0")
+        if not 0 <= self.retries <= 10:
+            raise ValueError(f"retries is {self.retries} and must be from 0 to 10")
+
+    def _check_key(self) -> None:
+        # The client that cannot send a key would show it in its error.
+        if not all("!" <= character <= "~" for character in self.api_key):
+            raise ValueError("api_key has a space, a line break or a character that is not ASCII: give the key alone")
+
+    def _check_started_server(self) -> None:
+        if self.budget and not self.command:
+            raise ValueError("budget is for a server that command starts: add command, or leave budget out")
+        if self.budget:
+            parse_size(self.budget)
+        if self.command and not "".join(self.arguments).strip():
+            raise ValueError("command is blank: give the program that starts the server, or leave it out")
         if self.command and not self.weights:
             raise ValueError("command starts a model server, which needs weights: add weights = FOLDER")
         for flag in self.extra_flags:
             if flag.partition("=")[0] in _RESERVED_FLAGS:
                 raise ValueError(f"flags holds {flag}, which SHRAG sets itself: leave it out")
-        for name in (
-            "connect_timeout", "read_timeout", "keyword_timeout", "timeout", "start_timeout", "max_tokens",
-        ):  # fmt: skip
-            if not getattr(self, name) > 0:
-                raise ValueError(f"{name} is {getattr(self, name)} and must be above 0")
-        if not 0 <= self.retries <= 10:
-            raise ValueError(f"retries is {self.retries} and must be from 0 to 10")
-
-    def _check_budget(self) -> None:
-        if self.budget and not self.command:
-            raise ValueError("budget is for a server that command starts: add command, or leave budget out")
-        if self.budget:
-            parse_size(self.budget)
 
     def __repr__(self) -> str:
         """Show every setting except the value of the key, since settings are logged."""
@@ -106,13 +119,16 @@ class LlmSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_on
     @property
     def arguments(self) -> tuple[str, ...]:
         """The command as a list of arguments."""
-        return _words(self.command)
+        return _words("command", self.command)
 
     @property
     def extra_flags(self) -> tuple[str, ...]:
         """The user's flags as a list of arguments."""
-        return _words(self.flags)
+        return _words("flags", self.flags)
 
 
-def _words(given: list[str] | str) -> tuple[str, ...]:
-    return tuple(shlex.split(given) if isinstance(given, str) else given)
+def _words(name: str, given: list[str] | str) -> tuple[str, ...]:
+    try:
+        return tuple(shlex.split(given) if isinstance(given, str) else given)
+    except ValueError as error:
+        raise ValueError(f"{name} cannot be split as in a shell ({error}): correct it, or give a list") from None

@@ -122,7 +122,8 @@ def attention_layers(config: Mapping[str, object]) -> tuple[Layer, ...]:
                 way_out=_WAY_OUT,
             )
         )
-    count = _number(text, "num_hidden_layers")
+    # EXAONE 3 and 3.5 have a name of their own for the number of layers.
+    count = _number(text, "num_layers" if kind == "exaone" and "num_layers" in text else "num_hidden_layers")
     if count > _MAX_LAYERS:
         raise UnknownArchitecture(
             Text(

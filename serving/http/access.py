@@ -57,6 +57,7 @@ def access_for_host(host: str, key: ApiKey | None = None, names: Iterable[str] =
     """
     hosts = dict.fromkeys((*LOOPBACK, *(_host_name(name) for name in names)))
     if is_loopback(host):
+        hosts[_host_name(host)] = None
         return Access(tuple(hosts), key)
     if key is None:
         raise ServingError(

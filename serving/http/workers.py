@@ -117,15 +117,28 @@ class _Workers:
         return not self._running or any(worker.ready for worker in self._running)
 
     def start(self) -> bool:
-        """Fork; return True in this process and False in the worker."""
-        read_end, write_end = os.pipe()
-        pid = os.fork()
-        if pid:
-            os.close(write_end)
-            self._running.append(_Worker(pid, read_end))
-            return True
-        signal.signal(signal.SIGTERM, signal.SIG_DFL)
-        signal.signal(signal.SIGINT, signal.SIG_DFL)
+        """Fork unless a stop was requested; return True in this process and False in the worker."""
+        # A stop waits until this process knows the worker and the worker has given up this process's signal handler.
+        before = signal.pthread_sigmask(signal.SIG_BLOCK, (signal.SIGTERM, signal.SIGINT))
+        try:
+            if self._stops:
+                return True
+            read_end, write_end = os.pipe()
+            try:
+                pid = os.fork()
+            except OSError as error:
+                os.close(read_end)
+                os.close(write_end)
+                self._handle_failed_fork(error)
+                return True
+            if pid:
+                os.close(write_end)
+                self._running.append(_Worker(pid, read_end))
+                return True
+            signal.signal(signal.SIGTERM, signal.SIG_DFL)
+            signal.signal(signal.SIGINT, signal.SIG_DFL)
+        finally:
+            signal.pthread_sigmask(signal.SIG_SETMASK, before)
         os.setpgid(0, 0)  # only the parent must receive a terminal's Ctrl-C
         for descriptor in (
             read_end,
@@ -238,6 +251,22 @@ class _Workers:
             )
         )
 
+    def _handle_failed_fork(self, error: OSError) -> None:
+        """Try again later; raise ``error`` if this happens while all workers are started."""
+        if not self._announced:
+            raise error
+        self._delay = min(_LONGEST_DELAY, 2 * self._delay)
+        self._start_at = time.monotonic() + self._delay
+        self._report(
+            Text(
+                "No worker can be started ({reason}): tried again in {seconds:g} s.",
+                reason=error.strerror,
+                seconds=self._delay,
+            )
+        )
+
     def _end_with_parent(self) -> None:
         os.read(self._lifeline, 1)
         os.kill(os.getpid(), signal.SIGTERM)
+        time.sleep(_STOP_SECONDS)
+        os.kill(os.getpid(), signal.SIGKILL)

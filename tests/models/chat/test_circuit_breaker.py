@@ -245,6 +245,15 @@ def test_seconds_are_counted_from_the_last_answer() -> None:
     assert circuit.seconds_since_answer == 0.0
 
 
+def test_each_piece_of_a_stream_shows_that_the_model_works() -> None:
+    now = [100.0]
+    circuit = CircuitBreaker(_Model(), clock=lambda: now[0])
+    pieces = iter(circuit.stream(ASKED))
+    now[0] = 130.0
+    assert next(pieces) == "a"
+    assert circuit.seconds_since_answer == 0.0
+
+
 def test_the_name_is_cached() -> None:
     circuit = CircuitBreaker(_Model())
     assert circuit.known_name == ""

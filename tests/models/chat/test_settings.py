@@ -25,11 +25,17 @@ def test_a_command_and_flags_are_words_as_a_shell_splits_them_or_a_list() -> Non
     [
         ({"url": "unix:/s", "command": "vllm", "weights": "w"}, "are alternatives"),
         ({"command": "vllm"}, "needs weights"),
+        ({"command": " ", "weights": "w"}, "command is blank"),
+        ({"command": ["", " "], "weights": "w"}, "command is blank"),
+        ({"command": "'/a b/python -m vllm", "weights": "w"}, "command cannot be split as in a shell .No closing quot"),
+        ({"command": "vllm", "weights": "w", "flags": "--dtype 'half"}, "flags cannot be split as in a shell"),
         ({"url": "localhost:8000"}, "no address"),
         ({"command": "vllm", "weights": "w", "flags": "--uds=/s"}, "flags holds --uds=/s"),
         ({"command": "vllm", "weights": "w", "flags": ["--host", "0.0.0.0"]}, "flags holds --host"),
         ({"timeout": 0}, "timeout is 0.0 and must be above 0"),
         ({"read_timeout": float("nan")}, "read_timeout is nan"),
+        ({"timeout": float("inf")}, "timeout is inf and must be above 0 and at most 1000000"),
+        ({"connect_timeout": 1e12}, "connect_timeout is 1000000000000.0 and must be"),
         ({"max_tokens": -1}, "max_tokens is -1"),
         ({"retries": 11}, "retries is 11"),
         ({"modle": "x"}, "unknown field `modle`"),
@@ -46,6 +52,15 @@ def test_the_key_is_not_shown() -> None:
     assert "very-secret" not in shown
     assert "api_key='…'" in shown
     assert "http://127.0.0.1:8000/v1" in shown
+
+
+@pytest.mark.parametrize(
+    "key", ["very-secret\r", "very-secret\n", " very-secret", "very secret", "very-secret-키", "\x7f"]
+)
+def test_a_key_that_no_request_can_carry_is_rejected_and_not_shown(key: str) -> None:
+    with pytest.raises(msgspec.ValidationError, match="api_key has a space, a line break") as rejected:
+        msgspec.convert({"url": "http://127.0.0.1:8000/v1", "api_key": key}, LlmSettings, strict=False)
+    assert "secret" not in str(rejected.value)
 
 
 def test_the_fingerprint_changes_with_what_determines_an_answer_and_with_nothing_else() -> None:

@@ -51,6 +51,14 @@ def test_latent_attention_keeps_one_vector_for_keys_and_values() -> None:
     assert attention_layers(config) == (FullAttention(576),) * 2
 
 
+def test_exaone_3_has_its_own_name_for_the_number_of_layers() -> None:
+    config = {
+        "model_type": "exaone", "num_layers": 32, "num_attention_heads": 32, "num_key_value_heads": 8,
+        "hidden_size": 4096,
+    }  # fmt: skip
+    assert attention_layers(config) == (FullAttention(2 * 8 * 128),) * 32
+
+
 def test_layer_types_tell_which_layers_have_windows() -> None:
     config = {
         **QWEN3,

@@ -196,9 +196,13 @@ def test_the_key_is_in_no_answer_and_no_line_of_the_log(client: TestClient, monk
         assert secret not in said + log
 
 
-@pytest.mark.parametrize("host", ["127.0.0.1", "127.0.0.2", "::1", "localhost"])
+@pytest.mark.parametrize("host", ["127.0.0.1", "::1", "0:0:0:0:0:0:0:1", "localhost"])
 def test_on_loopback_there_may_be_no_key(host: str) -> None:
     assert access_for_host(host) == Access(LOOPBACK, None)
+
+
+def test_a_server_on_another_loopback_address_answers_under_it() -> None:
+    assert access_for_host("127.0.0.2") == Access((*LOOPBACK, "127.0.0.2"), None)
 
 
 @pytest.mark.parametrize(

@@ -11,7 +11,7 @@ import sys
 import time
 import urllib.request
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 import pytest
@@ -25,6 +25,8 @@ pytestmark = pytest.mark.process
 _SCRIPT = """
 import os, signal, sys, time
 from shrag.serving.http.workers import run_workers
+
+{prelude}
 
 def show(*words):
     os.write(1, (" ".join(map(str, words)) + "\\n").encode())
@@ -41,10 +43,15 @@ _SERVES = f'tell("hello"); signal.signal(signal.SIGTERM, lambda *_: sys.exit(0))
 
 @contextmanager
 def _workers(
-    count: int, body: str = _SERVES, silence: float = LONGEST_SILENCE, start: float = LONGEST_START
+    count: int,
+    body: str = _SERVES,
+    silence: float = LONGEST_SILENCE,
+    start: float = LONGEST_START,
+    prelude: str = "",
 ) -> Iterator[tuple[subprocess.Popen[str], Callable[[str], list[str]]]]:
     """Run workers of ``body``; give the process, and a function that reads on to a line that starts as it is told."""
-    command = [sys.executable, "-c", _SCRIPT.format(body=body, silence=silence, start=start), str(count)]
+    script = _SCRIPT.format(body=body, silence=silence, start=start, prelude=prelude)
+    command = [sys.executable, "-c", script, str(count)]
     process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
     assert process.stdout is not None
     lines = iter(process.stdout)
@@ -201,11 +208,73 @@ def test_the_second_signal_reaches_workers_that_take_their_time() -> None:
         assert process.wait(20) == 0
 
 
+_FORK = """
+real, forks = os.fork, []
+
+def fork():
+    forks.append(1)
+    is_second = len(forks) == 2
+    if is_second and {before}:
+        os.kill(os.getpid(), signal.SIGTERM)
+    pid = real()
+    if is_second and not {before} and not pid:
+        os.kill(os.getppid(), signal.SIGTERM)
+        time.sleep(0.5)
+    return pid
+
+os.fork = fork
+"""
+
+
+@pytest.mark.parametrize("before", [True, False])
+def test_a_stop_in_the_moment_of_a_fork_reaches_the_new_worker_too(before: bool) -> None:
+    with _workers(2, prelude=_FORK.format(before=before)) as (process, _):
+        assert process.wait(10) == 0  # before the time after which workers that have not stopped are killed
+
+
 def test_workers_end_when_what_started_them_is_killed() -> None:
     with _workers(2) as (process, until):
         pids = _pids(until("said"))
         process.kill()
         assert _wait(lambda: all(map(_gone, pids)))
+
+
+_NO_PROCESS = """
+real, forks = os.fork, []
+
+def fork():
+    forks.append(1)
+    if len(forks) == 3:
+        raise BlockingIOError(11, "Resource temporarily unavailable")
+    return real()
+
+os.fork = fork
+"""
+
+
+def test_where_no_worker_can_be_started_in_place_of_one_that_died_the_others_go_on_until_one_can() -> None:
+    with _workers(2, prelude=_NO_PROCESS) as (process, until):
+        first, second = _pids(until("said"))
+        os.kill(first, signal.SIGKILL)
+        assert until("said")[-1].endswith("ended with status -9: another is started in 1 s.")
+        failed = "said No worker can be started (Resource temporarily unavailable): tried again in 2 s."
+        assert until("said")[-1] == failed
+        (third,) = _pids(until("worker"))
+        assert not _gone(second)
+        assert not _gone(third)
+        process.terminate()
+        assert process.wait(20) == 0
+
+
+def test_a_worker_that_hangs_ends_too_when_what_started_it_is_killed() -> None:
+    hangs = 'tell("hello"); signal.signal(signal.SIGTERM, lambda *_: show("hangs")); [time.sleep(1) for _ in range(60)]'
+    quick = "import shrag.serving.http.workers; shrag.serving.http.workers._STOP_SECONDS = 0.5"
+    with _workers(1, hangs, prelude=quick) as (process, until):
+        (pid,) = _pids(until("said"))
+        time.sleep(0.5)
+        process.kill()
+        until("hangs")
+        assert _wait(lambda: _gone(pid))
 
 
 def test_an_address_that_is_held_for_workers_can_be_shared_and_one_that_is_served_is_taken(demo_home: Path) -> None:
@@ -237,6 +306,30 @@ def test_two_workers_answer_alike_on_one_address_and_one_that_is_killed_costs_no
         server.send_signal(signal.SIGTERM)
         assert server.wait(timeout=25) == 0
         assert _gone(workers[1])
+
+
+@pytest.mark.parametrize("reader", ["gone", "too slow"])
+def test_a_worker_is_replaced_and_the_server_ends_when_told_to_though_nobody_reads_what_it_prints(
+    demo_home: Path, reader: str
+) -> None:
+    with _served(demo_home) as (server, address):
+        children = Path(f"/proc/{server.pid}/task/{server.pid}/children")
+        first, second = children.read_text().split()
+        assert server.stderr is not None
+        if reader == "gone":
+            server.stderr.close()
+            server.stderr = None
+        else:
+            full = os.open(f"/proc/{server.pid}/fd/2", os.O_WRONLY | os.O_NONBLOCK)
+            with suppress(BlockingIOError):
+                while os.write(full, b"x" * 512):
+                    pass
+            os.close(full)
+        os.kill(int(first), signal.SIGKILL)
+        assert _wait(lambda: len(now := children.read_text().split()) == 2 and second in now and first not in now)
+        _ask(address)
+        server.send_signal(signal.SIGTERM)
+        assert server.wait(timeout=25) == 0
 
 
 @pytest.mark.soak

@@ -11,6 +11,7 @@ import logging
 import resource
 import socket
 import threading
+import time
 from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
@@ -101,6 +102,31 @@ def test_the_model_is_checked_again_after_an_error(errors: BackgroundErrors) -> 
 
     asyncio.run(asyncio.wait_for(watch(), 20))
     assert errors.problem == "model check: ValueError: not within 0.5"
+
+
+def test_the_end_of_the_checks_does_not_wait_for_a_model_that_hangs() -> None:
+    checked, answered = threading.Event(), threading.Event()
+
+    class Hanging:
+        state = "open"
+
+        def check(self, seconds: float) -> bool:
+            checked.set()
+            return answered.wait(20)
+
+    async def watch() -> float:
+        task = asyncio.create_task(watch_model(cast(CircuitBreaker, Hanging()), 0.01, 0.01, 0.5))
+        while not checked.is_set():
+            await asyncio.sleep(0.01)
+        cancelled = time.monotonic()
+        task.cancel()
+        await asyncio.wait([task])
+        return time.monotonic() - cancelled
+
+    try:
+        assert asyncio.run(asyncio.wait_for(watch(), 30)) < 5
+    finally:
+        answered.set()
 
 
 @pytest.fixture
