@@ -109,6 +109,7 @@ def create_bundle(
         parts: list[Part] = [LUCENE]
         content: _Files = {}
         pythons = options.pythons or (running_python(),)
+        _check_pythons(options, pythons)
         weights = {name: _files(home / "weights" / _check_folder_name(name)) for name in options.weights}
         for name, folder in _named(options.questions).items():
             content.update({f"questions/{name}/{each}": file for each, file in _files(folder).items()})
@@ -191,6 +192,18 @@ def _add_packages(
         needed += found
     parts += [describe_wheel(wheel) for wheel in needed]
     return oldest_glibc(needed)
+
+
+def _check_pythons(options: BundleOptions, pythons: Sequence[str]) -> None:
+    """Refuse other versions of Python together with vLLM, whose packages are fetched for the running one only."""
+    if (options.vllm or options.profile == "gpu") and {*pythons} != {running_python()}:
+        raise BundleError(
+            Text(
+                "The packages of vLLM are fetched for Python {python}, which runs: leave --python out, or make the "
+                "bundle with the other side's Python.",
+                python=running_python(),
+            )
+        )
 
 
 def _pinned_vllm() -> Path:

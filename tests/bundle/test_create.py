@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -10,6 +11,7 @@ import shrag.bundle.create
 from shrag.bundle.create import BundleOptions, create_bundle
 from shrag.bundle.errors import BundleError
 from shrag.bundle.installer.check import check_bundle
+from shrag.bundle.installer.manifest import running_python
 from shrag.models.encoders.catalog import read_catalog
 
 
@@ -44,6 +46,17 @@ def test_weights_are_carried_under_every_name_by_which_they_are_found(tmp_path: 
         _folder(tmp_path / "weights" / name, **{"config.json": "{}"})
     assert create_bundle(tmp_path / "a.tar", tmp_path, BundleOptions(weights=tuple(names))).weights == tuple(names)
     assert {f"weights/{name}/config.json" for name in names} <= check_bundle(tmp_path / "a.tar").files.keys()
+
+
+@pytest.mark.parametrize("chosen", [{"vllm": Path("vllm.txt")}, {"profile": "gpu"}])
+def test_vllm_is_not_promised_to_another_python_than_the_one_that_it_is_fetched_for(
+    tmp_path: Path, chosen: dict[str, Any]
+) -> None:
+    other = {"3.11", "3.12"} - {running_python()}
+    for pythons in ((*other,), (running_python(), *other)):
+        with pytest.raises(BundleError, match=f"vLLM are fetched for Python {running_python()}, which runs"):
+            create_bundle(tmp_path / "a.tar", tmp_path, BundleOptions(pythons=pythons, **chosen))
+    create_bundle(tmp_path / "a.tar", tmp_path, BundleOptions(pythons=(running_python(),), **chosen))
 
 
 @pytest.mark.parametrize("name", ["", "..", ".cache", "../corpora", "/tmp"])
