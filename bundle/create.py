@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import platform
 import tempfile
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from importlib.metadata import version
 from importlib.resources import files
@@ -109,9 +109,9 @@ def create_bundle(
         parts: list[Part] = [LUCENE]
         content: _Files = {}
         pythons = options.pythons or (running_python(),)
-        weights = {name: _files(home / "weights" / check_name(name)) for name in options.weights}
-        for folder in options.questions:
-            name = check_name(folder.absolute().name)
+        _check_pythons(options, pythons)
+        weights = {name: _files(home / "weights" / _check_folder_name(name)) for name in options.weights}
+        for name, folder in _named(options.questions).items():
             content.update({f"questions/{name}/{each}": file for each, file in _files(folder).items()})
         _add_data(content, home, options, Path(work), report)
         needed = _add_packages(content, parts, options, pythons, Path(work), report)
@@ -194,6 +194,18 @@ def _add_packages(
     return oldest_glibc(needed)
 
 
+def _check_pythons(options: BundleOptions, pythons: Sequence[str]) -> None:
+    """Refuse other versions of Python together with vLLM, whose packages are fetched for the running one only."""
+    if (options.vllm or options.profile == "gpu") and {*pythons} != {running_python()}:
+        raise BundleError(
+            Text(
+                "The packages of vLLM are fetched for Python {python}, which runs: leave --python out, or make the "
+                "bundle with the other side's Python.",
+                python=running_python(),
+            )
+        )
+
+
 def _pinned_vllm() -> Path:
     project = project_folder()
     path = project / _VLLM_REQUIREMENTS if project else None
@@ -204,6 +216,27 @@ def _pinned_vllm() -> Path:
             )
         )
     return path
+
+
+def _named(folders: Iterable[Path]) -> dict[str, Path]:
+    """Return folders of questions by their names, which their files have in the bundle."""
+    named: dict[str, Path] = {}
+    for folder in folders:
+        name = check_name(folder.absolute().name)
+        if named.setdefault(name, folder) != folder:
+            raise BundleError(
+                Text(
+                    "{first} and {second} have the same name: rename one of the two.", first=named[name], second=folder
+                )
+            )
+    return named
+
+
+def _check_folder_name(name: str) -> str:
+    """Return ``name`` if a folder of weights may have it. A hub's names, such as ``KURE-v1``, are allowed."""
+    if not name or "/" in name or name.startswith("."):
+        raise BundleError(Text("{name!r} is not the name of a folder under weights: give the name alone.", name=name))
+    return name
 
 
 def _files(folder: Path) -> dict[str, Path]:

@@ -92,10 +92,12 @@ def collect_wheels(
 def download_pinned(requirements: Path, folder: Path) -> Sequence[Path]:
     """Fetch pip and the wheels of a requirements file with hashes; return their paths, sorted by name.
 
+    A package that is published only as source is built with the running Python.
+
     Raises:
         BundleError: pip fails. Its own message is on stderr.
     """
-    _pip("download", "--dest", str(folder), "--no-deps", "--require-hashes", "--requirement", str(requirements))
+    _pip("wheel", "--wheel-dir", str(folder), "--no-deps", "--require-hashes", "--requirement", str(requirements))
     _pip("download", "--dest", str(folder), f"pip=={version('pip')}")
     return sorted(folder.glob("*.whl"))
 

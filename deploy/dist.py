@@ -28,7 +28,8 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[1]
 SUMS = "SHA256SUMS"
 
-_NOT_SOURCE = ("var", "build", "dist", ".*", "*.egg-info", "__pycache__")
+_NOT_SOURCE = shutil.ignore_patterns(".*", "*.egg-info", "__pycache__")
+_BUILT = {"var", "build", "dist"}  # at the top: indexing/build is a package
 _BACKEND = "import sys, wheel_backend; wheel_backend.{hook}(sys.argv[1])"
 
 # Differences that must not change the bytes: folder, permissions of new files, time zone, language, order of sets.
@@ -184,7 +185,9 @@ def _copy_sources(root: Path, folder: Path) -> None:
     Without git, copy all files except build products.
     """
     if _git(root, "rev-parse", "HEAD") is None:
-        shutil.copytree(root, folder, ignore=shutil.ignore_patterns(*_NOT_SOURCE))
+        shutil.copytree(
+            root, folder, ignore=lambda at, names: _NOT_SOURCE(at, names) | (_BUILT if Path(at) == root else set())
+        )
         return
     for name in _committed_files(root):
         (folder / name).parent.mkdir(parents=True, exist_ok=True)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
@@ -43,7 +44,17 @@ class FileStore:
         """Put a file at ``target`` as a hard link, and replace what was there."""
         target.parent.mkdir(parents=True, exist_ok=True)
         target.unlink(missing_ok=True)
-        os.link(self.path(file), target)
+        try:
+            os.link(self.path(file), target)
+        except OSError:  # another file system, or one without hard links
+            self.copy(file, target)
+
+    def copy(self, file: FileChecksum, target: Path) -> None:
+        """Put a copy of a file at ``target``, so that the store stays as it is where the copy is changed."""
+        target.parent.mkdir(parents=True, exist_ok=True)
+        part = target.with_name(f".{target.name}{_PART}")
+        shutil.copyfile(self.path(file), part)
+        part.replace(target)
 
     def prune(self, kept: Iterable[FileChecksum]) -> None:
         """Delete all files but ``kept``."""

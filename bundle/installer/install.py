@@ -10,10 +10,11 @@ from __future__ import annotations
 import dataclasses
 import json
 import os
+import shlex
 import shutil
 import subprocess
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
 from shrag.bundle.installer.check import check_bundle, check_machine, check_wheel, describe_bundle, read_manifest
@@ -23,6 +24,7 @@ from shrag.bundle.installer.releases import Installation, Release
 from shrag.corpora.errors import CorpusError
 from shrag.corpora.files import DiskFull, FolderBusy, lock_folder, sync_file, write_atomically
 from shrag.corpora.store.archive import check_room, open_archive
+from shrag.corpora.store.file_checksum import compute_checksum
 from shrag.messages.text import Text, message_of
 
 Report = Callable[[str], None]
@@ -33,6 +35,9 @@ _UNPACKED = 4
 
 _REJECTED = 3
 """The exit status of `shrag corpus import` if the existing corpus has other records."""
+
+_NOT_STARTED = 127
+"""The exit status of a shell for a command that cannot be started."""
 
 _IMPORTS = "imports.json"
 """A file in the folder of an unfinished release. It has the generation of each index that was current before."""
@@ -127,7 +132,7 @@ def _install(path: Path, manifest: BundleManifest, installation: Installation, r
         if not works and manifest.has_vllm:
             report(Text("installing vLLM"))
             _make_environment(installation, manifest, release / "vllm", f"{VLLM}/wheels", f"{VLLM}/requirements.txt")
-        _place_files(installation, manifest)
+        _place_files(installation, manifest, report)
         finished = _import_data(installation, manifest, before, report)
     except (CorpusError, DiskFull):
         if installation.read(manifest.identifier) is None:
@@ -222,13 +227,24 @@ def _make_environment(
     _run([str(python), "-c", "import pip"])
 
 
-def _place_files(installation: Installation, manifest: BundleManifest) -> None:
-    """Put the weights, the questions and a first configuration into the home. An existing configuration stays."""
-    home = installation.home
+def _place_files(installation: Installation, manifest: BundleManifest, report: Report) -> None:
+    """Put the weights, the questions and a first configuration into the home.
+
+    An existing configuration stays, and so does a file that is not as a bundle brought it.
+    """
+    home, store = installation.home, installation.store
     home.mkdir(mode=0o700, exist_ok=True)
-    for folder in ("weights", "questions"):
+    known = {(name, file) for _, each in installation.releases() for name, file in each.files.items()}
+    for folder, put in (("weights", store.place), ("questions", store.copy)):  # weights are large
         for name, file in manifest.under(folder).items():
-            installation.store.place(file, home / folder / name)
+            key, target = f"{folder}/{name}", home / folder / name
+            if target.exists() and target.samefile(store.path(file)):
+                continue
+            found = compute_checksum(target) if target.exists() else None
+            if found is None or (key, found) in known:
+                put(file, target)
+            elif found != file:
+                _say_left(report, key, ["cp", store.path(file), target])
     config = manifest.files.get(_CONFIG)
     if config is not None and not (home / _CONFIG).exists():
         shutil.copyfile(installation.store.path(config), home / _CONFIG)
@@ -243,10 +259,12 @@ def _import_data(
     """
     known = before.brought if before else {}
     brought: dict[str, str] = {}
+    releases = [release for release, _ in installation.releases()]
     for name in manifest.corpora:
         report(Text("corpus {name}", name=name))
         here, key = _corpus_fingerprint(installation, name), f"corpora/{name}"
-        replaced = ["--replace"] if here and here == known.get(key) else []
+        # An undone release counts too: undoing it left the corpus that it brought.
+        replaced = ["--replace"] if here and here in {each.brought.get(key) for each in releases} else []
         imported = _import(installation, manifest, "corpus", key, replaced, report)
         brought[key] = _corpus_fingerprint(installation, name) if imported else known.get(key, "")
     notes = installation.release_folder(manifest.identifier) / _IMPORTS
@@ -257,7 +275,7 @@ def _import_data(
         current = generations.setdefault(name, _current_generation(installation, name))
         write_atomically(notes, json.dumps(generations).encode())
         if current and str(current) != known.get(key):
-            _say_left(installation, manifest, "index", key, report)
+            _say_left(report, key, _import_command(installation, manifest, "index", key))
             brought[key] = known.get(key, "")
             continue
         _import(installation, manifest, "index", key, [], report)
@@ -277,22 +295,24 @@ def _import(
     archive = str(installation.store.path(manifest.files[f"{key}.tar"]))
     done = _run_shrag(installation, manifest.identifier, what, "import", archive, *options)
     if done.returncode == _REJECTED and what == "corpus":
-        _say_left(installation, manifest, what, key, report)
+        _say_left(report, key, [*_import_command(installation, manifest, what, key), "--replace"])
         return False
     if done.returncode:
         raise CorpusError(_last_line(done))
     return True
 
 
-def _say_left(installation: Installation, manifest: BundleManifest, what: str, key: str, report: Report) -> None:
-    program = installation.folder / "bin" / "shrag"
+def _import_command(installation: Installation, manifest: BundleManifest, what: str, key: str) -> list[str | Path]:
     archive = installation.store.path(manifest.files[f"{key}.tar"])
-    replace = " --replace" if what == "corpus" else ""
+    return [installation.folder / "bin" / "shrag", what, "import", archive]
+
+
+def _say_left(report: Report, key: str, command: Sequence[str | Path]) -> None:
     report(
         Text(
             "{key} was changed here, so it was not replaced. To replace it: {command}",
             key=key,
-            command=f"{program} {what} import {archive}{replace}",
+            command=shlex.join(map(str, command)),
         )
     )
 
@@ -319,7 +339,10 @@ def _current_generation(installation: Installation, name: str) -> int:
 def _run_shrag(installation: Installation, identifier: str, *arguments: str) -> subprocess.CompletedProcess[str]:
     environment = {**_environment(), "SHRAG_HOME": str(installation.home)}
     command = [str(installation.program(identifier, "shrag")), *arguments]
-    return subprocess.run(command, env=environment, cwd="/", capture_output=True, text=True, check=False)  # noqa: S603
+    try:
+        return subprocess.run(command, env=environment, cwd="/", capture_output=True, text=True, check=False)  # noqa: S603
+    except OSError as error:  # the Python that the release was installed with was removed
+        return subprocess.CompletedProcess(command, _NOT_STARTED, "", f"{command[0]}: {error.strerror}")
 
 
 def _run(command: list[str]) -> None:

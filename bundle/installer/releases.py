@@ -81,6 +81,13 @@ class Installation:
         except (FileNotFoundError, ValueError, TypeError):
             return None
 
+    def releases(self) -> list[tuple[Release, BundleManifest]]:
+        """Return all complete releases that are here, and their bundles' manifests."""
+        found = (
+            (self.read(path.parent.name), path) for path in sorted((self.folder / "releases").glob(f"*/{MANIFEST}"))
+        )
+        return [(release, decode_manifest(path.read_bytes())) for release, path in found if release is not None]
+
     def finish(self, release: Release, manifest: BundleManifest) -> None:
         """Record that a release is complete, and make it the current one."""
         folder = self.release_folder(release.identifier)

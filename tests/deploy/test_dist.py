@@ -113,6 +113,17 @@ def test_the_time_is_that_of_the_commit_and_without_git_that_of_the_release(
     assert dist.source_date(repository) == 1_700_000_000
 
 
+def test_without_git_all_sources_are_copied_and_no_build_products(tmp_path: Path) -> None:
+    sources = ("pyproject.toml", "indexing/build/builder.py", "corpora/demo/records.jsonl")
+    products = ("build/lib/x.py", "dist/x.whl", "var/x", ".venv/x", "shrag.egg-info/x", "cli/__pycache__/x.pyc")
+    for name in (*sources, *products):
+        (tmp_path / "tree" / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / "tree" / name).touch()
+    dist._copy_sources(tmp_path / "tree", tmp_path / "copied")
+    copied = {str(path.relative_to(tmp_path / "copied")) for path in (tmp_path / "copied").rglob("*") if path.is_file()}
+    assert copied == set(sources)
+
+
 def test_an_sdist_packed_again_depends_on_its_contents_alone(tmp_path: Path) -> None:
     made = []
     for number, (names, mode) in enumerate(((("b", "a"), 0o600), (("a", "b"), 0o664))):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import errno
 import json
 import os
 import random
@@ -104,6 +105,55 @@ def test_an_installation_that_was_damaged_is_repaired_by_its_bundle_whatever_pip
     assert all(Installation(folder).store.has(file) for file in manifest.files.values())
 
 
+def test_weights_and_questions_that_were_changed_here_stay_and_an_update_is_installed(tmp_path: Path) -> None:
+    old, new, update, folder = (tmp_path / name for name in ("old.tar", "new.tar", "update.tar", "there"))
+    same = {"questions/test/qrels.txt": b"q1 0 d1 1\n", "weights/tiny/config.json": b"{}"}
+    write_small_bundle(old, "1.0", {**same, "questions/test/topics.tsv": b"q1\told\n"})
+    write_small_bundle(new, "2.0", {**same, "questions/test/topics.tsv": b"q1\tnew\n"})
+    write_difference(old, new, update)
+    install_bundle(old, folder, _say_nothing)
+    weights, questions = folder / "home" / "weights" / "tiny", folder / "home" / "questions" / "test"
+    with (questions / "qrels.txt").open("a") as file:
+        file.write("q1 0 mine 1\n")
+    (weights / "config.json").unlink()
+    (weights / "config.json").write_text('{"mine": 1}')
+    said: list[str] = []
+    install_bundle(update, folder, said.append)
+    assert (questions / "topics.tsv").read_text() == "q1\tnew\n"
+    assert (questions / "qrels.txt").read_text() == "q1 0 d1 1\nq1 0 mine 1\n"
+    assert (weights / "config.json").read_text() == '{"mine": 1}'
+    left = [line for line in said if "was changed here, so it was not replaced" in line]
+    assert [line.split()[0] for line in left] == ["weights/tiny/config.json", "questions/test/qrels.txt"]
+    for line in left:
+        subprocess.run(line.partition("To replace it: ")[2], shell=True, check=True)
+    assert (questions / "qrels.txt").read_text() == "q1 0 d1 1\n"
+    assert (weights / "config.json").read_text() == "{}"
+
+
+def test_a_home_on_another_file_system_gets_its_files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(source: Path, target: Path) -> None:
+        raise OSError(errno.EXDEV, os.strerror(errno.EXDEV), str(source), None, str(target))
+
+    bundle, folder = tmp_path / "a.tar", tmp_path / "there"
+    write_small_bundle(bundle, "1.0", {"weights/tiny/config.json": b"{}", "questions/test/qrels.txt": b"q1 0 d1 1\n"})
+    monkeypatch.setattr(os, "link", refuse)
+    install_bundle(bundle, folder, _say_nothing)
+    assert (folder / "home" / "weights" / "tiny" / "config.json").read_bytes() == b"{}"
+    assert (folder / "home" / "questions" / "test" / "qrels.txt").read_bytes() == b"q1 0 d1 1\n"
+    assert not list(folder.rglob("*.part"))
+
+
+def test_a_release_whose_python_was_removed_is_installed_again(tmp_path: Path) -> None:
+    bundle, folder = tmp_path / "a.tar", tmp_path / "there"
+    write_small_bundle(bundle)
+    release = install_bundle(bundle, folder, _say_nothing)
+    python = folder / "current" / "venv" / "bin" / "python"
+    python.unlink()
+    python.symlink_to(tmp_path / "removed")
+    assert install_bundle(bundle, folder, _say_nothing) == release
+    assert _version(folder) == "shrag 1.0"
+
+
 def test_an_update_without_its_base_is_refused_and_leaves_nothing(tmp_path: Path) -> None:
     old, new, update, folder = (tmp_path / name for name in ("old.tar", "new.tar", "update.tar", "there"))
     first = write_small_bundle(old, "1.0")
@@ -172,6 +222,23 @@ def test_data_arrives_is_upgraded_and_what_was_changed_there_stays(
         assert left[0].endswith(" --replace")
         assert open_corpus(home / "corpora", "lib")[0].records == 7
         assert current_generation(home / "indexes" / "lib")[1].records == 7
+
+
+def test_a_corpus_that_an_undone_release_brought_is_replaced_by_the_next_release(tmp_path: Path) -> None:
+    source, folder = tmp_path / "a.jsonl", tmp_path / "there"
+    for count in (1, 2, 3):
+        rows = [{"docid": f"d{n}", "title": f"t {n}", "text": f"Film {n} was measured."} for n in range(count)]
+        source.write_text("\n".join(map(json.dumps, rows)), encoding="utf-8")
+        add_corpus(tmp_path / "corpora", "lib", "miracl", [source], replace=True)
+        export_corpus(tmp_path / "corpora", "lib", tmp_path / f"c{count}.tar")
+        write_small_bundle(tmp_path / f"{count}.tar", f"{count}.0", {"corpora/lib.tar": tmp_path / f"c{count}.tar"})
+    install_bundle(tmp_path / "1.tar", folder, _say_nothing)
+    install_bundle(tmp_path / "2.tar", folder, _say_nothing)
+    undo_installation(folder, _say_nothing)
+    said: list[str] = []
+    install_bundle(tmp_path / "3.tar", folder, said.append)
+    assert not [line for line in said if "was changed here" in line]
+    assert open_corpus(folder / "home" / "corpora", "lib")[0].records == 3
 
 
 def test_a_folder_of_other_content_and_one_in_use_are_refused(tmp_path: Path) -> None:
