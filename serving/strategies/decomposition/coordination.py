@@ -19,7 +19,6 @@ Parser = Callable[[str], Sequence[Morpheme]]
 parse_sentence: Parser = KoreanMorphemes().split
 
 _LEAST_CLAUSE = 2
-_SPACES = re.compile(r"\s+")
 
 # English: words before the first name that are no part of it, and words that end the second name.
 _LEAD = re.compile(
@@ -53,7 +52,7 @@ _NAME_TAGS = _NOUNS | {"NNB", "NR", "XPN", "XSN", "SO", "SW", "SP", "SSO", "SSC"
 def split_coordination(question: Question, parse: Parser) -> list[str]:
     """Return the two or more questions that ``question`` coordinates, or none; ``parse`` is called for Korean only."""
     parts = _korean(question.text, parse(question.text)) if question.language == "ko" else _english(question.text)
-    plain = list(dict.fromkeys(_SPACES.sub(" ", part).strip() for part in parts))
+    plain = list(dict.fromkeys(" ".join(part.split()) for part in parts))
     return plain if len(plain) > 1 else []
 
 
