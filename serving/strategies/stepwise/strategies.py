@@ -21,7 +21,7 @@ from shrag.serving.llm.call_budget import CallBudget
 from shrag.serving.llm.request_model import attempt
 from shrag.serving.request import LONGEST_QUESTION, Request, parse_question
 from shrag.serving.search_settings import BUDGET, Candidates, refuse_unused
-from shrag.serving.strategies.decomposition.coordination import parse_sentence, split_coordination
+from shrag.serving.strategies.decomposition.coordination import split_coordination
 from shrag.serving.strategies.planning.plan import Plan, PlanStrategy, insert_final_root
 from shrag.serving.strategies.planning.sub_answers import NO_ANSWER
 from shrag.serving.strategies.planning.subquery import SubqueryResult, find, find_all
@@ -135,7 +135,7 @@ class StepSolver:
         events: list[Event] = []
         if self._variant.decomposes:
             steps, events = attempt("decompose", self._model, partial(plan_substeps, question, self._settings.steps))
-            questions = steps or [SubQuestion(part, part) for part in split_coordination(question, parse_sentence)]
+            questions = steps or [SubQuestion(part, part) for part in split_coordination(question)]
         self._steps = [_Step(Node(number, 0, "step", each.question), each) for number, each in enumerate(questions, 1)]
         return events
 

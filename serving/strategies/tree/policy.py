@@ -19,7 +19,7 @@ from shrag.serving.llm.request_model import fallback_events
 from shrag.serving.llm.structured_call import PromptCall, call_model
 from shrag.serving.request import Question
 from shrag.serving.retrieval.query_terms import matched_share
-from shrag.serving.strategies.decomposition.coordination import parse_sentence, split_coordination
+from shrag.serving.strategies.decomposition.coordination import split_coordination
 from shrag.serving.strategies.planning.answer_slots import remove_forward_slots
 from shrag.serving.strategies.planning.bridge_entities import Bridge, filter_by_bridge, find_bridges
 from shrag.serving.strategies.planning.sub_answers import NO_ANSWER, SubAnswer, extract_span, respond
@@ -96,7 +96,7 @@ class RulePolicy:
 
         The question of a bridge entity gets none of the latter: a second bridge may lead anywhere.
         """
-        parts = split_coordination(question, parse_sentence)
+        parts = split_coordination(question)
         if parts:
             return ChildQuestions("comparison", tuple(parts)), []
         if question.text in self._bridges:
