@@ -16,7 +16,7 @@ from shrag.serving.strategies.pipeline.strategy import PipelineStrategy
 from shrag.serving.strategies.pipeline.syntax import LONGEST_LINE, STAGE_KINDS, parse_pipeline
 from shrag.serving.strategies.shrag import ShragStrategy, hybrid_strategy
 from shrag.serving.strategies.stepwise.strategies import stepwise_strategies
-from shrag.serving.strategies.tree.search import tree_strategy
+from shrag.serving.strategies.tree.search import TREE
 from shrag.serving.strategy import Strategy
 
 _STAGES = re.compile("[>(]")
@@ -27,7 +27,7 @@ _STRATEGIES: tuple[Strategy, ...] = (
     Bm25Strategy(),
     hybrid_strategy(),
     *DECOMPOSITION,
-    tree_strategy(),
+    TREE,
     *ITERATIVE,
     *stepwise_strategies(),
     *(PipelineStrategy(pipeline, name, "") for name, pipeline in PRESETS.items()),

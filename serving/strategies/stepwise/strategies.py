@@ -17,7 +17,6 @@ from shrag.serving.answering.answer import answer_closed_book
 from shrag.serving.concurrency import parallel_map
 from shrag.serving.errors import StrategyUnavailable
 from shrag.serving.events import Event, Hits, Keywords, Node, Purpose, Queries, Ranking
-from shrag.serving.llm.call_budget import CallBudget
 from shrag.serving.llm.request_model import attempt
 from shrag.serving.request import LONGEST_QUESTION, Request, parse_question
 from shrag.serving.search_settings import BUDGET, Candidates, refuse_unused
@@ -197,10 +196,10 @@ class StepwiseStrategy(PlanStrategy):
     words, and records below the threshold are dropped. The other variants need a model.
     """
 
-    def __init__(self, variant: Variant, thresholds: ThresholdCache, budget: CallBudget | None = None) -> None:
+    def __init__(self, variant: Variant, thresholds: ThresholdCache) -> None:
         needs_model = not variant.decomposes or variant.threshold is None
         limits = [name for name, used in (("steps", variant.decomposes), ("step_records", variant.searches)) if used]
-        super().__init__(variant.name, self._solve, needs_model=needs_model, limits=limits, budget=budget)
+        super().__init__(variant.name, self._solve, needs_model=needs_model, limits=limits)
         self._variant = variant
         self._thresholds = thresholds
 

@@ -15,7 +15,7 @@ TREE_SETTINGS = frozenset({"step_records", "tree_depth", "tree_nodes", "tree_chi
 
 @dataclass(frozen=True, slots=True)
 class TreeLimits:
-    """Limits of a tree; the paper has four levels and three records, the other numbers are our own.
+    """Limits of a tree.
 
     Attributes:
         depth: The most levels; the user's question is level 1.
@@ -24,10 +24,10 @@ class TreeLimits:
         records: Records from which a node is answered.
     """
 
-    depth: int = 4
-    nodes: int = 24
-    children: int = 6
-    records: int = RECORDS
+    depth: int
+    nodes: int
+    children: int
+    records: int
 
 
 def tree_limits(settings: SearchSettings) -> TreeLimits:

@@ -51,9 +51,9 @@ class RulePolicy:
     events to report; here there are none.
     """
 
-    def __init__(self, analyzer: Analyzer, limits: TreeLimits | None = None) -> None:
+    def __init__(self, analyzer: Analyzer, limits: TreeLimits) -> None:
         self._analyzer = analyzer
-        self._limits = limits or TreeLimits()
+        self._limits = limits
         self._bridges: dict[str, Bridge] = {}
 
     def write_query(self, question: Question) -> tuple[Question, list[Event]]:
@@ -128,7 +128,7 @@ class ModelPolicy(RulePolicy):
     :class:`~shrag.serving.errors.BudgetExceeded` if its budget is used up.
     """
 
-    def __init__(self, model: LanguageModel, analyzer: Analyzer, limits: TreeLimits | None = None) -> None:
+    def __init__(self, model: LanguageModel, analyzer: Analyzer, limits: TreeLimits) -> None:
         super().__init__(analyzer, limits)
         self._model = model
 

@@ -13,7 +13,6 @@ from shrag.serving.answering.answered_questions import AnsweredQuestion
 from shrag.serving.concurrency import parallel_map
 from shrag.serving.errors import BudgetExceeded
 from shrag.serving.events import Budget, Event, Node, Truncated
-from shrag.serving.llm.call_budget import CallBudget
 from shrag.serving.request import Question
 from shrag.serving.strategies.planning.answer_slots import fill_slots, find_slots
 from shrag.serving.strategies.planning.merging import merge
@@ -218,18 +217,14 @@ class TreeSearch:
         return Truncated(budget, allowed)
 
 
-def tree_strategy(limits: TreeLimits | None = None, budget: CallBudget | None = None) -> PlanStrategy:
-    """Return the strategy ``tree``; without a model, rules take the policy's decisions.
+def answer_by_tree(plan: Plan) -> Generator[Event, None, None]:
+    """Answer a question through a tree; without a model, rules take the policy's decisions."""
+    analyzer, model = plan.resources.index.analyzer, plan.resources.model
+    limits = tree_limits(plan.request.settings)
+    policy = ModelPolicy(model, analyzer, limits) if model is not None else RulePolicy(analyzer, limits)
+    tree = TreeSearch(plan, policy, limits)
+    yield from tree.run()
+    yield from plan.conclude(tree.found(), answered=tree.answered() if model is not None else ())
 
-    ``limits`` and ``budget`` replace those of the request's settings.
-    """
 
-    def search(plan: Plan) -> Generator[Event, None, None]:
-        analyzer, model = plan.resources.index.analyzer, plan.resources.model
-        chosen = limits or tree_limits(plan.request.settings)
-        policy = ModelPolicy(model, analyzer, chosen) if model is not None else RulePolicy(analyzer, chosen)
-        tree = TreeSearch(plan, policy, chosen)
-        yield from tree.run()
-        yield from plan.conclude(tree.found(), answered=tree.answered() if model is not None else ())
-
-    return PlanStrategy("tree", search, limits=TREE_SETTINGS, budget=budget)
+TREE = PlanStrategy("tree", answer_by_tree, limits=TREE_SETTINGS)

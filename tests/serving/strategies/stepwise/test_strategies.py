@@ -23,7 +23,6 @@ from shrag.serving.events import (
     Timings,
     Truncated,
 )
-from shrag.serving.llm.call_budget import CallBudget
 from shrag.serving.request import Question, Request, parse_question
 from shrag.serving.search_settings import Candidates, SearchSettings
 from shrag.serving.strategies.planning import subquery
@@ -284,9 +283,10 @@ def test_a_closed_book_answer_that_fails_is_a_refusal(demo: Engine) -> None:
 
 def test_an_exhausted_budget_is_reported_once_and_the_answer_still_written(demo: Engine) -> None:
     model = ScriptFile("raise")
-    strategy = StepwiseStrategy(VARIANTS[0], cache_thresholds(), CallBudget(calls=3))
+    strategy = StepwiseStrategy(VARIANTS[0], cache_thresholds())
     resources = Engine(demo.open_index, model=model).resources
-    events = list(strategy.run(Request(parse_question(BOTH), 10, answered=True), resources))
+    request = Request(parse_question(BOTH), 10, answered=True, settings=SearchSettings(calls=3))
+    events = list(strategy.run(request, resources))
     assert [(event.exhausted, event.allowed) for event in events if isinstance(event, Truncated)] == [("calls", 3)]
     assert len(model.asked) == 3
     assert _answer(events).kind == "generated"
