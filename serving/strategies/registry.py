@@ -15,7 +15,7 @@ from shrag.serving.strategies.pipeline.presets import PRESETS, parse_preset
 from shrag.serving.strategies.pipeline.strategy import PipelineStrategy
 from shrag.serving.strategies.pipeline.syntax import LONGEST_LINE, STAGE_KINDS, parse_pipeline
 from shrag.serving.strategies.shrag import ShragStrategy, hybrid_strategy
-from shrag.serving.strategies.stepwise.strategies import stepwise_strategies
+from shrag.serving.strategies.stepwise.strategies import STEPWISE
 from shrag.serving.strategies.tree.search import TREE
 from shrag.serving.strategy import Strategy
 
@@ -29,7 +29,7 @@ _STRATEGIES: tuple[Strategy, ...] = (
     *DECOMPOSITION,
     TREE,
     *ITERATIVE,
-    *stepwise_strategies(),
+    *STEPWISE,
     *(PipelineStrategy(pipeline, name, "") for name, pipeline in PRESETS.items()),
 )
 

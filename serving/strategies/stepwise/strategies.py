@@ -38,8 +38,7 @@ from shrag.serving.strategies.stepwise.model_steps import (
 from shrag.serving.strategies.stepwise.similarity_threshold import (
     CosineSimilarity,
     Similarity,
-    ThresholdCache,
-    cache_thresholds,
+    learnt_threshold,
     model_vectors,
     open_similarity,
 )
@@ -196,12 +195,11 @@ class StepwiseStrategy(PlanStrategy):
     words, and records below the threshold are dropped. The other variants need a model.
     """
 
-    def __init__(self, variant: Variant, thresholds: ThresholdCache) -> None:
+    def __init__(self, variant: Variant) -> None:
         needs_model = not variant.decomposes or variant.threshold is None
         limits = [name for name, used in (("steps", variant.decomposes), ("step_records", variant.searches)) if used]
         super().__init__(variant.name, self._solve, needs_model=needs_model, limits=limits)
         self._variant = variant
-        self._thresholds = thresholds
 
     def check(self, request: Request, resources: Resources) -> None:
         """See :class:`PlanStrategy`.
@@ -246,10 +244,8 @@ class StepwiseStrategy(PlanStrategy):
             dense = model_vectors(resources.index)
             return SimilarityThreshold(CosineSimilarity(dense), threshold) if dense is not None else None
         similarity = open_similarity(resources.index, resources.reranker)
-        return SimilarityThreshold(similarity, self._thresholds(resources.index, similarity))
+        return SimilarityThreshold(similarity, learnt_threshold(resources.index, similarity))
 
 
-def stepwise_strategies() -> tuple[StepwiseStrategy, ...]:
-    """Return RAISE and its baselines; they share the thresholds learned from an index."""
-    thresholds = cache_thresholds()
-    return tuple(StepwiseStrategy(variant, thresholds) for variant in VARIANTS)
+STEPWISE = tuple(map(StepwiseStrategy, VARIANTS))
+"""RAISE and its baselines."""
