@@ -20,7 +20,6 @@ from shrag.serving.strategies.tree.search import TREE
 from shrag.serving.strategy import Strategy
 
 _STAGES = re.compile("[>(]")
-_PRESET = re.compile(r"\s*pipeline-[0-9]+(?:-(?:bm25|dense))?\s*(?:\(|$)")
 
 _STRATEGIES: tuple[Strategy, ...] = (
     ShragStrategy(),
@@ -48,7 +47,7 @@ def find_strategy(name: str) -> Strategy:
     """
     if name in STRATEGIES:
         return STRATEGIES[name]
-    if _PRESET.match(name) and (preset := parse_preset(name)) is not None:
+    if (preset := parse_preset(name)) is not None:
         return PipelineStrategy(preset.pipeline, name.strip(), preset.source)
     if _STAGES.search(name) or name.strip() in STAGE_KINDS:
         return PipelineStrategy(parse_pipeline(name))
