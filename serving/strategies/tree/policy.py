@@ -69,12 +69,10 @@ class RulePolicy:
         """Return the sentence of the best records that, with its record's title, holds most of the question."""
         best, best_share = NO_ANSWER, 0.0
         for analyzed in found.records(self._limits.records):
-            record = analyzed.record
-            sentences = [record.text[start:end] for start, end in split_sentences(record.text)]
-            title, *terms = (frozenset(each) for each in self._analyzer.terms([record.title, *sentences]))
-            for sentence, held in zip(sentences, terms, strict=True):
-                if (share := matched_share(found.terms, title | held)) > best_share:
-                    best, best_share = SubAnswer(sentence, record.docid), share
+            record, title = analyzed.record, frozenset(analyzed.title_terms)
+            for (start, end), terms in zip(split_sentences(record.text), analyzed.sentence_terms, strict=True):
+                if (share := matched_share(found.terms, title.union(terms))) > best_share:
+                    best, best_share = SubAnswer(record.text[start:end], record.docid), share
         return best, []
 
     def assess(self, question: Question, response: SubAnswer, found: SubqueryResult) -> tuple[Assessment, list[Event]]:
