@@ -115,10 +115,8 @@ class ShuttingDown(ServiceUnavailable):
 
     code = "shutting_down"
 
-    def __init__(
-        self, message: str = Text("The server is being stopped: ask again once it is back."), retry_after: int = 5
-    ) -> None:
-        super().__init__(message, retry_after)
+    def __init__(self, message: str = Text("The server is being stopped: ask again once it is back.")) -> None:
+        super().__init__(message, retry_after=5)
 
 
 class ClientDisconnected(ServingError):

@@ -273,12 +273,13 @@ def _parse_choices(raw: Sequence[str]) -> tuple[str, ...]:
                     longest_choice=LONGEST_CHOICE,
                 )
             )
-        if choices.index(choice) != LETTERS.index(letter):
+        first = LETTERS[choices.index(choice)]
+        if first != letter:
             raise _invalid(
                 Text(
                     "Choice {letter} is the same as choice {letters}: leave one of them out.",
                     letter=letter,
-                    letters=LETTERS[choices.index(choice)],
+                    letters=first,
                 )
             )
     return choices

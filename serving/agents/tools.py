@@ -261,7 +261,7 @@ def list_indexes(indexes: ServedIndexes, _: NoArguments, __: CancellationToken) 
 
 
 def _turns(history: Sequence[EarlierTurn]) -> list[Turn]:
-    return [Turn(turn.question, turn.answer) for turn in history[-MOST_TURNS:]]
+    return [Turn(turn.question, turn.answer) for turn in history]
 
 
 def _object_schema(kind: type) -> dict[str, Any]:

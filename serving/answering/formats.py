@@ -29,7 +29,7 @@ from shrag.serving.events import (
     Sentence,
     SentenceIssue,
 )
-from shrag.serving.request import AnswerLanguage, shows_language
+from shrag.serving.request import LETTERS, AnswerLanguage, shows_language
 
 _FOLLOW_UPS: Mapping[AnswerLanguage, str] = {
     "ko": "앞의 질문에 이어 다음과 같이 이해했습니다: {question}",
@@ -213,7 +213,7 @@ def choice_line(answer: Answer, choices: Sequence[str]) -> str:
     if not answer.choice:
         return _NOT_CHOSEN[answer.language]
     unsupported = answer.kind == "closed_book" or answer.reason
-    text = choices[ord(answer.choice) - ord("A")]
+    text = choices[LETTERS.index(answer.choice)]
     line = _CHOSEN[answer.language].format(letter=answer.choice, choice=text)
     return line + (_UNSUPPORTED[answer.language] if unsupported else "")
 

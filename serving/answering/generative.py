@@ -96,7 +96,7 @@ def generate_answer(
     def verify(each: AnswerSentence) -> AnswerSentence:
         return replace(each, sentence=verify_support(each.sentence, evidence, index))
 
-    written = yield from _write(model, messages, verify, answer_behind_reasoning if brief else _unchanged)
+    written = yield from _write(model, messages, verify, answer_behind_reasoning if brief else iter)
     stated = [each.sentence for each in written.sentences if each.part != "title"]
     if not written.refused and not any(each.supported or brief for each in stated):
         raise InvalidOutput(
@@ -189,15 +189,11 @@ def answer_behind_reasoning(pieces: Iterable[str]) -> Iterator[str]:
     yield text[mark.end() :] if mark is not None else text
 
 
-def _unchanged(pieces: Iterable[str]) -> Iterator[str]:
-    return iter(pieces)
-
-
 def _write(
     model: LanguageModel,
     messages: Sequence[Message],
     verify: Callable[[AnswerSentence], AnswerSentence],
-    select: Callable[[Iterable[str]], Iterator[str]] = _unchanged,
+    select: Callable[[Iterable[str]], Iterator[str]] = iter,
 ) -> Generator[Event, None, _Written]:
     """Yield the sentences and then the model's call; every sentence but the title is verified.
 

@@ -12,7 +12,6 @@ from shrag.serving.api.schemas import (
     AskRequest,
     AskResponse,
     DocumentQuery,
-    FilterLimits,
     Health,
     IndexHealth,
     IndexList,
@@ -47,9 +46,8 @@ async def search(request: Request, body: SearchRequest) -> bytes:
 async def search_by_query(request: Request, query: SearchQuery) -> bytes:
     """Find records for a question in the query string."""
     service: Service = request.app.state.service
-    limits = FilterLimits(**{name: getattr(query, name) for name in FilterLimits.__struct_fields__})
     body = SearchRequest(
-        query.q, query.k, query.strategy, query.keyword_order, filter=limits, facets=query.facets, index=query.index,
+        query.q, query.k, query.strategy, query.keyword_order, filter=query, facets=query.facets, index=query.index,
         offset=query.offset,
     )  # fmt: skip
     return await service.search(body, request)

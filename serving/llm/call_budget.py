@@ -6,7 +6,6 @@ import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Future
-from dataclasses import dataclass
 
 import msgspec
 
@@ -15,26 +14,20 @@ from shrag.serving.concurrency import waiting
 from shrag.serving.errors import BudgetExceeded
 
 
-@dataclass(frozen=True, slots=True)
-class CallBudget:
-    """The number of calls that a plan may make, and the seconds after the first call in which others may start."""
-
-    calls: int = 48
-    seconds: float = 90.0
-
-
 class BudgetedModel:
-    """Implements :class:`~shrag.models.language_model.LanguageModel` within a :class:`CallBudget`.
+    """Implements :class:`~shrag.models.language_model.LanguageModel` within a budget.
 
+    At most ``most_calls`` calls are made, and no call starts more than ``most_seconds`` seconds after the first one.
     Identical calls share one completion or one error, even while the first one is still running. Streams are not
     limited: they write the answer, which is given even when the budget is used up. ``clock`` returns seconds.
     """
 
     def __init__(
-        self, model: LanguageModel, budget: CallBudget | None = None, clock: Callable[[], float] = time.monotonic
+        self, model: LanguageModel, most_calls: int, most_seconds: float, clock: Callable[[], float] = time.monotonic
     ) -> None:
         self._model = model
-        self._budget = budget or CallBudget()
+        self._most_calls = most_calls
+        self._most_seconds = most_seconds
         self._clock = clock
         self._until: float | None = None
         self._completions: dict[tuple[object, ...], Future[Completion]] = {}
@@ -45,12 +38,6 @@ class BudgetedModel:
     def name(self) -> str:
         """See :class:`~shrag.models.language_model.LanguageModel`."""
         return self._model.name
-
-    @property
-    def calls(self) -> int:
-        """Calls that were made, without streams."""
-        with self._lock:
-            return len(self._completions)
 
     def complete(
         self,
@@ -88,9 +75,9 @@ class BudgetedModel:
         return first
 
     def _check_budget(self) -> None:
-        if len(self._completions) >= self._budget.calls:
-            raise BudgetExceeded("calls", self._budget.calls)
+        if len(self._completions) >= self._most_calls:
+            raise BudgetExceeded("calls", self._most_calls)
         if self._until is None:
-            self._until = self._clock() + self._budget.seconds
+            self._until = self._clock() + self._most_seconds
         elif self._clock() > self._until:
-            raise BudgetExceeded("seconds", self._budget.seconds)
+            raise BudgetExceeded("seconds", self._most_seconds)

@@ -35,8 +35,8 @@ MOST_EARLIER = 8
 # A character of Korean is three bytes, each %XX; the rest is for a longer path and the name of the parameter.
 _LONGEST_ENCODED = 9 * LONGEST_QUESTION + 100
 
-_YEAR = re.compile(r"\d{1,4}", re.ASCII)
-_OFFSET = re.compile(r"\d{1,4}", re.ASCII)
+_NUMBER = re.compile(r"\d{1,4}", re.ASCII)
+"""A year or an offset."""
 
 _LONGEST_IN_RECORD_URL = 200
 """Maximum characters of a question and its strategy in the URL of a record. It is low: a page has many such URLs."""
@@ -70,10 +70,10 @@ class PageRequest:
     signed_in: bool = False
     offset: int = 0
 
-    def url(self, path: str = "/", *, language: str = "", k: int = 0, filtered: bool = True, offset: int = 0) -> str:
+    def url(self, *, language: str = "", k: int = 0, filtered: bool = True, offset: int = 0) -> str:
         """Return the URL of the same request; without an ``offset``, that of its first page.
 
-        The URL may have another path, language or ``k``, and may be without the filter.
+        The URL may have another language or ``k``, and may be without the filter.
         """
         pairs = [("ui", language or self.language)]
         if self.question is not None:
@@ -84,7 +84,7 @@ class PageRequest:
             pairs += self.limits
         if offset:
             pairs.append(("offset", str(offset)))
-        return f"{path}?{urlencode(pairs)}"
+        return f"/?{urlencode(pairs)}"
 
     @property
     def scope(self) -> list[tuple[str, str]]:
@@ -169,7 +169,7 @@ def parse_page_request(parameters: QueryParams, accepted: str, *, filtered: bool
         strategy=parameters.get("strategy", "").strip() or DEFAULT_STRATEGY,
         index=parameters.get("index", "").strip(),
         after=tuple(each for each in parameters.getlist("after") if each.strip())[-MOST_EARLIER:],
-        offset=int(offset) if _OFFSET.fullmatch(offset) else 0,
+        offset=int(offset) if _NUMBER.fullmatch(offset) else 0,
     )
 
 
@@ -180,7 +180,7 @@ def _filter(parameters: QueryParams) -> RecordFilter:
     }
     for name in ("year_from", "year_to"):
         if text := parameters.get(name, "").strip():
-            limits[name] = int(text) if _YEAR.fullmatch(text) else text
+            limits[name] = int(text) if _NUMBER.fullmatch(text) else text
     return parse_filter(limits)
 
 

@@ -46,10 +46,6 @@ class FilteredSearcher:
         """See :class:`~shrag.indexing.search_engine.SearchEngine`."""
         return self._engine.frequencies(term, most)
 
-    def facets(self) -> FacetCounts:
-        """Return the counts over the documents that match any query searched for so far and pass the filter."""
-        return self._engine.count_facets(list(self._clauses), self._filter)
-
     def add_facets(self, events: Generator[Event, None, None]) -> Generator[Event, None, None]:
         """Yield the events of a question; the counts over its hits follow the ranking, when all searches are done."""
         seconds: dict[str, float] = {}
@@ -58,7 +54,7 @@ class FilteredSearcher:
                 yield replace(event, seconds=event.seconds | seconds) if isinstance(event, Timings) else event
                 if isinstance(event, Ranking):
                     started = time.perf_counter()
-                    counts = self.facets()
+                    counts = self._engine.count_facets(list(self._clauses), self._filter)
                     seconds["facets"] = time.perf_counter() - started
                     yield Facets(counts)
 

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import partial
 from typing import NamedTuple
 
-from shrag.indexing.query import And, Boost, DisjunctionMax, Not, Or, Query, Term
+from shrag.indexing.query import And, Boost, DisjunctionMax, Not, Or, Query, Term, any_of
 from shrag.serving.events import Queries
 from shrag.serving.request import AnswerLanguage
 from shrag.serving.retrieval.query_terms import QueryTerm, forms_of
@@ -55,7 +55,7 @@ def build_queries(
         queries += build_translated_queries(translated, language, settings)
     if own and settings.own_query and settings.languages in {"both", language}:
         shown.append(_texts(own))
-        queries.append(_join(own, settings))
+        queries += _join_each([own], _clause, settings)
     minus = [f"− {' '.join(_texts(phrase))}" for phrase in excluded]
     event = Queries(tuple([(*show_query(texts, settings), *minus) for texts in shown]))
     return QueryPlan(event, [exclude_phrases(query, excluded) for query in queries])
@@ -189,13 +189,9 @@ def _join_each(
     return [join_clauses(clauses[: len(subquery)], settings) for subquery in subqueries]
 
 
-def _join(keywords: Sequence[QueryTerm], settings: SearchSettings) -> Query:
-    return join_clauses([_clause(keyword) for keyword in keywords], settings)
-
-
 def _clause(keyword: QueryTerm) -> Query:
     if not keyword.parts:
-        return _any_of(keyword.terms)
+        return any_of(keyword.terms)
     every = And(tuple(_clause(part) for part in keyword.parts))
     return Or((Term(keyword.whole), every)) if keyword.whole else every
 
@@ -203,17 +199,13 @@ def _clause(keyword: QueryTerm) -> Query:
 def _translated_clause(keyword: QueryTerm, *, korean: bool) -> Query:
     if keyword.parts and not keyword.translations:
         return And(tuple(_translated_clause(part, korean=korean) for part in keyword.parts))
-    translations = [Boost(_any_of(each.terms), each.weight) for each in keyword.translations]
+    translations = [Boost(any_of(each.terms), each.weight) for each in keyword.translations]
     own = [_clause(keyword)] if _is_written_alike(keyword, korean=korean) else []
     return DisjunctionMax((*own, *translations))
 
 
 def _all_of(terms: Sequence[str]) -> Query:
     return And(tuple(map(Term, terms))) if len(terms) > 1 else Term(terms[0])
-
-
-def _any_of(terms: Iterable[str]) -> Or:
-    return Or(tuple(map(Term, terms)))
 
 
 def _flat(clauses: Iterable[Query]) -> Iterator[Query]:

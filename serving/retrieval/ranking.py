@@ -100,8 +100,8 @@ def search_candidates(
     return hits, records
 
 
-def reciprocal_rank_fusion(rankings: Sequence[Sequence[str]], rrf_k: int = RRF_K) -> list[tuple[str, float]]:
-    """Return every document of the rankings with the sum of ``1 / (rrf_k + rank)`` over them, best first.
+def reciprocal_rank_fusion(rankings: Sequence[Sequence[str]]) -> list[tuple[str, float]]:
+    """Return every document of the rankings with the sum of ``1 / (RRF_K + rank)`` over them, best first.
 
     Ranks count from 1, and docids decide ties. If a ranking has a document twice, the second one is ignored.
     Source: Cormack, Clarke and Büttcher, *Reciprocal rank fusion outperforms Condorcet and individual rank learning
@@ -113,7 +113,7 @@ def reciprocal_rank_fusion(rankings: Sequence[Sequence[str]], rrf_k: int = RRF_K
     scores: dict[str, float] = {}
     for ranking in rankings:
         for rank, docid in enumerate(dict.fromkeys(ranking), 1):
-            scores[docid] = scores.get(docid, 0.0) + 1 / (rrf_k + rank)
+            scores[docid] = scores.get(docid, 0.0) + 1 / (RRF_K + rank)
     return sorted(scores.items(), key=lambda entry: (-entry[1], entry[0]))
 
 

@@ -15,21 +15,20 @@ from shrag.serving.strategies.pipeline.presets import PRESETS, parse_preset
 from shrag.serving.strategies.pipeline.strategy import PipelineStrategy
 from shrag.serving.strategies.pipeline.syntax import LONGEST_LINE, STAGE_KINDS, parse_pipeline
 from shrag.serving.strategies.shrag import ShragStrategy, hybrid_strategy
-from shrag.serving.strategies.stepwise.strategies import stepwise_strategies
-from shrag.serving.strategies.tree.search import tree_strategy
+from shrag.serving.strategies.stepwise.strategies import STEPWISE
+from shrag.serving.strategies.tree.search import TREE
 from shrag.serving.strategy import Strategy
 
 _STAGES = re.compile("[>(]")
-_PRESET = re.compile(r"\s*pipeline-[0-9]+(?:-(?:bm25|dense))?\s*(?:\(|$)")
 
 _STRATEGIES: tuple[Strategy, ...] = (
     ShragStrategy(),
     Bm25Strategy(),
     hybrid_strategy(),
     *DECOMPOSITION,
-    tree_strategy(),
+    TREE,
     *ITERATIVE,
-    *stepwise_strategies(),
+    *STEPWISE,
     *(PipelineStrategy(pipeline, name, "") for name, pipeline in PRESETS.items()),
 )
 
@@ -48,7 +47,7 @@ def find_strategy(name: str) -> Strategy:
     """
     if name in STRATEGIES:
         return STRATEGIES[name]
-    if _PRESET.match(name) and (preset := parse_preset(name)) is not None:
+    if (preset := parse_preset(name)) is not None:
         return PipelineStrategy(preset.pipeline, name.strip(), preset.source)
     if _STAGES.search(name) or name.strip() in STAGE_KINDS:
         return PipelineStrategy(parse_pipeline(name))

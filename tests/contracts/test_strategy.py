@@ -33,8 +33,7 @@ from shrag.serving.events import (
     Timings,
     Truncated,
 )
-from shrag.serving.llm.call_budget import CallBudget
-from shrag.serving.search_settings import SearchSettings
+from shrag.serving.search_settings import PRODUCT, SearchSettings
 from shrag.serving.strategies.pipeline.strategy import PipelineStrategy
 from shrag.serving.strategies.registry import STRATEGIES
 from shrag.serving.strategy import Strategy
@@ -248,7 +247,7 @@ def test_any_output_of_a_model_gives_every_event_and_every_call(demo: Engine, st
         model = GarbageModel(HOSTILE, seed)
         events = list(_modelled(demo, model).events(question, strategy=strategy.name))
         check_events(events)
-        assert model.calls <= CallBudget().calls + 1  # the answer is owed beyond the ration
+        assert model.calls <= PRODUCT.calls + 1  # the answer is owed beyond the ration
         told = sum(isinstance(event, ModelCall) for event in events)
         # Where a ration ends between a try and its repair, that try is not told.
         assert told == model.calls or (told < model.calls and any(isinstance(event, Truncated) for event in events))

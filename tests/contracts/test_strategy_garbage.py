@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from shrag.serving.engine import Engine
 from shrag.serving.events import ModelCall
-from shrag.serving.llm.call_budget import CallBudget
+from shrag.serving.search_settings import PRODUCT
 from shrag.serving.strategies.registry import STRATEGIES
 from tests.support.hostile_input import HOSTILE, GarbageModel, check_events
 
@@ -31,5 +31,5 @@ def test_any_output_of_a_model_ends_in_bounded_calls_with_an_answer_or_a_refusal
     choices = CHOICES if seed % 2 else ()
     events = list(Engine(demo.open_index, model=model).events(asked, strategy=name, choices=choices))
     check_events(events, len(choices))
-    assert model.calls <= CallBudget().calls + 1
+    assert model.calls <= PRODUCT.calls + 1
     assert sum(isinstance(event, ModelCall) for event in events) <= model.calls

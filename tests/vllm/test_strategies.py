@@ -20,7 +20,7 @@ from shrag.models.model_server.server import ModelServer
 from shrag.serving.engine import Engine
 from shrag.serving.errors import StrategyUnavailable
 from shrag.serving.events import Event, Fallback, ModelCall, Truncated
-from shrag.serving.llm.call_budget import CallBudget
+from shrag.serving.search_settings import PRODUCT
 from tests.conftest import DEMO
 from tests.support.hostile_input import check_events
 from tests.vllm.conftest import START_SECONDS
@@ -37,7 +37,7 @@ TEXTS = [topic.text for topics in (DEMO / "topics.tsv", ACROSS) for topic in rea
 """100 texts: questions of the project's own in both languages, and some that nothing answers."""
 
 CALL_SECONDS = 60.0
-MOST_SECONDS = CallBudget().seconds + 3 * CALL_SECONDS
+MOST_SECONDS = PRODUCT.seconds + 3 * CALL_SECONDS
 """A call begun just before the ration ends, and the repair of it, and the answer."""
 
 
@@ -135,7 +135,7 @@ def test_every_question_by_every_strategy_ends_in_a_well_formed_answer_or_refusa
 def test_every_question_ends_in_bounded_calls_and_time(runs: list[Run]) -> None:
     for run in runs:
         # Beyond the ration: two lists of keywords where nothing is planned, the choice, the answer, each once repaired.
-        assert run.calls <= CallBudget().calls + 5, (run.strategy, run.text)
+        assert run.calls <= PRODUCT.calls + 5, (run.strategy, run.text)
         assert run.seconds < MOST_SECONDS, (run.strategy, run.text)
 
 

@@ -30,7 +30,7 @@ from shrag.serving.http.endpoint import Operation
 from shrag.serving.http.logging import request_id
 from shrag.serving.http.problems import HTTPProblem
 from shrag.serving.http.sse import SSEResponse
-from shrag.serving.request import DEFAULT_STRATEGY, MOST_TURNS
+from shrag.serving.request import DEFAULT_STRATEGY
 
 _LONGEST_NAME = 100
 _MOST_NAMES = 3
@@ -65,7 +65,7 @@ async def chat(request: Request, body: ChatRequest) -> ChatResponse | SSERespons
     reply = task_reply(turns[-1].question)
     if reply is not None:
         return _reply_to_task(reply, body)
-    question = AskRequest(question=turns[-1].question, strategy=strategy, history=turns[:-1][-MOST_TURNS:], index=index)
+    question = AskRequest(question=turns[-1].question, strategy=strategy, history=turns[:-1], index=index)
     parsed, feed = await service.events(question, deadline)
     fields = ShragFields(index, feed.generation, strategy, feed.cached, request_id(), ())
     language = parsed.question.language

@@ -8,18 +8,14 @@ English. Other questions are not split.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 
 from shrag.indexing.analysis.morphological_analysis import KoreanMorphemes, Morpheme
 from shrag.serving.request import Question
 
-Parser = Callable[[str], Sequence[Morpheme]]
-"""Returns the morphemes of a Korean sentence."""
-
-parse_sentence: Parser = KoreanMorphemes().split
+_split_morphemes = KoreanMorphemes().split
 
 _LEAST_CLAUSE = 2
-_SPACES = re.compile(r"\s+")
 
 # English: words before the first name that are no part of it, and words that end the second name.
 _LEAD = re.compile(
@@ -50,10 +46,10 @@ _NOUNS = frozenset({"NNG", "NNP", "SL", "SH", "SN"})
 _NAME_TAGS = _NOUNS | {"NNB", "NR", "XPN", "XSN", "SO", "SW", "SP", "SSO", "SSC", "SS"}
 
 
-def split_coordination(question: Question, parse: Parser) -> list[str]:
-    """Return the two or more questions that ``question`` coordinates, or none; ``parse`` is called for Korean only."""
-    parts = _korean(question.text, parse(question.text)) if question.language == "ko" else _english(question.text)
-    plain = list(dict.fromkeys(_SPACES.sub(" ", part).strip() for part in parts))
+def split_coordination(question: Question) -> list[str]:
+    """Return the two or more questions that ``question`` coordinates, or none."""
+    parts = _korean(question.text) if question.language == "ko" else _english(question.text)
+    plain = list(dict.fromkeys(" ".join(part.split()) for part in parts))
     return plain if len(plain) > 1 else []
 
 
@@ -92,7 +88,8 @@ def _is_name(text: str) -> bool:
     return any(character.isupper() or character.isdigit() for character in text.lstrip()[:1])
 
 
-def _korean(text: str, morphemes: Sequence[Morpheme]) -> list[str]:
+def _korean(text: str) -> list[str]:
+    morphemes = _split_morphemes(text)
     return _joined(text, morphemes) or _compared(text, morphemes) or _clauses(text, morphemes)
 
 

@@ -12,7 +12,7 @@ from shrag.serving.concurrency import parallel_map
 from shrag.serving.events import Event, Node
 from shrag.serving.llm.request_model import attempt
 from shrag.serving.request import LONGEST_QUESTION, parse_question
-from shrag.serving.strategies.decomposition.coordination import parse_sentence, split_coordination
+from shrag.serving.strategies.decomposition.coordination import split_coordination
 from shrag.serving.strategies.planning.answer_slots import fill_slots, find_slots
 from shrag.serving.strategies.planning.bridge_entities import filter_by_bridge, find_bridges
 from shrag.serving.strategies.planning.plan import Plan
@@ -89,7 +89,7 @@ def follow_bridges(first: SubqueryResult, plan: Plan) -> Generator[Event, None, 
     """
     analyzer = plan.resources.index.analyzer
     with plan.timer.stage("plan"):
-        parts = split_coordination(first.question, parse_sentence)
+        parts = split_coordination(first.question)
     with plan.timer.stage("search"):
         found = find_all([parse_question(part) for part in parts], plan.request, plan.resources)
     for number, one in enumerate(found, 1):

@@ -22,7 +22,7 @@ from shrag.serving.events import Event, ModelCall, Node
 from shrag.serving.llm.request_model import attempt
 from shrag.serving.llm.structured_call import PromptCall, call_model, evidence_values
 from shrag.serving.request import Question, parse_question
-from shrag.serving.strategies.decomposition.coordination import parse_sentence, split_coordination
+from shrag.serving.strategies.decomposition.coordination import split_coordination
 from shrag.serving.strategies.decomposition.multi_hop import RECORDS, answer_step, follow_bridges, run_chain
 from shrag.serving.strategies.planning.answer_slots import remove_forward_slots
 from shrag.serving.strategies.planning.plan import Plan, PlanStrategy
@@ -96,7 +96,7 @@ def decompose(plan: Plan) -> Generator[Event, None, None]:
     parts = yield from _ask_planner(plan_parts, plan)
     if parts is None:
         with plan.timer.stage("plan"):
-            parts = split_coordination(plan.question, parse_sentence)
+            parts = split_coordination(plan.question)
     nodes = [Node(number, 0, "part", text) for number, text in enumerate(parts, 1)]
     yield from nodes
     with plan.timer.stage("search"):

@@ -40,7 +40,7 @@ from shrag.serving.strategies.pipeline.retrieval import (
     search_words,
 )
 from shrag.serving.strategies.pipeline.syntax import LARGEST_LIST, Pipeline, Stage
-from shrag.serving.strategies.planning.plan import insert_final_root, report_once, settings_budget, with_budget
+from shrag.serving.strategies.planning.plan import insert_final_root, report_once, with_budget
 from shrag.serving.strategies.stepwise.similarity_threshold import model_vectors
 from shrag.serving.strategy import Resources, require_vectors
 
@@ -73,7 +73,7 @@ class PipelineStrategy:
                 dense = require_vectors(resources.index, Text("the stage {stage}", stage=stage), instead)
         scope = find_paper(settings.paper, resources.index) if settings.paper else None
         run = _PipelineRun(pipeline, dense, scope)
-        return report_once(run.events(request, with_budget(resources, settings_budget(settings))))
+        return report_once(run.events(request, with_budget(resources, settings)))
 
 
 @dataclass(frozen=True, slots=True)

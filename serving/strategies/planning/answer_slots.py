@@ -9,7 +9,6 @@ import re
 from collections.abc import Mapping
 
 _SLOT = re.compile(r"\[\s*ANS[_ ]?(\d{1,3})\s*\]", re.IGNORECASE)
-_SPACES = re.compile(r"\s+")
 
 
 def find_slots(text: str) -> tuple[int, ...]:
@@ -29,7 +28,7 @@ def fill_slots(text: str, answers: Mapping[int, str]) -> str:
     >>> fill_slots("Where was [ANS_2] of [ANS_1] born?", {2: "the director"})
     'Where was the director of born?'
     """
-    return _SPACES.sub(" ", _SLOT.sub(lambda slot: answers.get(int(slot[1]), ""), text)).strip()
+    return " ".join(_SLOT.sub(lambda slot: answers.get(int(slot[1]), ""), text).split())
 
 
 def remove_forward_slots(text: str, number: int) -> str:

@@ -68,11 +68,11 @@ def filter_by_bridge(bridge: Bridge, found: SubqueryResult, analyzer: Analyzer) 
 
 def _bridge(analyzed: AnalyzedRecord, found: SubqueryResult, analyzer: Analyzer) -> Bridge:
     record = analyzed.record
-    sentences = _best_sentences(record.text, found.terms, analyzer)
-    matched = frozenset().union(*_terms([record.title, *sentences], analyzer))
+    best = _best_sentences(analyzed, found.terms)
+    matched = frozenset(analyzed.title_terms).union(*(terms for _, terms in best))
     asked = frozenset(_terms([found.question.text], analyzer)[0]).union(*map(_translated_terms, found.terms))
     titles = [record.title] if len(record.title.split()) <= _LONGEST_TITLE else []
-    names = [name for text in (*sentences, *titles) for name in _names(text, analyzer)]
+    names = [name for text in (*(sentence for sentence, _ in best), *titles) for name in _names(text, analyzer)]
     new = [
         name for name, terms in zip(names, _terms(names, analyzer), strict=True) if 2 * len(terms & asked) < len(terms)
     ]
@@ -84,14 +84,13 @@ def _translated_terms(word: QueryTerm) -> frozenset[str]:
     return frozenset(term for each in word.translations for term in each.terms)
 
 
-def _best_sentences(text: str, words: Sequence[QueryTerm], analyzer: Analyzer) -> list[str]:
-    """Return the sentences that hold most of the question's idf, best first; ties in the order of the text."""
-    sentences = [text[start:end] for start, end in split_sentences(text)]
-    held = [
-        sum(word.idf for word in words if not terms.isdisjoint(word.terms)) for terms in _terms(sentences, analyzer)
-    ]
-    order = sorted(range(len(sentences)), key=lambda position: -held[position])
-    return [sentences[position] for position in order[:_SENTENCES]]
+def _best_sentences(analyzed: AnalyzedRecord, words: Sequence[QueryTerm]) -> list[tuple[str, frozenset[str]]]:
+    """Return the sentences that hold most of the question's idf, with their terms; ties in the order of the text."""
+    text = analyzed.record.text
+    spans = zip(split_sentences(text), analyzed.sentence_terms, strict=True)
+    sentences = [(text[start:end], frozenset(terms)) for (start, end), terms in spans]
+    sentences.sort(key=lambda sentence: -sum(word.idf for word in words if not sentence[1].isdisjoint(word.terms)))
+    return sentences[:_SENTENCES]
 
 
 def _names(text: str, analyzer: Analyzer) -> Iterator[str]:

@@ -11,7 +11,7 @@ from shrag.serving.answering.answer import StageTimer, answer
 from shrag.serving.answering.answered_questions import AnsweredQuestion
 from shrag.serving.errors import ModelNeeded
 from shrag.serving.events import Answer, Budget, Event, Node, Timings, Truncated
-from shrag.serving.llm.call_budget import BudgetedModel, CallBudget
+from shrag.serving.llm.call_budget import BudgetedModel
 from shrag.serving.request import Question, Request
 from shrag.serving.search_settings import ANSWERING, BUDGET, SEARCH, SearchSettings, refuse_unused
 from shrag.serving.strategies.planning.merging import merge
@@ -86,7 +86,6 @@ class PlanStrategy:
         *,
         needs_model: bool = False,
         limits: Collection[str] = (),
-        budget: CallBudget | None = None,
     ) -> None:
         """Make the strategy ``name``.
 
@@ -95,20 +94,16 @@ class PlanStrategy:
             steps: What it does.
             needs_model: Whether it refuses to work without a language model.
             limits: The settings that it uses beside those of the search, the answer and the budget.
-            budget: The budget of its calls; None for that of the settings.
         """
         self.name = name
         self._steps = steps
         self._needs_model = needs_model
         self._limits = frozenset(limits)
-        self._budget = budget
 
     def run(self, request: Request, resources: Resources) -> Generator[Event, None, None]:
         """See :class:`~shrag.serving.strategy.Strategy`."""
         self.check(request, resources)
-        return report_once(
-            self._run(request, with_budget(resources, self._budget or settings_budget(request.settings)))
-        )
+        return report_once(self._run(request, with_budget(resources, request.settings)))
 
     def check(self, request: Request, resources: Resources) -> None:
         """Raise an error if the request cannot be served.
@@ -138,16 +133,11 @@ class PlanStrategy:
         yield from self._steps(plan)
 
 
-def settings_budget(settings: SearchSettings) -> CallBudget:
-    """Return the budget that a request's settings give a plan."""
-    return CallBudget(settings.calls, settings.seconds)
-
-
-def with_budget(resources: Resources, budget: CallBudget | None = None) -> Resources:
-    """Return the resources with the model, if there is one, within a budget of its own."""
+def with_budget(resources: Resources, settings: SearchSettings) -> Resources:
+    """Return the resources with the model, if there is one, within a budget of its own, which the settings give."""
     if resources.model is None:
         return resources
-    return replace(resources, model=BudgetedModel(resources.model, budget))
+    return replace(resources, model=BudgetedModel(resources.model, settings.calls, settings.seconds))
 
 
 def report_once(events: Generator[Event, None, None]) -> Generator[Event, None, None]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from typing import Annotated, NamedTuple
 
@@ -20,8 +19,6 @@ LONGEST_RESPONSE = 600
 
 LONGEST_SPAN = 200
 """Characters of a span: a name, a number, a clause."""
-
-_SPACES = re.compile(r"\s+")
 
 
 class SubAnswer(NamedTuple):
@@ -79,7 +76,7 @@ def find_span(text: str, records: Sequence[Record]) -> SubAnswer:
     wanted = _normalize(text)
     for record in records:
         if wanted and (wanted in _normalize(record.title) or wanted in _normalize(record.text)):
-            return SubAnswer(_SPACES.sub(" ", text).strip(), record.docid)
+            return SubAnswer(" ".join(text.split()), record.docid)
     return NO_ANSWER
 
 
@@ -89,4 +86,4 @@ def cited_docid(number: int, records: Sequence[Record]) -> str:
 
 
 def _normalize(text: str) -> str:
-    return _SPACES.sub(" ", text).strip().casefold()
+    return " ".join(text.casefold().split())

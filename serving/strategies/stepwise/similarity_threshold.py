@@ -8,7 +8,7 @@ record. All but two in a thousand of these pairs are below it.
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from contextlib import suppress
 from typing import Protocol
 
@@ -117,19 +117,11 @@ def learn_threshold(sample: Sequence[AnalyzedRecord], similarity: Similarity, qu
     return float(np.quantile(values, quantile)) if values else float("-inf")
 
 
-ThresholdCache = Callable[[OpenIndex, Similarity], float]
-"""Returns the threshold of an index by a similarity, and learns it if it is not cached. Threads can share it."""
-
-
-def cache_thresholds(quantile: float = QUANTILE) -> ThresholdCache:
-    """Return a cache of thresholds, each learned once for an index's content and a similarity."""
-
-    @cached(
-        FIFOCache[tuple[str, str], float](_MOST_CACHED),
-        key=lambda index, similarity: (manifest_digest(index.manifest), similarity.name),
-        condition=threading.Condition(),
-    )
-    def threshold(index: OpenIndex, similarity: Similarity) -> float:
-        return learn_threshold(index.store.sample(SAMPLE), similarity, quantile)
-
-    return threshold
+@cached(
+    FIFOCache[tuple[str, str], float](_MOST_CACHED),
+    key=lambda index, similarity: (manifest_digest(index.manifest), similarity.name),
+    condition=threading.Condition(),
+)
+def learnt_threshold(index: OpenIndex, similarity: Similarity) -> float:
+    """Return the threshold of an index by a similarity. It is cached; a concurrent call for the same one waits."""
+    return learn_threshold(index.store.sample(SAMPLE), similarity)

@@ -17,11 +17,10 @@ from shrag.serving.answering.answer import answer_closed_book
 from shrag.serving.concurrency import parallel_map
 from shrag.serving.errors import StrategyUnavailable
 from shrag.serving.events import Event, Hits, Keywords, Node, Purpose, Queries, Ranking
-from shrag.serving.llm.call_budget import CallBudget
 from shrag.serving.llm.request_model import attempt
 from shrag.serving.request import LONGEST_QUESTION, Request, parse_question
 from shrag.serving.search_settings import BUDGET, Candidates, refuse_unused
-from shrag.serving.strategies.decomposition.coordination import parse_sentence, split_coordination
+from shrag.serving.strategies.decomposition.coordination import split_coordination
 from shrag.serving.strategies.planning.plan import Plan, PlanStrategy, insert_final_root
 from shrag.serving.strategies.planning.sub_answers import NO_ANSWER
 from shrag.serving.strategies.planning.subquery import SubqueryResult, find, find_all
@@ -39,8 +38,7 @@ from shrag.serving.strategies.stepwise.model_steps import (
 from shrag.serving.strategies.stepwise.similarity_threshold import (
     CosineSimilarity,
     Similarity,
-    ThresholdCache,
-    cache_thresholds,
+    learnt_threshold,
     model_vectors,
     open_similarity,
 )
@@ -135,7 +133,7 @@ class StepSolver:
         events: list[Event] = []
         if self._variant.decomposes:
             steps, events = attempt("decompose", self._model, partial(plan_substeps, question, self._settings.steps))
-            questions = steps or [SubQuestion(part, part) for part in split_coordination(question, parse_sentence)]
+            questions = steps or [SubQuestion(part, part) for part in split_coordination(question)]
         self._steps = [_Step(Node(number, 0, "step", each.question), each) for number, each in enumerate(questions, 1)]
         return events
 
@@ -197,12 +195,11 @@ class StepwiseStrategy(PlanStrategy):
     words, and records below the threshold are dropped. The other variants need a model.
     """
 
-    def __init__(self, variant: Variant, thresholds: ThresholdCache, budget: CallBudget | None = None) -> None:
+    def __init__(self, variant: Variant) -> None:
         needs_model = not variant.decomposes or variant.threshold is None
         limits = [name for name, used in (("steps", variant.decomposes), ("step_records", variant.searches)) if used]
-        super().__init__(variant.name, self._solve, needs_model=needs_model, limits=limits, budget=budget)
+        super().__init__(variant.name, self._solve, needs_model=needs_model, limits=limits)
         self._variant = variant
-        self._thresholds = thresholds
 
     def check(self, request: Request, resources: Resources) -> None:
         """See :class:`PlanStrategy`.
@@ -247,10 +244,8 @@ class StepwiseStrategy(PlanStrategy):
             dense = model_vectors(resources.index)
             return SimilarityThreshold(CosineSimilarity(dense), threshold) if dense is not None else None
         similarity = open_similarity(resources.index, resources.reranker)
-        return SimilarityThreshold(similarity, self._thresholds(resources.index, similarity))
+        return SimilarityThreshold(similarity, learnt_threshold(resources.index, similarity))
 
 
-def stepwise_strategies() -> tuple[StepwiseStrategy, ...]:
-    """Return RAISE and its baselines; they share the thresholds learned from an index."""
-    thresholds = cache_thresholds()
-    return tuple(StepwiseStrategy(variant, thresholds) for variant in VARIANTS)
+STEPWISE = tuple(map(StepwiseStrategy, VARIANTS))
+"""RAISE and its baselines."""

@@ -19,12 +19,15 @@ from shrag.serving.llm.request_model import fallback_events
 from shrag.serving.llm.structured_call import PromptCall, call_model
 from shrag.serving.request import Question
 from shrag.serving.retrieval.query_terms import matched_share
-from shrag.serving.strategies.decomposition.coordination import parse_sentence, split_coordination
+from shrag.serving.search_settings import SearchSettings
+from shrag.serving.strategies.decomposition.coordination import split_coordination
 from shrag.serving.strategies.planning.answer_slots import remove_forward_slots
 from shrag.serving.strategies.planning.bridge_entities import Bridge, filter_by_bridge, find_bridges
 from shrag.serving.strategies.planning.sub_answers import NO_ANSWER, SubAnswer, extract_span, respond
 from shrag.serving.strategies.planning.subquery import SubqueryResult, write_query
-from shrag.serving.strategies.tree.limits import TreeLimits
+
+RECORDS = 3
+"""Records from which a node is answered, as in the Tree-of-Question paper, unless settings say otherwise."""
 
 VALID_SHARE = 0.9
 """Least share of a question, weighted by idf, that a valid response and its record's title hold together."""
@@ -48,12 +51,12 @@ class RulePolicy:
     Use one policy for each tree: :meth:`decompose` remembers the questions that it makes for bridge entities, and
     :meth:`filter_records` and :meth:`assess` treat those differently. A bridge entity is a new name in a found record.
     It leads to a second search, for what that record lacks. All methods but :meth:`filter_records` also return the
-    events to report; here there are none.
+    events to report; here there are none. ``records`` is the number of records from which a node is answered.
     """
 
-    def __init__(self, analyzer: Analyzer, limits: TreeLimits | None = None) -> None:
+    def __init__(self, analyzer: Analyzer, settings: SearchSettings) -> None:
         self._analyzer = analyzer
-        self._limits = limits or TreeLimits()
+        self.records = settings.step_records or RECORDS
         self._bridges: dict[str, Bridge] = {}
 
     def write_query(self, question: Question) -> tuple[Question, list[Event]]:
@@ -68,13 +71,11 @@ class RulePolicy:
     def respond(self, question: Question, found: SubqueryResult) -> tuple[SubAnswer, list[Event]]:
         """Return the sentence of the best records that, with its record's title, holds most of the question."""
         best, best_share = NO_ANSWER, 0.0
-        for analyzed in found.records(self._limits.records):
-            record = analyzed.record
-            sentences = [record.text[start:end] for start, end in split_sentences(record.text)]
-            title, *terms = (frozenset(each) for each in self._analyzer.terms([record.title, *sentences]))
-            for sentence, held in zip(sentences, terms, strict=True):
-                if (share := matched_share(found.terms, title | held)) > best_share:
-                    best, best_share = SubAnswer(sentence, record.docid), share
+        for analyzed in found.records(self.records):
+            record, title = analyzed.record, frozenset(analyzed.title_terms)
+            for (start, end), terms in zip(split_sentences(record.text), analyzed.sentence_terms, strict=True):
+                if (share := matched_share(found.terms, title.union(terms))) > best_share:
+                    best, best_share = SubAnswer(record.text[start:end], record.docid), share
         return best, []
 
     def assess(self, question: Question, response: SubAnswer, found: SubqueryResult) -> tuple[Assessment, list[Event]]:
@@ -96,7 +97,7 @@ class RulePolicy:
 
         The question of a bridge entity gets none of the latter: a second bridge may lead anywhere.
         """
-        parts = split_coordination(question, parse_sentence)
+        parts = split_coordination(question)
         if parts:
             return ChildQuestions("comparison", tuple(parts)), []
         if question.text in self._bridges:
@@ -128,9 +129,10 @@ class ModelPolicy(RulePolicy):
     :class:`~shrag.serving.errors.BudgetExceeded` if its budget is used up.
     """
 
-    def __init__(self, model: LanguageModel, analyzer: Analyzer, limits: TreeLimits | None = None) -> None:
-        super().__init__(analyzer, limits)
+    def __init__(self, model: LanguageModel, analyzer: Analyzer, settings: SearchSettings) -> None:
+        super().__init__(analyzer, settings)
         self._model = model
+        self._most_children = settings.tree_children
 
     def write_query(self, question: Question) -> tuple[Question, list[Event]]:
         """Return the model's search query."""
@@ -138,7 +140,7 @@ class ModelPolicy(RulePolicy):
 
     def respond(self, question: Question, found: SubqueryResult) -> tuple[SubAnswer, list[Event]]:
         """Return the model's answer from the best records."""
-        work = partial(respond, question, found.best(self._limits.records))
+        work = partial(respond, question, found.best(self.records))
         return self._or_rules("step", work, partial(super().respond, question, found))
 
     def assess(self, question: Question, response: SubAnswer, found: SubqueryResult) -> tuple[Assessment, list[Event]]:
@@ -159,9 +161,9 @@ class ModelPolicy(RulePolicy):
         """Return the model's smaller questions; a slot stands for the answer of an earlier one only."""
 
         def work(model: LanguageModel) -> tuple[ChildQuestions, list[ModelCall]]:
-            values = {"question": question.text, "most": str(self._limits.children)}
+            values = {"question": question.text, "most": str(self._most_children)}
             reply, calls = call_model(model, PromptCall("decompose", "branch", question.language, values), _Branches)
-            texts = dict.fromkeys([plain_line(text) for text in reply.questions][: self._limits.children])
+            texts = dict.fromkeys([plain_line(text) for text in reply.questions][: self._most_children])
             new = [text for text in texts if text and text != question.text]
             questions = tuple(remove_forward_slots(text, number) for number, text in enumerate(new, 1))
             return ChildQuestions(reply.kind, questions), calls
@@ -170,7 +172,7 @@ class ModelPolicy(RulePolicy):
 
     def extract_span(self, question: Question, found: SubqueryResult) -> tuple[SubAnswer, list[Event]]:
         """Return the words of a record with which the model answers; empty if no record has them."""
-        work = partial(extract_span, question, found.best(self._limits.records))
+        work = partial(extract_span, question, found.best(self.records))
         return self._or_rules("step", work, partial(super().extract_span, question, found))
 
     def _or_rules(

@@ -13,14 +13,12 @@ from shrag.serving.answering.answered_questions import AnsweredQuestion
 from shrag.serving.concurrency import parallel_map
 from shrag.serving.errors import BudgetExceeded
 from shrag.serving.events import Budget, Event, Node, Truncated
-from shrag.serving.llm.call_budget import CallBudget
 from shrag.serving.request import Question
 from shrag.serving.strategies.planning.answer_slots import fill_slots, find_slots
 from shrag.serving.strategies.planning.merging import merge
 from shrag.serving.strategies.planning.plan import Plan, PlanStrategy
 from shrag.serving.strategies.planning.sub_answers import NO_ANSWER, SubAnswer
 from shrag.serving.strategies.planning.subquery import SubqueryResult, find, question_key
-from shrag.serving.strategies.tree.limits import TREE_SETTINGS, TreeLimits, tree_limits
 from shrag.serving.strategies.tree.policy import ChildQuestions, ModelPolicy, RulePolicy
 
 
@@ -57,12 +55,12 @@ class TreeNode:
 class TreeSearch:
     """Grows and answers the tree of one plan."""
 
-    def __init__(self, plan: Plan, policy: RulePolicy, limits: TreeLimits) -> None:
+    def __init__(self, plan: Plan, policy: RulePolicy) -> None:
         self._plan = plan
         # The policy writes the queries, so no model is asked for keywords.
         self._resources = plan.resources_without_model
         self._policy = policy
-        self._limits = limits
+        self._settings = plan.request.settings
         self._exhausted: set[Budget] = set()
         self._root = TreeNode(plan.root, plan.question.text, 1)
         self._nodes = [self._root]
@@ -83,7 +81,7 @@ class TreeSearch:
         """Return what the tree found: for the user's question first, then the best records of each answered node."""
         first = self._root.found or find(self._plan.question, self._plan.request, self._resources)
         others = [node.found for node in self._nodes[1:] if node.answered and node.found is not None]
-        return [first, *(found.only(found.ranking.records[: self._limits.records]) for found in others)]
+        return [first, *(found.only(found.ranking.records[: self._policy.records]) for found in others)]
 
     def answered(self) -> list[AnsweredQuestion]:
         """Return the questions below the user's question that have valid answers, with these answers."""
@@ -122,7 +120,7 @@ class TreeSearch:
             node.events += events
             found = find(query, self._plan.request, self._resources)
             found = node.found = self._policy.filter_records(question, found)
-            docids = tuple(ranked.record.docid for ranked in found.ranking.records[: self._limits.records])
+            docids = tuple(ranked.record.docid for ranked in found.ranking.records[: self._policy.records])
             node.node = replace(node.node, query=query.text, docids=docids)
             self._respond(node, question, found, found)
             if node.awaited:
@@ -160,17 +158,17 @@ class TreeSearch:
     def _expand(self, unanswered: Sequence[TreeNode]) -> Generator[Event, None, list[TreeNode]]:
         """Add children to the unanswered nodes that were searched for; return the children."""
         parents = [node for node in unanswered if node.found is not None]
-        if parents and parents[0].level == self._limits.depth:
-            yield self._exhaust("depth", self._limits.depth)
+        if parents and parents[0].level == self._settings.tree_depth:
+            yield self._exhaust("depth", self._settings.tree_depth)
             return []
         with self._plan.timer.stage("plan"):
             proposed = parallel_map(self._propose, parents)
         added: list[TreeNode] = []
         for parent, (kind, questions) in zip(parents, proposed, strict=True):
             yield from self._report(parent)
-            room = self._limits.nodes - len(self._nodes)
+            room = self._settings.tree_nodes - len(self._nodes)
             if len(questions) > room:
-                yield self._exhaust("nodes", self._limits.nodes)
+                yield self._exhaust("nodes", self._settings.tree_nodes)
             children = self._make_children(parent, ChildQuestions(kind, questions[:room]))
             self._nodes += children
             added += children
@@ -218,18 +216,12 @@ class TreeSearch:
         return Truncated(budget, allowed)
 
 
-def tree_strategy(limits: TreeLimits | None = None, budget: CallBudget | None = None) -> PlanStrategy:
-    """Return the strategy ``tree``; without a model, rules take the policy's decisions.
+def answer_by_tree(plan: Plan) -> Generator[Event, None, None]:
+    """Answer a question through a tree; without a model, rules take the policy's decisions."""
+    analyzer, model, settings = plan.resources.index.analyzer, plan.resources.model, plan.request.settings
+    tree = TreeSearch(plan, RulePolicy(analyzer, settings) if model is None else ModelPolicy(model, analyzer, settings))
+    yield from tree.run()
+    yield from plan.conclude(tree.found(), answered=tree.answered() if model is not None else ())
 
-    ``limits`` and ``budget`` replace those of the request's settings.
-    """
 
-    def search(plan: Plan) -> Generator[Event, None, None]:
-        analyzer, model = plan.resources.index.analyzer, plan.resources.model
-        chosen = limits or tree_limits(plan.request.settings)
-        policy = ModelPolicy(model, analyzer, chosen) if model is not None else RulePolicy(analyzer, chosen)
-        tree = TreeSearch(plan, policy, chosen)
-        yield from tree.run()
-        yield from plan.conclude(tree.found(), answered=tree.answered() if model is not None else ())
-
-    return PlanStrategy("tree", search, limits=TREE_SETTINGS, budget=budget)
+TREE = PlanStrategy("tree", answer_by_tree, limits=("step_records", "tree_depth", "tree_nodes", "tree_children"))

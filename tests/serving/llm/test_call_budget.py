@@ -10,7 +10,7 @@ from shrag.models.errors import InvalidOutput
 from shrag.models.language_model import Completion, Message
 from shrag.serving.errors import BudgetExceeded
 from shrag.serving.events import ModelCall
-from shrag.serving.llm.call_budget import BudgetedModel, CallBudget
+from shrag.serving.llm.call_budget import BudgetedModel
 from shrag.serving.llm.structured_call import PromptCall, call_model
 from tests.support.scripted_models import ScriptedStream
 
@@ -61,7 +61,7 @@ def _told(model: BudgetedModel, question: str) -> tuple[str, list[ModelCall]]:
 
 def _budgeted(model: _Model, calls: int = 8, seconds: float = 60.0, clock: Sequence[float] = ()) -> BudgetedModel:
     times = iter(clock)
-    return BudgetedModel(model, CallBudget(calls, seconds), (lambda: next(times)) if clock else (lambda: 0.0))
+    return BudgetedModel(model, calls, seconds, (lambda: next(times)) if clock else (lambda: 0.0))
 
 
 def test_identical_calls_are_made_and_reported_once() -> None:
@@ -69,7 +69,7 @@ def test_identical_calls_are_made_and_reported_once() -> None:
     budgeted = _budgeted(model)
     told = [_told(budgeted, question) for question in ("one", "two", "one", "two")]
     assert [letter for letter, _ in told] == ["a", "b", "a", "b"]
-    assert budgeted.calls == len(model.asked) == 2
+    assert len(model.asked) == 2
     call = ModelCall("keywords", "lettered", 10, 2, 0.5, 0.25)
     assert [calls for _, calls in told] == [[call], [call], [], []]
 
@@ -91,13 +91,14 @@ def test_a_concurrent_identical_call_waits_for_the_first() -> None:
 
 
 def test_no_call_exceeds_the_budget_but_known_results_are_returned() -> None:
-    budgeted = _budgeted(_Model(), calls=2)
+    model = _Model()
+    budgeted = _budgeted(model, calls=2)
     assert _ask(budgeted, "one") == _ask(budgeted, "two") == "a"
     with pytest.raises(BudgetExceeded, match="reached its limit of 2 calls") as exceeded:
         _ask(budgeted, "three")
     assert (exceeded.value.exhausted, exceeded.value.allowed) == ("calls", 2)
     assert _ask(budgeted, "one") == "a"
-    assert budgeted.calls == 2
+    assert len(model.asked) == 2
 
 
 def test_a_budget_of_no_calls_allows_none() -> None:
@@ -142,4 +143,4 @@ def test_another_schema_is_another_call() -> None:
     budgeted.complete(messages)
     budgeted.complete(messages, {"type": "object"})
     budgeted.complete(messages, max_tokens=7)
-    assert budgeted.calls == 3
+    assert len(model.asked) == 3

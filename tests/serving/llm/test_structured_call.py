@@ -63,5 +63,5 @@ def test_an_unusable_reply_has_its_calls() -> None:
 
 
 def test_a_call_shared_by_two_steps_is_reported_once() -> None:
-    model = BudgetedModel(_Writing('{"letter": "a"}'))
+    model = BudgetedModel(_Writing('{"letter": "a"}'), most_calls=2, most_seconds=60)
     assert [len(call_model(model, ASKED, _Letter)[1]) for _ in range(2)] == [1, 0]

@@ -12,7 +12,7 @@ QUESTION = "<i>갈등</i> & 일?"
 
 CASES = [
     (Overloaded("full", 7), 429, "7", "too many questions", "질문이 많습니다"),
-    (ShuttingDown("going", 5), 503, "5", "being stopped", "종료하는 중"),
+    (ShuttingDown("going"), 503, "5", "being stopped", "종료하는 중"),
     (DeadlineExceeded("slow"), 503, "1", "within the time limit", "제한 시간"),
     (RuntimeError("secret /path"), 500, None, "An unexpected error", "예상하지 못한"),
     (IndexDamaged("Index <x>: build it again."), 503, None, "Index &lt;x&gt;: build", "Index &lt;x&gt;: build"),

@@ -253,7 +253,7 @@ def test_the_scripts_and_styles_name_no_outside_address_and_make_html_in_one_pla
 
 
 @pytest.mark.parametrize(
-    ("error", "status"), [(Overloaded("full", 9), 429), (ShuttingDown("going", 5), 503), (RuntimeError("secret"), 500)]
+    ("error", "status"), [(Overloaded("full", 9), 429), (ShuttingDown("going"), 503), (RuntimeError("secret"), 500)]
 )
 def test_what_a_browser_is_refused_is_a_page_and_what_a_program_is_refused_a_problem(
     client: TestClient, monkeypatch: pytest.MonkeyPatch, error: Exception, status: int

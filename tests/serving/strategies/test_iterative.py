@@ -9,8 +9,8 @@ from shrag.models.language_model import LanguageModel
 from shrag.serving.engine import Engine
 from shrag.serving.errors import StrategyUnavailable
 from shrag.serving.events import Answer, Event, Fallback, ModelCall, Node, Ranking, Timings, Truncated
-from shrag.serving.llm.call_budget import CallBudget
 from shrag.serving.request import Request, parse_question
+from shrag.serving.search_settings import SearchSettings
 from shrag.serving.strategies.iterative import ITERATIVE, previous_context, self_ask
 from shrag.serving.strategies.planning.plan import PlanStrategy, Steps
 from tests.support.scripted_models import ScriptFile
@@ -187,9 +187,9 @@ def test_an_unanswered_follow_up_leaves_the_others(demo: Engine) -> None:
 @pytest.mark.parametrize("calls", [2, 3])
 @pytest.mark.parametrize("steps", [self_ask, previous_context])
 def test_an_exhausted_budget_ends_the_turns_and_is_reported_once(demo: Engine, steps: Steps, calls: int) -> None:
-    strategy = PlanStrategy("tried", steps, budget=CallBudget(calls=calls))
     resources = Engine(demo.open_index, model=ScriptFile("iterative")).resources
-    events = list(strategy.run(Request(parse_question(BOTH), 10, answered=True), resources))
+    request = Request(parse_question(BOTH), 10, answered=True, settings=SearchSettings(calls=calls))
+    events = list(PlanStrategy("tried", steps).run(request, resources))
     assert [(event.exhausted, event.allowed) for event in events if isinstance(event, Truncated)] == [("calls", calls)]
     assert _answer(events).kind == "generated"
     assert isinstance(events[-1], Timings)

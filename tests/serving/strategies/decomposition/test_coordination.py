@@ -5,7 +5,7 @@ from collections.abc import Sequence
 import pytest
 
 from shrag.serving.request import parse_question
-from shrag.serving.strategies.decomposition.coordination import parse_sentence, split_coordination
+from shrag.serving.strategies.decomposition.coordination import split_coordination
 
 
 @pytest.mark.parametrize(
@@ -35,7 +35,7 @@ from shrag.serving.strategies.decomposition.coordination import parse_sentence, 
     ],
 )
 def test_a_coordinated_question_is_split_into_whole_questions(text: str, parts: Sequence[str]) -> None:
-    assert split_coordination(parse_question(text), parse_sentence) == parts
+    assert split_coordination(parse_question(text)) == parts
 
 
 @pytest.mark.parametrize(
@@ -49,4 +49,4 @@ def test_a_coordinated_question_is_split_into_whole_questions(text: str, parts: 
     ],
 )
 def test_another_question_is_not_split(text: str) -> None:
-    assert split_coordination(parse_question(text), parse_sentence) == []
+    assert split_coordination(parse_question(text)) == []

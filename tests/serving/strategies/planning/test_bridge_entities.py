@@ -1,6 +1,8 @@
 from __future__ import annotations
 
+from shrag.corpora.records import Record
 from shrag.indexing.analysis.korean_english import KoreanEnglishAnalyzer
+from shrag.indexing.analyzed_record import analyze_record
 from shrag.serving.retrieval.query_terms import QueryTerm
 from shrag.serving.strategies.planning.bridge_entities import _best_sentences
 
@@ -14,6 +16,11 @@ def test_the_two_sentences_with_most_of_the_questions_idf_are_read_first(analyze
     common = "The film was made after an opera."
     rare = "Its director was Eduardo Rossi."
     tie = "An opera was made of the film."
-    assert _best_sentences(f"{neither} {common} {rare}", words, analyzer) == [rare, common]
-    assert _best_sentences(f"{neither} {tie} {common}", words, analyzer) == [tie, common]
-    assert _best_sentences(neither, words, analyzer) == [neither]
+
+    def best(*sentences: str) -> list[str]:
+        record = Record(docid="A", title="", text=" ".join(sentences), language="en", complete=False)
+        return [sentence for sentence, _ in _best_sentences(analyze_record(record, analyzer), words)]
+
+    assert best(neither, common, rare) == [rare, common]
+    assert best(neither, tie, common) == [tie, common]
+    assert best(neither) == [neither]

@@ -8,9 +8,8 @@ import pytest
 from shrag.serving.engine import Engine
 from shrag.serving.errors import BudgetExceeded, StrategyUnavailable
 from shrag.serving.events import Answer, EmptyReason, Event, Node, NodeState, Timings, Truncated
-from shrag.serving.llm.call_budget import CallBudget
 from shrag.serving.request import Request, parse_question
-from shrag.serving.search_settings import SearchSettings
+from shrag.serving.search_settings import PRODUCT, SearchSettings
 from shrag.serving.strategies.planning.plan import Plan, PlanStrategy, insert_final_root, report_once, with_budget
 from tests.support.scripted_models import ScriptedModel
 
@@ -18,8 +17,8 @@ NODE = Node(0, None, "question", "Why?")
 
 
 def test_each_plan_has_its_own_budget_and_no_model_without_one(demo: Engine) -> None:
-    assert with_budget(demo.resources) == demo.resources
-    resources = with_budget(replace(demo.resources, model=ScriptedModel("{}")), CallBudget(calls=0))
+    assert with_budget(demo.resources, PRODUCT) == demo.resources
+    resources = with_budget(replace(demo.resources, model=ScriptedModel("{}")), SearchSettings(calls=0))
     assert resources.model is not None
     with pytest.raises(BudgetExceeded, match="reached its limit of 0 calls"):
         resources.model.complete([])

@@ -6,7 +6,6 @@ import pytest
 
 from shrag.corpora.records import Record
 from shrag.models.errors import InvalidOutput
-from shrag.serving.llm.call_budget import BudgetedModel
 from shrag.serving.request import Question
 from shrag.serving.strategies.planning.sub_answers import NO_ANSWER, SubAnswer, respond
 from tests.support.scripted_models import ScriptedModel
@@ -14,9 +13,9 @@ from tests.support.scripted_models import ScriptedModel
 QUESTION = Question("얼마나 차폐하는가?", "ko")
 
 
-def _written(answer: str, number: int) -> BudgetedModel:
+def _written(answer: str, number: int) -> ScriptedModel:
     line = json.dumps({"answer": answer, "record": number}, ensure_ascii=False)
-    return BudgetedModel(ScriptedModel(line, line))
+    return ScriptedModel(line, line)
 
 
 @pytest.mark.parametrize(("number", "docid"), [(1, "A#1"), (0, ""), (2, ""), (50, "")])
@@ -31,7 +30,7 @@ def test_a_response_has_the_docid_of_the_record_it_names_if_that_was_shown(
 def test_without_records_the_model_is_not_called() -> None:
     model = _written("30 dB", 1)
     assert respond(QUESTION, [], model) == (NO_ANSWER, [])
-    assert model.calls == 0
+    assert model.asked == []
 
 
 def test_a_response_of_more_than_600_characters_is_invalid(record: Record) -> None:

@@ -6,8 +6,8 @@ import pytest
 
 from shrag.serving.engine import Engine
 from shrag.serving.events import Truncated
-from shrag.serving.llm.call_budget import CallBudget
 from shrag.serving.request import Request, parse_question
+from shrag.serving.search_settings import SearchSettings
 from shrag.serving.strategies.planning.plan import with_budget
 from shrag.serving.strategies.planning.subquery import find, find_all, question_key
 from shrag.serving.strategy import Resources
@@ -51,7 +51,7 @@ def test_several_questions_give_results_in_their_order(demo: Engine) -> None:
 
 
 def test_with_an_exhausted_budget_the_questions_own_words_are_searched_for(demo: Engine) -> None:
-    resources = with_budget(replace(demo.resources, model=ScriptedModel()), CallBudget(calls=0))
+    resources = with_budget(replace(demo.resources, model=ScriptedModel()), SearchSettings(calls=0))
     found = find(parse_question(MARSH), _request(ONION), resources)
     assert found.model_events == (Truncated("calls", 0),)
     assert found.ranking == find(parse_question(MARSH), _request(ONION), demo.resources).ranking

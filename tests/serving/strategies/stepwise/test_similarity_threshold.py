@@ -13,8 +13,8 @@ from shrag.serving.strategies.stepwise.similarity_threshold import (
     QUANTILE,
     SAMPLE,
     ShareOfBest,
-    cache_thresholds,
     learn_threshold,
+    learnt_threshold,
     model_vectors,
     open_similarity,
 )
@@ -63,14 +63,13 @@ def test_a_threshold_is_learnt_once_for_concurrent_callers(demo: Engine) -> None
     similarity = open_similarity(index, demo.resources.reranker)
     assert similarity.name == "BM25 + best sentence, share of the text's own"
     assert (SAMPLE, QUANTILE) == (64, 0.998)
-    counted = _Counted(similarity.name, ShareOfBest(demo.resources.reranker, index.analyzer))
-    thresholds = cache_thresholds()
+    counted = _Counted("counted", ShareOfBest(demo.resources.reranker, index.analyzer))
     with ThreadPoolExecutor(4) as workers:
-        learnt = list(workers.map(lambda _: thresholds(index, counted), range(8)))
+        learnt = list(workers.map(lambda _: learnt_threshold(index, counted), range(8)))
     assert len(set(learnt)) == 1
     assert learnt[0] == pytest.approx(0.3012, abs=5e-4)
     assert counted.asked == 62  # two of the sample have no text to ask with
-    thresholds(index, _Counted("another", counted.inner))
+    learnt_threshold(index, _Counted("another", counted.inner))
     assert counted.asked == 62  # two of the sample have no text to ask with
 
 

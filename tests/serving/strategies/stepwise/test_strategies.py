@@ -23,13 +23,11 @@ from shrag.serving.events import (
     Timings,
     Truncated,
 )
-from shrag.serving.llm.call_budget import CallBudget
 from shrag.serving.request import Question, Request, parse_question
 from shrag.serving.search_settings import Candidates, SearchSettings
 from shrag.serving.strategies.planning import subquery
 from shrag.serving.strategies.planning.subquery import SubqueryResult
 from shrag.serving.strategies.stepwise import strategies
-from shrag.serving.strategies.stepwise.similarity_threshold import cache_thresholds
 from shrag.serving.strategies.stepwise.strategies import StepwiseStrategy
 from shrag.serving.strategies.stepwise.variants import VARIANTS
 from shrag.serving.strategy import Resources
@@ -105,19 +103,19 @@ def test_raise_searches_by_logical_queries_and_solves_each_step_with_the_earlier
     assert last[0].state == "answered"
 
 
-def test_records_below_the_learnt_threshold_are_not_shown_to_a_step(demo: Engine) -> None:
+def test_records_below_the_learnt_threshold_are_not_shown_to_a_step(
+    demo: Engine, monkeypatch: pytest.MonkeyPatch
+) -> None:
     filtered = _last(_events(demo, "raise", ScriptFile("raise")))
-    request = Request(parse_question(BOTH), 10, answered=True)
-    everything = StepwiseStrategy(VARIANTS[0], cache_thresholds(quantile=0.0))
-    resources = Engine(demo.open_index, model=ScriptFile("raise")).resources
-    kept = _last(list(everything.run(request, resources)))
+    monkeypatch.setattr(strategies, "learnt_threshold", lambda *_: 0.0)
+    kept = _last(_events(demo, "raise", ScriptFile("raise")))
     assert (len(kept[1].docids), len(kept[2].docids)) == (10, 10)
     assert 1 <= len(filtered[1].docids) < 10
     assert kept[1].docids[: len(filtered[1].docids)] == filtered[1].docids
-    nothing = StepwiseStrategy(VARIANTS[0], cache_thresholds(quantile=1.0))
+    monkeypatch.setattr(strategies, "learnt_threshold", lambda *_: 1.0)
     model = ScriptFile("raise")
     model.say("logical", '{"explanation": "zzzz qqqq"}')
-    none = _last(list(nothing.run(request, Engine(demo.open_index, model=model).resources)))
+    none = _last(_events(demo, "raise", model))
     assert (none[1].docids, none[1].state, none[1].answer, none[1].source) == (
         (),
         "answered",
@@ -284,9 +282,10 @@ def test_a_closed_book_answer_that_fails_is_a_refusal(demo: Engine) -> None:
 
 def test_an_exhausted_budget_is_reported_once_and_the_answer_still_written(demo: Engine) -> None:
     model = ScriptFile("raise")
-    strategy = StepwiseStrategy(VARIANTS[0], cache_thresholds(), CallBudget(calls=3))
+    strategy = StepwiseStrategy(VARIANTS[0])
     resources = Engine(demo.open_index, model=model).resources
-    events = list(strategy.run(Request(parse_question(BOTH), 10, answered=True), resources))
+    request = Request(parse_question(BOTH), 10, answered=True, settings=SearchSettings(calls=3))
+    events = list(strategy.run(request, resources))
     assert [(event.exhausted, event.allowed) for event in events if isinstance(event, Truncated)] == [("calls", 3)]
     assert len(model.asked) == 3
     assert _answer(events).kind == "generated"

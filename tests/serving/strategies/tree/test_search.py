@@ -6,11 +6,9 @@ from collections.abc import Sequence
 from shrag.models.errors import ModelRefused
 from shrag.serving.engine import Engine
 from shrag.serving.events import Answer, Event, Fallback, ModelCall, Node, Ranking, Timings, Truncated
-from shrag.serving.llm.call_budget import CallBudget
 from shrag.serving.request import Request, parse_question
-from shrag.serving.search_settings import SearchSettings
-from shrag.serving.strategies.tree.limits import TreeLimits
-from shrag.serving.strategies.tree.search import tree_strategy
+from shrag.serving.search_settings import PRODUCT, SearchSettings
+from shrag.serving.strategies.tree.search import TREE
 from tests.support.scripted_models import ScriptFile
 
 QUESTION = "양파 도매가격을 예측한 신경망은 지하수위를 얼마나 잘 예측하나?"
@@ -21,13 +19,12 @@ FILLED = "long short-term memory (LSTM)의 지하수위 예측 효율은 얼마�
 def _run(
     demo: Engine,
     model: ScriptFile | None,
-    limits: TreeLimits | None = None,
-    budget: CallBudget | None = None,
+    settings: SearchSettings = PRODUCT,
     question: str = QUESTION,
 ) -> list[Event]:
     resources = Engine(demo.open_index, model=model).resources
-    request = Request(parse_question(question), 10, answered=True)
-    return list(tree_strategy(limits, budget).run(request, resources))
+    request = Request(parse_question(question), 10, answered=True, settings=settings)
+    return list(TREE.run(request, resources))
 
 
 def _nodes(events: Sequence[Event]) -> list[Node]:
@@ -107,10 +104,10 @@ def test_a_tree_without_valid_answers_ends_at_its_greatest_depth_or_number_of_no
     model.say("query", '{"query": "onion price"}')
     questions = iter(range(10_000))
     model.make("branch", lambda: f'{{"kind": "hybrid", "questions": ["A {next(questions)}", "B {next(questions)}"]}}')
-    deep = _run(demo, model, TreeLimits(depth=3, nodes=24))
+    deep = _run(demo, model, SearchSettings(tree_depth=3))
     assert max(_last(deep)) == 6  # 1 + 2 + 4 questions
     assert _cut(deep) == [("depth", 3)]
-    wide = _run(demo, model, TreeLimits(depth=9, nodes=8))
+    wide = _run(demo, model, SearchSettings(tree_depth=8, tree_nodes=8))
     assert max(_last(wide)) == 7
     assert ("nodes", 8) in _cut(wide)
     for events in (deep, wide):
@@ -152,11 +149,11 @@ def test_slots_for_later_siblings_are_removed(demo: Engine) -> None:
 
 
 def test_a_tree_with_an_exhausted_budget_still_answers_and_reports_it(demo: Engine) -> None:
-    events = _run(demo, ScriptFile("tree"), budget=CallBudget(calls=6))
+    events = _run(demo, ScriptFile("tree"), SearchSettings(calls=6))
     assert _cut(events) == [("calls", 6)]
     (answer,) = [event for event in events if isinstance(event, Answer)]
     assert answer.kind == "generated"  # the answer is owed whatever has run out
-    nothing = _run(demo, ScriptFile("tree"), budget=CallBudget(calls=0))
+    nothing = _run(demo, ScriptFile("tree"), SearchSettings(calls=0))
     assert _cut(nothing) == [("calls", 0)]
     assert _last(nothing)[0].state == "answered"
 
