@@ -23,7 +23,7 @@ _SQLITE_FAILED = (
 )
 _PRIMARY_CODE = 0xFF
 
-PROCESS_ERRORS = (*(errno.EACCES, errno.EPERM, errno.EROFS, errno.EMFILE, errno.ENFILE, errno.ENOMEM, errno.ESTALE),)
+PROCESS_ERRORS = (errno.EACCES, errno.EPERM, errno.EROFS, errno.EMFILE, errno.ENFILE, errno.ENOMEM, errno.ESTALE)
 """System errors that do not depend on a file's content: missing rights, limits of the process, a lost network drive."""
 
 MACHINE_ERRORS: Mapping[int | None, str] = {
@@ -203,13 +203,12 @@ class FolderHold:
             self._descriptor = -1
 
 
-def try_to_remove_files(folder: Path, files: Iterable[Path]) -> bool:
-    """Remove ``files`` of a folder unless :func:`keep_files` protects them; return whether they were removed."""
+def try_to_remove_files(folder: Path, files: Iterable[Path]) -> None:
+    """Remove ``files`` of a folder unless :func:`keep_files` protects them."""
     with sole_user(folder) as alone:
         if alone:
             for path in files:
                 path.unlink(missing_ok=True)
-        return alone
 
 
 def remove_folder(folder: Path, first: str) -> None:
