@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sqlite3
+from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -171,11 +172,8 @@ def check_analysis(contents: IndexContents) -> IndexCheck:
 
 def _database_problems(path: Path) -> list[str]:
     try:
-        database = open_readonly(path)
-        try:
+        with closing(open_readonly(path)) as database:
             rows = [str(row[0]) for row in database.execute("PRAGMA integrity_check")]
-        finally:
-            database.close()
     except sqlite3.Error as error:
         return [str(error)]
     return [row for row in rows if row != "ok"]

@@ -13,6 +13,7 @@ import math
 import re
 import sqlite3
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import closing
 from functools import cached_property
 from pathlib import Path
 from typing import NamedTuple
@@ -56,7 +57,7 @@ class Spelling(NamedTuple):
 
 def write_spellings(
     path: Path, words: SpellingCollector, analyzer: Analyzer, removed: Iterable[tuple[str, str]] = ()
-) -> int:
+) -> None:
     """Add the table of spellings to a glossary file.
 
     Args:
@@ -64,9 +65,6 @@ def write_spellings(
         words: The counted words.
         analyzer: The index's analyzer.
         removed: Pairs of a Korean word and an English word or name in lower case that the user removed.
-
-    Returns:
-        The number of words and names.
     """
     english = list(words.english_words(analyzer))
     letters = LetterModel.of_words(word.letters for word in english)
@@ -75,8 +73,7 @@ def write_spellings(
         *_weighted(list(words.korean_words(analyzer)), loanword_log_odds, _korean_keys),
     ]
     costs = sorted((pair, round(cost, 2)) for pair, cost in letters.costs.items())
-    database = sqlite3.connect(path, isolation_level=None)
-    try:
+    with closing(sqlite3.connect(path, isolation_level=None)) as database:
         database.execute("PRAGMA journal_mode = OFF")
         database.execute("CREATE TABLE spellings (id INTEGER PRIMARY KEY, text TEXT, terms TEXT, weight REAL)")
         database.execute("CREATE TABLE spelling_keys (key TEXT, id INTEGER, PRIMARY KEY (key, id)) WITHOUT ROWID")
@@ -92,9 +89,6 @@ def write_spellings(
         keys = sorted((key, number) for number, (_, _, keys) in enumerate(rows) for key in keys)
         database.executemany("INSERT INTO spelling_keys VALUES (?, ?)", keys)
         database.execute("COMMIT")
-        return len(rows)
-    finally:
-        database.close()
 
 
 def _weighted(
