@@ -140,6 +140,14 @@ def write_atomically(path: Path, data: bytes) -> None:
     sync_file(path.parent)
 
 
+def append_line(path: Path, line: bytes) -> None:
+    """Append a line to a file and flush it to the disk; a crash may leave a part of the line."""
+    with path.open("ab") as stream:
+        stream.write(line + b"\n")
+        stream.flush()
+        os.fsync(stream.fileno())
+
+
 def remove_drafts(folder: Path) -> None:
     """Remove the drafts that killed calls of :func:`write_atomically` left in a folder and its subfolders."""
     for draft in folder.rglob(".*.new"):
