@@ -112,19 +112,13 @@ def _korean_keys(word: str) -> list[str]:
 
 
 class SpellingTable:
-    """Reads the table of spellings. Not thread-safe: the caller makes threads take turns.
-
-    A glossary file of an earlier version has no such table and gives no spellings.
-    """
+    """Reads the table of spellings. Not thread-safe: the caller makes threads take turns."""
 
     def __init__(self, database: sqlite3.Connection) -> None:
         self._database = database
 
     @cached_property
-    def _letters(self) -> LetterModel | None:
-        tables = self._database.execute("SELECT 1 FROM sqlite_master WHERE name = 'letter_costs'")
-        if tables.fetchone() is None:
-            return None
+    def _letters(self) -> LetterModel:
         return LetterModel(dict(self._database.execute("SELECT pair, cost FROM letter_costs")))
 
     @cached_property
@@ -146,7 +140,7 @@ class SpellingTable:
 
     def of_english(self, word: str) -> list[Spelling]:
         """Return the Korean words that most likely transliterate an English one in lower case; mostly none."""
-        if self._letters is None or not _LETTERS.fullmatch(word):
+        if not _LETTERS.fullmatch(word):
             return []
         log_odds = _ENGLISH_PRIOR_LOG_ODDS + self._letters.cost(word)
         rivals: list[_Rival] = []
@@ -159,7 +153,7 @@ class SpellingTable:
     def _english_origins(self, word: str, log_odds: float) -> list[Spelling]:
         log_odds += loanword_log_odds(word)
         korean = KoreanWord(word)
-        if self._letters is None or log_odds + _GAIN_PER_SOUND * korean.num_sounds < _LEAST_GAIN:
+        if log_odds + _GAIN_PER_SOUND * korean.num_sounds < _LEAST_GAIN:
             return []
         rivals: list[_Rival] = []
         for text, terms, weight in self._candidates(korean.keys):

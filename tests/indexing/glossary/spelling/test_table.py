@@ -10,7 +10,7 @@ from shrag.corpora.records import Record
 from shrag.indexing.analysis.korean_english import KoreanEnglishAnalyzer
 from shrag.indexing.glossary.spelling.collector import SpellingCollector, count_spellings
 from shrag.indexing.glossary.spelling.table import write_spellings
-from shrag.indexing.glossary.store import Entry, Glossary, write_glossary
+from shrag.indexing.glossary.store import Glossary, write_glossary
 
 TEXTS = (
     "A hologram stores light. Recording a hologram is slow.",
@@ -101,14 +101,6 @@ def test_a_pair_that_the_user_removed_is_not_found(analyzer: KoreanEnglishAnalyz
     glossary = Glossary(path)
     assert glossary.transliterations("홀로그램") == glossary.transliterations("concrete") == []
     assert glossary.transliterations("마라톤")
-    glossary.close()
-
-
-def test_a_glossary_of_an_earlier_version_without_the_table_has_no_transliterations(tmp_path: Path) -> None:
-    write_glossary(tmp_path / "old", [Entry("망", "network", ("망",), ("network",), 0, "user", 1.0)])
-    glossary = Glossary(tmp_path / "old")
-    assert glossary.transliterations("홀로그램") == glossary.transliterations("network") == []
-    assert len(glossary) == 1
     glossary.close()
 
 
