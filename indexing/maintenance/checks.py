@@ -25,6 +25,8 @@ from shrag.indexing.vectors.faiss_index import has_faiss, read_index
 from shrag.indexing.vectors.store import open_vectors
 
 _FAILURE_WORDS = ("FAILED", "ERROR", "WARNING", "Exception")
+_BATCH = 10_000
+_ROUNDING = 0.02  # rounding error of a score with 8-bit codes
 
 
 def check_lucene(folder: Path, *, checksums_only: bool = False) -> list[str]:
@@ -55,10 +57,6 @@ def check_lucene(folder: Path, *, checksums_only: bool = False) -> list[str]:
     except (IndexingError, OSError) as error:
         return [str(error)]
     return [line for line in lines if any(word in line for word in _FAILURE_WORDS)] or ["CheckIndex finds it not clean"]
-
-
-_BATCH = 10_000
-_ROUNDING = 0.02  # rounding error of a score with 8-bit codes
 
 
 @dataclass(frozen=True, slots=True)
