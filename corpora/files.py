@@ -23,7 +23,7 @@ _SQLITE_FAILED = (
 )
 _PRIMARY_CODE = 0xFF
 
-PROCESS_ERRORS = (*(errno.EACCES, errno.EPERM, errno.EROFS, errno.EMFILE, errno.ENFILE, errno.ENOMEM, errno.ESTALE),)
+PROCESS_ERRORS = (errno.EACCES, errno.EPERM, errno.EROFS, errno.EMFILE, errno.ENFILE, errno.ENOMEM, errno.ESTALE)
 """System errors that do not depend on a file's content: missing rights, limits of the process, a lost network drive."""
 
 MACHINE_ERRORS: Mapping[int | None, str] = {
@@ -140,6 +140,14 @@ def write_atomically(path: Path, data: bytes) -> None:
     sync_file(path.parent)
 
 
+def append_line(path: Path, line: bytes) -> None:
+    """Append a line to a file and flush it to the disk; a crash may leave a part of the line."""
+    with path.open("ab") as stream:
+        stream.write(line + b"\n")
+        stream.flush()
+        os.fsync(stream.fileno())
+
+
 def remove_drafts(folder: Path) -> None:
     """Remove the drafts that killed calls of :func:`write_atomically` left in a folder and its subfolders."""
     for draft in folder.rglob(".*.new"):
@@ -203,13 +211,12 @@ class FolderHold:
             self._descriptor = -1
 
 
-def try_to_remove_files(folder: Path, files: Iterable[Path]) -> bool:
-    """Remove ``files`` of a folder unless :func:`keep_files` protects them; return whether they were removed."""
+def try_to_remove_files(folder: Path, files: Iterable[Path]) -> None:
+    """Remove ``files`` of a folder unless :func:`keep_files` protects them."""
     with sole_user(folder) as alone:
         if alone:
             for path in files:
                 path.unlink(missing_ok=True)
-        return alone
 
 
 def remove_folder(folder: Path, first: str) -> None:

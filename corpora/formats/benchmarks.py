@@ -46,7 +46,7 @@ def read_benchmark(path: Path) -> list[BenchmarkQuestion] | None:
 
     Raises :class:`CorpusError` if a line lacks a field or the file cannot be read.
     """
-    head = read_head(path, _HEAD).lstrip(b"\xef\xbb\xbf \r\n")
+    head = read_head(path, _HEAD).lstrip()
     if head.startswith(b"{"):
         is_supergpqa = all(f'"{key}"'.encode() in head for key in _SUPERGPQA_KEYS)
         return list(_supergpqa(path)) if is_supergpqa else None

@@ -116,7 +116,7 @@ def count_recognised(names: Iterable[str]) -> int:
 
 
 def _rank(field: str, name: str) -> int | None:
-    *before, last = name.split(".") if "." in name else [name]
+    *before, last = name.split(".")
     rank = _RANKS[field].get(_plain(name), _RANKS[field].get(_plain(last)))
     if rank is None and before and _plain(last) in _VALUES:
         rank = _RANKS[field].get(_plain(before[-1]))

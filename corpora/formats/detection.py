@@ -11,7 +11,7 @@ import msgspec
 
 from shrag.corpora.errors import CorpusError, RejectedLine
 from shrag.corpora.formats.columns import Columns, map_columns
-from shrag.corpora.formats.paper_sections import is_known
+from shrag.corpora.formats.paper_sections import SECTIONS_KEYS, is_known
 from shrag.corpora.formats.registry import FORMATS, Format
 from shrag.corpora.formats.table import PARQUET_MAGIC, inspect_table
 from shrag.corpora.readers.csv_reader import column_names
@@ -44,7 +44,6 @@ _FEWEST_TAGGED = 3
 _TABLE_SUFFIXES = (".csv", ".tsv", ".tab")
 _NUMBERS = ("cn", "문헌번호")
 _BINARY = (b"%PDF", PARQUET_MAGIC, OLE_MAGIC, ZIP_MAGIC)
-_SECTIONED = ("sections", "full_text", "body_text")
 
 # Keys that identify the objects of a format, the most specific first.
 _KEYS: tuple[tuple[str, tuple[str, ...]], ...] = (
@@ -296,7 +295,7 @@ def _by_keys(path: Path, columns: Columns) -> FormatGuess:
     named = next(((name, wanted) for name, wanted in _KEYS if all(key in keys for key in wanted)), None)
     if named and not columns.named:
         return FormatGuess(named[0], Text("holds objects with {keys}", keys=joined(named[1], Text(" and "))))
-    if any(key in keys for key in _SECTIONED) and not columns.named:
+    if any(key in keys for key in SECTIONS_KEYS) and not columns.named:
         return FormatGuess("papers", Text("holds objects with sections"))
     if "type" in keys and "title" in keys and any(map(_is_csl, objects)) and not columns.named:
         return FormatGuess("csl-json", Text("holds CSL-JSON"))

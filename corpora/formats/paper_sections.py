@@ -75,7 +75,7 @@ def find_heading(line: str, *, by_length: bool) -> Heading | None:
         return None
     number = _NUMBER.match(line)
     title = line[number.end() :].strip() if number else line
-    if is_excluded(title) or _letters(title) in _KNOWN:
+    if is_excluded(title) or is_known(title):
         return Heading(title.rstrip(":. "), _level(number)) if _has_form_of_title(title) else None
     if _SENTENCE_END.search(line) or not _STARTS_HEADING.match(title):
         return None
@@ -107,7 +107,7 @@ def _has_form_of_title(line: str) -> bool:
 
 def is_known(title: str) -> bool:
     """Return whether a title is a usual name of a section; case, digits, blanks and punctuation are ignored."""
-    return _letters(title) in _KNOWN
+    return _NOT_LETTERS.sub("", title).casefold() in _KNOWN
 
 
 def _plain(title: str) -> str:
@@ -118,10 +118,6 @@ def _bare(title: str) -> str:
     return _NUMBER.sub("", title.strip().strip("#*[]<>〈〉【】 "), count=1).strip(" .:*[]<>〈〉【】")
 
 
-def _letters(title: str) -> str:
-    return _NOT_LETTERS.sub("", title).casefold()
-
-
 def _level(number: re.Match[str] | None) -> int:
     return 1 + number.group().strip().rstrip(".").count(".") if number else 1
 
@@ -130,7 +126,8 @@ _LONG_LINE = 200
 _TITLE_KEYS = ("section_name", "heading", "section", "name", "title")
 _TEXT_KEYS = ("text", "paragraphs", "content")
 _INNER_KEYS = ("sections", "subsections")
-_SECTIONS_KEYS = ("sections", "full_text", "body_text")
+SECTIONS_KEYS = ("sections", "full_text", "body_text")
+"""The keys under which an object may list the sections of a paper."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -189,7 +186,7 @@ def sections_of_object(fields: Mapping[str, object]) -> tuple[str, list[PaperSec
     """
     title = _text(fields.get("title"))
     sections = [PaperSection("Abstract", abstract)] if (abstract := _text(fields.get("abstract"))) else []
-    listed = next((fields[key] for key in _SECTIONS_KEYS if fields.get(key)), None)
+    listed = next((fields[key] for key in SECTIONS_KEYS if fields.get(key)), None)
     if listed is not None:
         sections += _kept(_listed_sections(listed))
     elif body := _text(fields.get("text")):

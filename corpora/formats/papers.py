@@ -11,17 +11,15 @@ from typing import NamedTuple
 from shrag.corpora.errors import RejectedLine
 from shrag.corpora.formats.paper_sections import PaperSection, merge_titles, sections_of_object, sections_of_text
 from shrag.corpora.formats.pdf import PageFinder, read_pdf
-from shrag.corpora.readers.document_types import document_type
 from shrag.corpora.readers.encodings import convert_lines
 from shrag.corpora.readers.fields import (
     KEYWORD_SEPARATORS,
+    bibliography,
     check_docid,
     docid_field,
-    doi_field,
     link_field,
     list_field,
     text_field,
-    year_field,
 )
 from shrag.corpora.readers.hwpx_reader import read_hwpx
 from shrag.corpora.readers.item import ParsedItem, SourceItem, decode_text, reject_reason
@@ -92,25 +90,13 @@ def chunk_paper(
         RejectedLine: The sections have no text, or the identifier or a field is not valid.
     """
     check_docid(f"{paper_id}#{len(sections)}")  # about as long as the longest docid of the chunks
-    keywords = list_field(fields, "keyword", KEYWORD_SEPARATORS) or list_field(fields, "keywords", KEYWORD_SEPARATORS)
-    paper_record = Record(
-        docid=paper_id,
-        title=clean_text(title),
-        text="",
-        language="und",  # set for each chunk
-        complete=True,
-        authors=list_field(fields, "author") or list_field(fields, "authors"),
-        journal=text_field(fields, "journal") or text_field(fields, "venue"),
-        publisher=text_field(fields, "publisher"),
-        year=year_field(fields, "year"),
-        link=link_field(fields, "link") or link_field(fields, "url"),
-        keywords=tuple(dict.fromkeys(keywords)),
-        doi=doi_field(fields, "doi"),
-        volume=text_field(fields, "volume"),
-        issue=text_field(fields, "issue"),
-        pages=text_field(fields, "pages"),
-        type=document_type(text_field(fields, "type")),
-    )
+    about = bibliography(fields)
+    about["authors"] = about["authors"] or list_field(fields, "authors")
+    about["journal"] = about["journal"] or text_field(fields, "venue")
+    about["link"] = about["link"] or link_field(fields, "url")
+    about["keywords"] = about["keywords"] or tuple(dict.fromkeys(list_field(fields, "keywords", KEYWORD_SEPARATORS)))
+    # The language is set for each chunk.
+    paper_record = Record(docid=paper_id, title=clean_text(title), text="", language="und", complete=True, **about)
     records: list[Record] = []
     for section in sections:
         chunk_title = HEADING_MARK.join(part for part in (paper_record.title, _clean_heading(section)) if part)

@@ -7,7 +7,6 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from shrag.corpora.errors import RejectedLine
 from shrag.corpora.formats.columns import first_columns
 from shrag.corpora.formats.table import parse_row
 from shrag.corpora.readers.item import ParsedItem, SourceItem, parse_items
@@ -91,6 +90,6 @@ def _fields(text: str, size: int) -> dict[str, Any] | str:
         return Text("neither UTF-8 nor CP949")
     try:
         (found,) = rispy.loads(text, enforce_list_tags=False)
-    except (RejectedLine, ValueError, KeyError, OSError) as error:
+    except (ValueError, KeyError, OSError) as error:
         return Text("not a reference of RIS: {error}", error=error)
     return dict(found)

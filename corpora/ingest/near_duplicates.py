@@ -11,7 +11,7 @@ from __future__ import annotations
 import hashlib
 import re
 import unicodedata
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from contextlib import closing
 from dataclasses import dataclass
 from functools import lru_cache
@@ -102,7 +102,7 @@ class DuplicateFinder(ScratchDatabase):
 
         Candidates must come in order.
         """
-        first = self._first_of(record, fingerprint_keys(record))
+        first = self._first_of(record)
         if first is None:
             self.add_first(row, record)
         return first
@@ -114,11 +114,11 @@ class DuplicateFinder(ScratchDatabase):
         values = (row, record.docid, record.title, record.text)
         self._database.execute("INSERT INTO records VALUES (?, ?, ?, ?)", values)
 
-    def _first_of(self, record: Record, keys: Iterable[int]) -> str | None:
+    def _first_of(self, record: Record) -> str | None:
         own = fingerprint(record.title, record.text)
         if own is None:
             return None
-        for key in keys:
+        for key in fingerprint_keys(record):
             rows = self._database.execute(
                 "SELECT row FROM firsts WHERE key = ? ORDER BY row DESC LIMIT ?", (key, _COMPARED)
             )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from itertools import islice
 from pathlib import Path
 from typing import NamedTuple
 
@@ -116,12 +117,7 @@ def preview_sources(
             items = (item for batch in batches for item in batch.items)
             records: list[Record] = []
             rejects: list[str] = []
-            complete = True
-            most_lines = max(left, _FIRST_LINES)
-            for read, item in enumerate(items):
-                if read >= most_lines:
-                    complete = False
-                    break
+            for item in islice(items, max(left, _FIRST_LINES)):
                 outcome = item.outcome
                 if isinstance(outcome, Record):
                     digest, here = record_digest(outcome), line_name(printable_path(path), item.number, item.element)
@@ -133,6 +129,7 @@ def preview_sources(
                 elif outcome is not None:
                     rejects.append(outcome)
                 left -= 1
+            complete = next(items, None) is None
             batches.close()
             guess = guesses[0] if guesses else FormatGuess(found.name, "")
             yield FilePreview(path, guess, tuple(records), tuple(rejects), complete)

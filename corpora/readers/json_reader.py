@@ -233,14 +233,11 @@ class _Scanner:
         rest = self._buffer[self._at :]
         if self._around:
             self._rest += rest
-            self._check_size()
+            if len(self._rest) > LONGEST_LINE:
+                raise self._more_after(self._offset + self._at)
         elif rest.strip(_SPACE):
             raise self._more_after(self._offset + self._at + len(rest) - len(rest.lstrip(_SPACE)))
         self._at = self._start = len(self._buffer)
-
-    def _check_size(self) -> None:
-        if len(self._rest) > LONGEST_LINE:
-            raise self._more_after(self._offset + self._at)
 
     def _check_object(self) -> None:
         """Raise :class:`CorpusError` if the bytes after the array are not the rest of the objects around it."""

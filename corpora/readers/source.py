@@ -131,13 +131,13 @@ def is_utf16(path: Path) -> bool:
     return head in UTF16_MARKS
 
 
-def source_encoding(path: Path, size: int = 2**20) -> str:
+def source_encoding(path: Path) -> str:
     """Return ``UTF-8``, ``UTF-16`` or ``CP949`` by the first bytes of a text file; raises as :func:`open_source`."""
     with open_source(path) as stream:
         if is_utf16(path):
             return "UTF-16"
         decoder = LineDecoder()
-        for line in stream.read(size).removeprefix(UTF8_MARK).split(b"\n"):
+        for line in stream.read(_PIECE).removeprefix(UTF8_MARK).split(b"\n"):
             decoder.convert(line)
             if decoder.encoding:
                 break

@@ -399,8 +399,6 @@ def _written(part: Path, volume_bytes: int) -> Iterator[tuple[BinaryIO, Sequence
         yield stream, writer.paths
 
 
-@contextmanager
-def _tar(stream: BinaryIO) -> Iterator[tarfile.TarFile]:
+def _tar(stream: BinaryIO) -> tarfile.TarFile:
     mode: Literal["r|", "w|"] = "w|" if stream.writable() else "r|"
-    with tarfile.open(fileobj=stream, mode=mode, format=tarfile.PAX_FORMAT) as archive:
-        yield archive
+    return tarfile.open(fileobj=stream, mode=mode, format=tarfile.PAX_FORMAT)

@@ -65,14 +65,14 @@ def undo_change(corpora: Path, name: str) -> tuple[CorpusManifest, RecordChanges
     return previous, RecordChanges(len(after) - common, common - same, len(before) - common, same)
 
 
-def stored_size(corpora: Path, name: str, titles: int = SHOWN_TITLES) -> Deletion:
+def stored_size(corpora: Path, name: str) -> Deletion:
     """Return what removing a corpus would delete; raises :class:`CorpusError` if there is no corpus of that name."""
     folder = corpora / check_name(name)
     if not (folder / MANIFEST_FILE).exists():
         read_manifest(folder)  # raises an error that says what to do
     try:
         manifest = read_manifest(folder)
-        shown = islice(read_parquet(folder / manifest.records_file), titles)
+        shown = islice(read_parquet(folder / manifest.records_file), SHOWN_TITLES)
         return Deletion(manifest.records, tuple(record.title or record.docid for record in shown))
     except CorpusError:
         return Deletion(None, ())

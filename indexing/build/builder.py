@@ -101,7 +101,6 @@ def build_index(
     indexes: Path,
     name: str,
     *,
-    bm25: Bm25 | None = None,
     dictionary: UserDictionary | None = None,
     corrections: bytes | None = None,
     encoder: str | None = None,
@@ -117,7 +116,6 @@ def build_index(
         corpora: The folder of all corpora.
         indexes: The folder of all indexes.
         name: The name of both the corpus and the index.
-        bm25: The parameters of BM25, None for the default ones.
         dictionary: The user's words, None for those of the current generation.
         corrections: The user's corrections of the glossary, None for those of the current generation, empty for none.
         encoder: The encoder of the vectors (:func:`~shrag.indexing.storage.vector_card.canonical_encoder`). ``none``
@@ -148,7 +146,7 @@ def build_index(
                 encoder=_encoder(chosen, index, weights_folder(indexes), options),
                 weights=weights_folder(indexes),
             )
-            analyzer, parameters = analyzer_fingerprint(choices.dictionary), bm25 or Bm25()
+            analyzer, parameters = analyzer_fingerprint(choices.dictionary), Bm25()
             current = None if force else _up_to_date(index, source, analyzer, parameters, choices)
             if current is not None:
                 drop_workspaces(index)

@@ -53,6 +53,7 @@ _LINK_BYTES = 2 * HNSW_LINKS * 4  # two lists of neighbors on the lowest level
 _DISKANN_DEGREE = 56
 _DISKANN_MEMORY = 0.25  # share of the vectors' size: an eighth each for PQ codes and search cache
 _HEADROOM = 1.3
+_REPLICAS = 2
 NODE_BYTES = 64 * GIB
 """Memory of one query node."""
 
@@ -142,7 +143,7 @@ class SizePlan:
 
 
 def plan_size(
-    records: int, tokens: int, dimension: int, machine: Machine, rate: BuildRate, gpu_budget: int, replicas: int = 2
+    records: int, tokens: int, dimension: int, machine: Machine, rate: BuildRate, gpu_budget: int
 ) -> SizePlan:
     """Return the plan for ``records`` records of ``tokens`` tokens each, with vectors of ``dimension`` (0: none)."""
 
@@ -157,11 +158,11 @@ def plan_size(
         "lucene": _LUCENE_RECORDS,
     }
     gpu_records = gpu_budget // (dimension * _VECTOR_BYTES) if dimension else 0
-    cluster = cluster_plan(records, tokens, dimension, replicas)
+    cluster = cluster_plan(records, tokens, dimension)
     return SizePlan(records, tokens, dimension, machine, rate, plan(records), cluster, limits, gpu_records)
 
 
-def cluster_plan(records: int, tokens: int, dimension: int, replicas: int = 2) -> ClusterPlan:
+def cluster_plan(records: int, tokens: int, dimension: int) -> ClusterPlan:
     """Return the size of ``records`` records on Milvus (deploy/milvus/README.md has the formula and its sources)."""
     sparse = records * tokens * _DISTINCT_TERMS * _POSTING_BYTES
     stored = records * tokens * (_TEXT_BYTES + _STORED_BYTES)
@@ -169,15 +170,15 @@ def cluster_plan(records: int, tokens: int, dimension: int, replicas: int = 2) -
     on_disk = records > _HNSW_RECORDS
     dense = raw * _DISKANN_MEMORY if on_disk else raw + records * _LINK_BYTES * bool(dimension)
     graph = raw + records * _DISKANN_DEGREE * 4 * bool(dimension) if on_disk else 0
-    memory = math.ceil(_HEADROOM * (sparse + dense)) * replicas
+    memory = math.ceil(_HEADROOM * (sparse + dense)) * _REPLICAS
     return ClusterPlan(
         shards=min(max(math.ceil(records / _ROWS_PER_SHARD), 1), _MOST_SHARDS),
-        replicas=replicas,
+        replicas=_REPLICAS,
         dense_index="none" if not dimension else "DISKANN" if on_disk else "HNSW",
         memory=memory,
-        node_disk=math.ceil(stored + graph) * replicas,
+        node_disk=math.ceil(stored + graph) * _REPLICAS,
         object_storage=math.ceil(2 * sparse + stored + raw + (graph or dense)),
-        query_nodes=max(math.ceil(memory / NODE_BYTES), replicas),
+        query_nodes=max(math.ceil(memory / NODE_BYTES), _REPLICAS),
     )
 
 

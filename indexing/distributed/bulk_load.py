@@ -12,7 +12,6 @@ If a killed load cannot tell whether a file was imported, the next load begins a
 from __future__ import annotations
 
 import hashlib
-import os
 import time
 from collections import deque
 from collections.abc import Mapping, Sequence
@@ -20,7 +19,7 @@ from pathlib import Path
 
 import msgspec
 
-from shrag.corpora.files import check_name
+from shrag.corpora.files import append_line, check_name
 from shrag.indexing.distributed.bulk_files import BulkFile, read_manifests
 from shrag.indexing.distributed.database import alias_name
 from shrag.indexing.distributed.load import LoadProgress, Report, check_count, open_documents, publishing
@@ -216,18 +215,12 @@ class _Jobs:
     def begin(self) -> None:
         """Start the file anew."""
         self._path.unlink(missing_ok=True)
-        self._write(self._header)
+        append_line(self._path, msgspec.json.encode(self._header))
 
     def append(self, file: BulkFile, job: int) -> None:
         """Note the state of a file."""
-        self._write(_Job(file.name, job))
+        append_line(self._path, msgspec.json.encode(_Job(file.name, job)))
 
     def remove(self) -> None:
         """Forget the import."""
         self._path.unlink(missing_ok=True)
-
-    def _write(self, job: _Job) -> None:
-        with self._path.open("ab") as stream:
-            stream.write(msgspec.json.encode(job) + b"\n")
-            stream.flush()
-            os.fsync(stream.fileno())

@@ -10,7 +10,6 @@ continues after its last shard, and the resulting collection is the same.
 from __future__ import annotations
 
 import hashlib
-import os
 import shutil
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing, contextmanager
@@ -21,7 +20,7 @@ from typing import NamedTuple
 import msgspec
 import numpy as np
 
-from shrag.corpora.files import FolderBusy, check_name, disk_errors, lock_folder, write_atomically
+from shrag.corpora.files import FolderBusy, append_line, check_name, disk_errors, lock_folder, write_atomically
 from shrag.indexing.analyzed_record import AnalyzedRecord, pack_record
 from shrag.indexing.distributed.collection import Between, Collection, Row, VectorDatabase, value_number
 from shrag.indexing.distributed.database import alias_name, collection_name, is_of_index, open_database
@@ -302,18 +301,15 @@ class LoadProgress:
     def begin(self, done: int) -> None:
         """Start the file anew with ``done`` rows."""
         self.path.parent.mkdir(parents=True, exist_ok=True)
-        write_atomically(self.path, self._line(done))
+        write_atomically(self.path, self._line(done) + b"\n")
 
     def append(self, rows: int) -> None:
         """Note that ``rows`` rows are stored."""
-        with self.path.open("ab") as stream:
-            stream.write(self._line(rows))
-            stream.flush()
-            os.fsync(stream.fileno())
+        append_line(self.path, self._line(rows))
 
     def remove(self) -> None:
         """Delete the file."""
         self.path.unlink(missing_ok=True)
 
     def _line(self, rows: int) -> bytes:
-        return msgspec.json.encode(_Shard(self.collection, rows)) + b"\n"
+        return msgspec.json.encode(_Shard(self.collection, rows))

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Mapping
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -54,27 +55,23 @@ def export_opensearch(
     generation, manifest = current_generation(indexes / check_name(name))
     check_files(generation, manifest)
     start_java()
-    searcher = LuceneSearcher(generation / FOLDER, manifest.bm25)
     card = manifest.vectors if manifest.vectors and manifest.vectors.dimension else None  # 0 if there are no terms
     vectors = open_vectors(generation / VECTORS, card) if card else None
-    try:
-        with disk_errors(folder.parent):
-            folder.mkdir(parents=True)
-            mapping = index_body(manifest.bm25, card)
-            (folder / INDEX_FILE).write_bytes(msgspec.json.format(msgspec.json.encode(mapping)) + b"\n")
-            with (folder / BULK_FILE).open("wb") as stream:
-                for number, analyzed in enumerate(searcher.documents(range(manifest.records))):
-                    source = document_body(analyzed)
-                    if vectors is not None and vectors[number].any():
-                        source["vector"] = vectors[number].astype(np.float32).tolist()
-                    for line in ({"index": {"_id": analyzed.record.docid}}, source):
-                        stream.write(msgspec.json.encode(line) + b"\n")
-                    if not (number + 1) % _REPORTED:
-                        report("records written", number + 1)
-                stream.flush()
-                os.fsync(stream.fileno())
-    finally:
-        searcher.close()
+    with closing(LuceneSearcher(generation / FOLDER, manifest.bm25)) as searcher, disk_errors(folder.parent):
+        folder.mkdir(parents=True)
+        mapping = index_body(manifest.bm25, card)
+        (folder / INDEX_FILE).write_bytes(msgspec.json.format(msgspec.json.encode(mapping)) + b"\n")
+        with (folder / BULK_FILE).open("wb") as stream:
+            for number, analyzed in enumerate(searcher.documents(range(manifest.records))):
+                source = document_body(analyzed)
+                if vectors is not None and vectors[number].any():
+                    source["vector"] = vectors[number].astype(np.float32).tolist()
+                for line in ({"index": {"_id": analyzed.record.docid}}, source):
+                    stream.write(msgspec.json.encode(line) + b"\n")
+                if not (number + 1) % _REPORTED:
+                    report("records written", number + 1)
+            stream.flush()
+            os.fsync(stream.fileno())
     report("records written", manifest.records)
     return manifest.records
 

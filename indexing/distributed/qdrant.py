@@ -6,6 +6,7 @@ import math
 import time
 from collections.abc import Callable, Sequence
 from contextlib import suppress
+from functools import partial
 from typing import Any, TypeVar
 
 import numpy as np
@@ -109,8 +110,7 @@ class QdrantDatabase:
             )
         if self.is_server:
             for field in INDEXED:
-                kind = models.PayloadSchemaType.INTEGER
-                self.call(lambda field=field, kind=kind: client.create_payload_index(name, field, kind))  # type: ignore[misc]
+                self.call(partial(client.create_payload_index, name, field, models.PayloadSchemaType.INTEGER))
         return QdrantCollection(self, name)
 
     def open(self, name: str) -> QdrantCollection | None:

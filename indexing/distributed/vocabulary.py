@@ -57,8 +57,8 @@ class VocabularyHeader(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 def write_vocabulary(
     path: Path, source: str, records: int, terms: Iterable[str], engine: SearchEngine, bm25: Bm25
-) -> int:
-    """Write the vocabulary of an index's ``terms`` with the engine's statistics; return the number of terms.
+) -> None:
+    """Write the vocabulary of an index's ``terms`` with the engine's statistics.
 
     The terms must be in the order of their UTF-8 bytes. The file appears under its name once it is complete and on the
     disk.
@@ -90,7 +90,6 @@ def write_vocabulary(
     sync_file(draft)
     draft.rename(path)
     sync_file(path.parent)
-    return written
 
 
 class Vocabulary:

@@ -199,12 +199,11 @@ class _Miner:
             if not chains:
                 return
             left = sum(chains.values())
-            best = choose_term(
+            candidate = choose_term(
                 count_candidates(chains, self._terms_of), self._length(meaning, english), left, self._confidence
             )
-            if best is None:
+            if candidate is None:
                 return
-            candidate = best[0]
             size = len(candidate.terms)
             covered = [key for key in chains if self._terms_of(key[0])[-size:] == candidate.terms]
             if not covered:

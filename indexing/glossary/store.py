@@ -6,6 +6,7 @@ import json
 import sqlite3
 import threading
 from collections.abc import Iterable, Iterator, Sequence
+from contextlib import closing
 from functools import lru_cache
 from pathlib import Path
 from typing import Literal, NamedTuple, get_args
@@ -191,22 +192,18 @@ class Glossary:
         return tuple(sorted(found, key=lambda entry: (-entry.score, entry.korean, entry.english)))
 
 
-def write_glossary(path: Path, entries: Iterable[Entry], synonyms: Iterable[Synonym] = ()) -> int:
+def write_glossary(path: Path, entries: Iterable[Entry], synonyms: Iterable[Synonym] = ()) -> None:
     """Write a new glossary file.
 
     Args:
         path: The file, which must not exist.
         entries: The entries; no two may have the same terms on both sides. Scores are rounded to four decimals.
         synonyms: The synonyms; no two may have the same terms of the word and of the synonym.
-
-    Returns:
-        The number of entries that the records have in both languages.
     """
     entries = list(entries)
     rows = sorted(_row(entry) for entry in entries if not entry.only)
     one_sided = sorted((_absent_terms(entry), *_row(entry), entry.only) for entry in entries if entry.only)
-    database = sqlite3.connect(path, isolation_level=None)
-    try:
+    with closing(sqlite3.connect(path, isolation_level=None)) as database:
         database.execute("PRAGMA journal_mode = OFF")
         database.execute(
             "CREATE TABLE entries (korean_terms TEXT, english_terms TEXT, korean TEXT, english TEXT, records INTEGER, "
@@ -240,9 +237,6 @@ def write_glossary(path: Path, entries: Iterable[Entry], synonyms: Iterable[Syno
         )
         database.execute("CREATE INDEX by_english ON entries (english_terms)")
         database.execute("COMMIT")
-        return len(rows)
-    finally:
-        database.close()
 
 
 def _row(entry: Entry) -> tuple[str, str, str, str, int, str, float]:

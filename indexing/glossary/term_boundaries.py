@@ -68,21 +68,16 @@ def _may_be_in_phrase(word: str, tokens: Sequence[Token], *, last: bool) -> bool
 
 def choose_term(
     candidates: Sequence[Candidate], english: Sequence[str], contexts: int, confidence: Confidence
-) -> tuple[Candidate, float] | None:
-    """Return the best candidate and its :func:`mean_confidence`, or None if no candidate has terms.
+) -> Candidate | None:
+    """Return the best candidate, or None if no candidate has terms.
 
     ``contexts`` is the number of all contexts; ``confidence`` compares two terms.
     """
-    best: tuple[float, int, Candidate] | None = None
-    for candidate in candidates:
-        if not candidate.terms:
-            continue
-        value = _value(candidate, english, contexts, confidence)
-        if best is None or (value, len(candidate.words)) > best[:2]:
-            best = value, len(candidate.words), candidate
-    if best is None:
-        return None
-    return best[2], mean_confidence(best[2].terms, english, confidence)
+    return max(
+        (candidate for candidate in candidates if candidate.terms),
+        key=lambda candidate: (_value(candidate, english, contexts, confidence), len(candidate.words)),
+        default=None,
+    )
 
 
 def _value(candidate: Candidate, english: Sequence[str], contexts: int, confidence: Confidence) -> float:

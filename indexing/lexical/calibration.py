@@ -123,7 +123,7 @@ def write_calibration(path: Path, calibration: ConfidenceCalibration | None) -> 
 
 def read_calibration(path: Path) -> ConfidenceCalibration | None:
     """Read the calibration of an index, or None if it has none."""
-    return msgspec.json.decode(path.read_bytes(), type=ConfidenceCalibration | None) if path.exists() else None
+    return msgspec.json.decode(path.read_bytes(), type=ConfidenceCalibration | None)
 
 
 def calibrate(

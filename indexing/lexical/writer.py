@@ -47,15 +47,12 @@ class LuceneIndexWriter:
         return self
 
     def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
-        if kind is None:
-            with java_errors(self._doing):
+        with java_errors(self._doing):
+            if kind is None:
                 self._writer.close()
-                self._directory.close()
-        else:
-            # Closing would commit an incomplete corpus.
-            with java_errors(self._doing):
-                self._writer.rollback()
-                self._directory.close()
+            else:
+                self._writer.rollback()  # closing would commit an incomplete corpus
+            self._directory.close()
 
     def add(self, records: Iterable[PackedRecord]) -> None:
         """Add packed records; no docid may occur twice."""

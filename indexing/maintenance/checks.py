@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sqlite3
+from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -24,6 +25,8 @@ from shrag.indexing.vectors.faiss_index import has_faiss, read_index
 from shrag.indexing.vectors.store import open_vectors
 
 _FAILURE_WORDS = ("FAILED", "ERROR", "WARNING", "Exception")
+_BATCH = 10_000
+_ROUNDING = 0.02  # rounding error of a score with 8-bit codes
 
 
 def check_lucene(folder: Path, *, checksums_only: bool = False) -> list[str]:
@@ -54,10 +57,6 @@ def check_lucene(folder: Path, *, checksums_only: bool = False) -> list[str]:
     except (IndexingError, OSError) as error:
         return [str(error)]
     return [line for line in lines if any(word in line for word in _FAILURE_WORDS)] or ["CheckIndex finds it not clean"]
-
-
-_BATCH = 10_000
-_ROUNDING = 0.02  # rounding error of a score with 8-bit codes
 
 
 @dataclass(frozen=True, slots=True)
@@ -171,11 +170,8 @@ def check_analysis(contents: IndexContents) -> IndexCheck:
 
 def _database_problems(path: Path) -> list[str]:
     try:
-        database = open_readonly(path)
-        try:
+        with closing(open_readonly(path)) as database:
             rows = [str(row[0]) for row in database.execute("PRAGMA integrity_check")]
-        finally:
-            database.close()
     except sqlite3.Error as error:
         return [str(error)]
     return [row for row in rows if row != "ok"]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import closing
 from pathlib import Path
 
 import msgspec
@@ -34,12 +35,9 @@ class GoldenQuery(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 def write_golden_queries(generation: Path, parameters: Bm25) -> None:
     """Search with the leading terms of a sample of records, and store queries and hits in ``generation``."""
-    reader = LuceneSearcher(generation / FOLDER, parameters)
-    try:
+    with closing(LuceneSearcher(generation / FOLDER, parameters)) as reader:
         wanted = [terms for record in reader.documents(sample(reader.count())) if (terms := _terms(record))]
         golden = [GoldenQuery(terms, _search(reader, terms)) for terms in wanted]
-    finally:
-        reader.close()
     (generation / FILE).write_bytes(msgspec.json.encode(golden))
 
 

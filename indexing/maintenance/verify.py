@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable
+from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -96,14 +97,11 @@ def verify_index(
     checks.append(check_faiss(folder, manifest))
     if opening.problems:
         return Verification(name, number, tuple(checks), tuple(what for what, _ in _CONTENTS))
-    reader = LuceneSearcher(folder / FOLDER, manifest.bm25)
-    try:
+    with closing(LuceneSearcher(folder / FOLDER, manifest.bm25)) as reader:
         contents = IndexContents(folder, manifest, reader, uncached_analyzer(folder), report)
         for what, check in _CONTENTS:
             report(f"checking {what}", 0)
             checks.append(_run(what, check, contents))
-    finally:
-        reader.close()
     return Verification(name, number, tuple(checks))
 
 

@@ -46,8 +46,8 @@ def next_generation(index: Path) -> int:
     return max(list_generations(index), default=0) + 1
 
 
-def publish(index: Path, build: Path, manifest: IndexManifest) -> Path:
-    """Write the manifest of ``build`` and make it the current generation; return its new folder.
+def publish(index: Path, build: Path, manifest: IndexManifest) -> None:
+    """Write the manifest of ``build`` and make it the current generation.
 
     The files are flushed to the disk before the manifest is written, the manifest before the folder is renamed, and the
     folder before ``CURRENT`` names it. So after a crash at any point, either the old generation or the complete new one
@@ -61,11 +61,9 @@ def publish(index: Path, build: Path, manifest: IndexManifest) -> Path:
     digest = hashlib.sha256(data).hexdigest()
     write_atomically(build / MANIFEST_CHECKSUM_FILE, f"{digest}  {MANIFEST_FILE}\n".encode())
     write_atomically(build / MANIFEST_FILE, data)
-    final = generation_folder(index, manifest.generation)
-    build.rename(final)
+    build.rename(generation_folder(index, manifest.generation))
     sync_file(build.parent)
     set_current(index, manifest.generation)
-    return final
 
 
 def set_current(index: Path, number: int) -> IndexManifest:

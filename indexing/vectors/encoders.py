@@ -9,6 +9,7 @@ from __future__ import annotations
 import hashlib
 import heapq
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from pathlib import Path
 
 import msgspec
@@ -141,11 +142,8 @@ def make_lsa(
     encoder_folder = folder / ENCODER_FOLDER
     earlier = _read_fit_record(stage / _STAGE_FILE)
     if earlier is not None and earlier.input == input_digest:
-        try:
+        with suppress(OSError, ValueError):
             encoder = load_lsa(encoder_folder, analyzer.terms, chosen.settings)
-        except (OSError, ValueError):
-            earlier = None
-        else:
             if encoder.digest == earlier.digest:
                 return encoder
     report("encoder", 0)

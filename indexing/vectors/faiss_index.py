@@ -165,9 +165,9 @@ class GpuIndex:
     resources: Any
 
 
-def move_to_gpu(index: FaissIndex, library: Faiss | None = None) -> GpuIndex:
-    """Copy an index to the first GPU, a flat one in half precision. ``library`` replaces FAISS in tests."""
-    faiss = library or load_faiss()
+def move_to_gpu(index: FaissIndex) -> GpuIndex:
+    """Copy an index to the first GPU, a flat one in half precision."""
+    faiss = load_faiss()
     resources = faiss.StandardGpuResources()
     resources.setTempMemory(SCRATCH_BYTES)
     options = faiss.GpuClonerOptions()

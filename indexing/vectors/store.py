@@ -15,12 +15,13 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from itertools import islice
 from pathlib import Path
-from typing import Protocol, TypeVar, runtime_checkable
+from typing import Protocol, TypeVar
 
 import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
+from shrag.corpora.files import append_line
 from shrag.indexing.analyzed_record import AnalyzedRecord, to_passage
 from shrag.indexing.errors import IndexDamaged, IndexingError
 from shrag.indexing.record_filter import RecordFilter
@@ -56,7 +57,6 @@ _UNIT_TOLERANCE = 5e-3
 Float16Vectors = NDArray[np.float16]
 
 
-@runtime_checkable
 class StoredDocuments(Protocol):
     """The documents of an index, numbered from 0."""
 
@@ -273,13 +273,13 @@ class _ShardLog:
                     break
                 valid.append(shard)
         self._path.write_bytes(b"")
-        self._write(msgspec.json.encode(_Header(self._input)))
+        append_line(self._path, msgspec.json.encode(_Header(self._input)))
         for shard in valid:
-            self._write(msgspec.json.encode(shard))
+            append_line(self._path, msgspec.json.encode(shard))
         return sum(shard.rows for shard in valid)
 
     def append(self, rows: int, sha256: str) -> None:
-        self._write(msgspec.json.encode(_Shard(rows, sha256)))
+        append_line(self._path, msgspec.json.encode(_Shard(rows, sha256)))
 
     def _read(self) -> list[_Shard]:
         try:
@@ -295,9 +295,3 @@ class _ShardLog:
             except msgspec.MsgspecError:  # the last line may be incomplete
                 break
         return shards
-
-    def _write(self, line: bytes) -> None:
-        with self._path.open("ab") as stream:
-            stream.write(line + b"\n")
-            stream.flush()
-            os.fsync(stream.fileno())

@@ -13,6 +13,7 @@ import math
 import re
 import sqlite3
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import closing
 from functools import cached_property
 from pathlib import Path
 from typing import NamedTuple
@@ -56,7 +57,7 @@ class Spelling(NamedTuple):
 
 def write_spellings(
     path: Path, words: SpellingCollector, analyzer: Analyzer, removed: Iterable[tuple[str, str]] = ()
-) -> int:
+) -> None:
     """Add the table of spellings to a glossary file.
 
     Args:
@@ -64,9 +65,6 @@ def write_spellings(
         words: The counted words.
         analyzer: The index's analyzer.
         removed: Pairs of a Korean word and an English word or name in lower case that the user removed.
-
-    Returns:
-        The number of words and names.
     """
     english = list(words.english_words(analyzer))
     letters = LetterModel.of_words(word.letters for word in english)
@@ -75,8 +73,7 @@ def write_spellings(
         *_weighted(list(words.korean_words(analyzer)), loanword_log_odds, _korean_keys),
     ]
     costs = sorted((pair, round(cost, 2)) for pair, cost in letters.costs.items())
-    database = sqlite3.connect(path, isolation_level=None)
-    try:
+    with closing(sqlite3.connect(path, isolation_level=None)) as database:
         database.execute("PRAGMA journal_mode = OFF")
         database.execute("CREATE TABLE spellings (id INTEGER PRIMARY KEY, text TEXT, terms TEXT, weight REAL)")
         database.execute("CREATE TABLE spelling_keys (key TEXT, id INTEGER, PRIMARY KEY (key, id)) WITHOUT ROWID")
@@ -92,9 +89,6 @@ def write_spellings(
         keys = sorted((key, number) for number, (_, _, keys) in enumerate(rows) for key in keys)
         database.executemany("INSERT INTO spelling_keys VALUES (?, ?)", keys)
         database.execute("COMMIT")
-        return len(rows)
-    finally:
-        database.close()
 
 
 def _weighted(
@@ -118,19 +112,13 @@ def _korean_keys(word: str) -> list[str]:
 
 
 class SpellingTable:
-    """Reads the table of spellings. Not thread-safe: the caller makes threads take turns.
-
-    A glossary file of an earlier version has no such table and gives no spellings.
-    """
+    """Reads the table of spellings. Not thread-safe: the caller makes threads take turns."""
 
     def __init__(self, database: sqlite3.Connection) -> None:
         self._database = database
 
     @cached_property
-    def _letters(self) -> LetterModel | None:
-        tables = self._database.execute("SELECT 1 FROM sqlite_master WHERE name = 'letter_costs'")
-        if tables.fetchone() is None:
-            return None
+    def _letters(self) -> LetterModel:
         return LetterModel(dict(self._database.execute("SELECT pair, cost FROM letter_costs")))
 
     @cached_property
@@ -152,7 +140,7 @@ class SpellingTable:
 
     def of_english(self, word: str) -> list[Spelling]:
         """Return the Korean words that most likely transliterate an English one in lower case; mostly none."""
-        if self._letters is None or not _LETTERS.fullmatch(word):
+        if not _LETTERS.fullmatch(word):
             return []
         log_odds = _ENGLISH_PRIOR_LOG_ODDS + self._letters.cost(word)
         rivals: list[_Rival] = []
@@ -165,7 +153,7 @@ class SpellingTable:
     def _english_origins(self, word: str, log_odds: float) -> list[Spelling]:
         log_odds += loanword_log_odds(word)
         korean = KoreanWord(word)
-        if self._letters is None or log_odds + _GAIN_PER_SOUND * korean.num_sounds < _LEAST_GAIN:
+        if log_odds + _GAIN_PER_SOUND * korean.num_sounds < _LEAST_GAIN:
             return []
         rivals: list[_Rival] = []
         for text, terms, weight in self._candidates(korean.keys):

@@ -84,7 +84,7 @@ def test_a_build_reads_the_version_that_it_began_with(tmp_path: Path) -> None:
 
 def test_a_removed_corpus_leaves_nothing_and_can_be_added_again(tmp_path: Path) -> None:
     _add(tmp_path, "ABCD")
-    assert stored_size(tmp_path, "c", 2) == (4, ("제목 A", "제목 B"))
+    assert stored_size(tmp_path, "c") == (4, ("제목 A", "제목 B", "제목 C"))
     (tmp_path / "c" / ".draft").mkdir()
     remove_corpus(tmp_path, "c")
     assert not (tmp_path / "c").exists()
@@ -98,7 +98,7 @@ def test_a_removed_corpus_leaves_nothing_and_can_be_added_again(tmp_path: Path) 
 def test_a_damaged_corpus_can_be_removed_and_one_that_is_being_written_not(tmp_path: Path) -> None:
     _add(tmp_path, "A")
     (tmp_path / "c" / MANIFEST_FILE).write_text("{}")
-    assert stored_size(tmp_path, "c", 2) == (None, ())
+    assert stored_size(tmp_path, "c") == (None, ())
     with lock_folder(tmp_path / "c"), pytest.raises(CorpusError, match=r"being written by process \d+"):
         remove_corpus(tmp_path, "c")
     remove_corpus(tmp_path, "c")

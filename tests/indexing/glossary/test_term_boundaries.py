@@ -46,14 +46,12 @@ def _confidence(korean: str, english: str) -> float:
     return {("은닉", "hidden"): 1.0, ("마르코프", "markov"): 1.0, ("모델", "model"): 0.5}.get((korean, english), 0.0)
 
 
-def test_the_candidate_that_translates_every_word_is_chosen_with_its_mean_confidence() -> None:
+def test_the_candidate_that_translates_every_word_is_chosen() -> None:
     words = ("은닉", "마르코프", "모델")
     candidates = [Candidate(words[-size:], words[-size:], 10, 5) for size in (1, 2, 3)]
-    chosen = choose_term(candidates, ["hidden", "markov", "model"], 10, _confidence)
-    assert chosen is not None
-    assert chosen[0] == candidates[2]
-    assert chosen[1] == pytest.approx(5 / 6)
-    assert choose_term(candidates, ["model"], 10, _confidence) == (candidates[0], 0.5)
+    assert choose_term(candidates, ["hidden", "markov", "model"], 10, _confidence) == candidates[2]
+    assert mean_confidence(words, ["hidden", "markov", "model"], _confidence) == pytest.approx(5 / 6)
+    assert choose_term(candidates, ["model"], 10, _confidence) == candidates[0]
     assert choose_term([Candidate(("것",), (), 10, 5)], ["model"], 10, _confidence) is None
     assert choose_term([], ["model"], 10, _confidence) is None
 

@@ -72,7 +72,6 @@ def test_a_calibration_is_read_as_it_was_written(calibration: ConfidenceCalibrat
     assert read_calibration(tmp_path / "calibration.json") == calibration
     write(tmp_path / "none.json", None)
     assert read_calibration(tmp_path / "none.json") is None
-    assert read_calibration(tmp_path / "missing.json") is None
 
 
 def test_a_file_with_another_field_is_no_calibration(calibration: ConfidenceCalibration, tmp_path: Path) -> None:

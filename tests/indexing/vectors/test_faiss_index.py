@@ -136,10 +136,13 @@ def test_several_queries_are_compared_with_all_of_many_centroids(tmp_path: Path)
     assert found.ravel().tolist() == list(range(39_992, 40_000))
 
 
-def test_an_index_is_moved_to_the_first_gpu_with_little_scratch_memory(vectors: Float16Vectors) -> None:
+def test_an_index_is_moved_to_the_first_gpu_with_little_scratch_memory(
+    vectors: Float16Vectors, monkeypatch: pytest.MonkeyPatch
+) -> None:
     Resources.asked.clear()
     index, _ = build_index(vectors[:100])
-    moved = move_to_gpu(index, Library())
+    monkeypatch.setattr(faiss_index, "load_faiss", Library)
+    moved = move_to_gpu(index)
     assert moved.index is index
     assert isinstance(moved.resources, Resources)
     assert Resources.asked == [SCRATCH_BYTES] == [268_435_456]
