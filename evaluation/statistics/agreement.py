@@ -8,7 +8,7 @@ from functools import partial
 from itertools import combinations
 from math import atanh, sqrt, tanh
 from statistics import NormalDist
-from typing import Literal, NamedTuple, TypeVar
+from typing import Literal, NamedTuple, TypeVar, get_args
 
 import numpy as np
 
@@ -141,7 +141,7 @@ def chance_agreement(items: Sequence[Sequence[str]]) -> float:
 
 _Value = TypeVar("_Value", bound=Hashable)
 
-Scale = Literal["nominal", "ordinal", "interval"]
+Scale = Literal["ordinal", "interval"]
 
 
 def krippendorff_alpha(items: Sequence[Sequence[str]]) -> float | None:
@@ -151,24 +151,17 @@ def krippendorff_alpha(items: Sequence[Sequence[str]]) -> float | None:
     (Krippendorff, Computing Krippendorff's Alpha-Reliability, 2011). 1 is perfect, 0 is chance. None if no item has two
     values, or if all values are the same.
     """
-    return _alpha(items, _nominal)
+    return _alpha(items, lambda _: lambda one, other: float(one != other))
 
 
-def krippendorff_alpha_of_scores(items: Sequence[Sequence[float]], scale: Scale = "interval") -> float | None:
+def krippendorff_alpha_of_scores(items: Sequence[Sequence[float]], scale: Scale) -> float | None:
     """Return Krippendorff's alpha of scores, as :func:`krippendorff_alpha` does, with the distance of ``scale``.
 
-    The distance of two scores is that of labels (nominal), of their ranks (ordinal), or their squared difference
-    (interval).
+    The distance of two scores is that of their ranks (ordinal), or their squared difference (interval).
     """
-    if scale == "nominal":
-        return _alpha(items, _nominal)
     if scale == "ordinal":
         return _alpha(items, _ordinal)
     return _alpha(items, lambda _: lambda one, other: (one - other) ** 2)
-
-
-def _nominal(_: Mapping[_Value, int]) -> Callable[[_Value, _Value], float]:
-    return lambda one, other: float(one != other)
 
 
 def _ordinal(total: Mapping[float, int]) -> Callable[[float, float], float]:
@@ -203,8 +196,6 @@ def _disagreement(values: Counter[_Value], distance: Callable[[_Value, _Value], 
 
 
 _Item = TypeVar("_Item")
-
-_SCALES: tuple[Scale, ...] = ("ordinal", "interval")
 
 _CORRELATIONS: dict[str, Callable[..., Correlation | None]] = {
     "Pearson's r": pearson,
@@ -259,7 +250,7 @@ def _of_labels(given: Annotations, level: float, seed: int) -> Iterator[Agreemen
 def _of_scores(given: Annotations, level: float, seed: int) -> Iterator[Agreement]:
     everyone, scores = tuple(given.annotators()), given.scores()
     several = [tuple(values.values()) for values in scores.values() if len(values) > 1]
-    for scale in _SCALES:
+    for scale in get_args(Scale):
         compute = partial(krippendorff_alpha_of_scores, scale=scale)
         yield _bootstrapped(f"Krippendorff's alpha ({scale})", everyone, several, compute, level, seed)
     for pair in combinations(everyone, 2):
