@@ -217,7 +217,7 @@ class Agreement(NamedTuple):
     interval: Interval | None
 
 
-def agreement(given: Annotations, *, seed: int = 0, level: float = 0.95) -> list[Agreement]:
+def agreement(given: Annotations, *, level: float = 0.95) -> list[Agreement]:
     """Return the statistics of labels, or of scores.
 
     - Labels: Krippendorff's alpha (nominal) over the items with at least two labels; Fleiss' kappa, PA and PE over the
@@ -231,28 +231,28 @@ def agreement(given: Annotations, *, seed: int = 0, level: float = 0.95) -> list
         raise EvaluationError(
             Text("Agreement is measured between annotators, and there is only one: give the lines of two or more.")
         )
-    return list(_of_scores(given, level, seed) if given.scored else _of_labels(given, level, seed))
+    return list(_of_scores(given, level) if given.scored else _of_labels(given, level))
 
 
-def _of_labels(given: Annotations, level: float, seed: int) -> Iterator[Agreement]:
+def _of_labels(given: Annotations, level: float) -> Iterator[Agreement]:
     everyone = tuple(given.annotators())
     several = [tuple(labels.values()) for labels in given.labels.values() if len(labels) > 1]
     complete = [tuple(given.labels[item][who] for who in everyone) for item in given.shared(everyone)]
-    yield _bootstrapped("Krippendorff's alpha (nominal)", everyone, several, krippendorff_alpha, level, seed)
-    yield _bootstrapped("Fleiss' kappa", everyone, complete, fleiss_kappa, level, seed)
-    yield _bootstrapped("Proportional agreement (PA)", everyone, complete, proportional_agreement, level, seed)
-    yield _bootstrapped("Agreement by chance (PE)", everyone, complete, chance_agreement, level, seed)
+    yield _bootstrapped("Krippendorff's alpha (nominal)", everyone, several, krippendorff_alpha, level)
+    yield _bootstrapped("Fleiss' kappa", everyone, complete, fleiss_kappa, level)
+    yield _bootstrapped("Proportional agreement (PA)", everyone, complete, proportional_agreement, level)
+    yield _bootstrapped("Agreement by chance (PE)", everyone, complete, chance_agreement, level)
     for one, other in combinations(everyone, 2):
         both = [(given.labels[item][one], given.labels[item][other]) for item in given.shared((one, other))]
-        yield _bootstrapped("Cohen's kappa", (one, other), both, _cohen_of_pairs, level, seed)
+        yield _bootstrapped("Cohen's kappa", (one, other), both, _cohen_of_pairs, level)
 
 
-def _of_scores(given: Annotations, level: float, seed: int) -> Iterator[Agreement]:
+def _of_scores(given: Annotations, level: float) -> Iterator[Agreement]:
     everyone, scores = tuple(given.annotators()), given.scores()
     several = [tuple(values.values()) for values in scores.values() if len(values) > 1]
     for scale in get_args(Scale):
         compute = partial(krippendorff_alpha_of_scores, scale=scale)
-        yield _bootstrapped(f"Krippendorff's alpha ({scale})", everyone, several, compute, level, seed)
+        yield _bootstrapped(f"Krippendorff's alpha ({scale})", everyone, several, compute, level)
     for pair in combinations(everyone, 2):
         items = given.shared(pair)
         a, b = ([scores[item][who] for item in items] for who in pair)
@@ -267,10 +267,9 @@ def _bootstrapped(
     items: Sequence[_Item],
     compute: Callable[[Sequence[_Item]], float | None],
     level: float,
-    seed: int,
 ) -> Agreement:
     value = compute(items) if items else None
-    interval = None if value is None else item_interval(compute, items, seed=seed, level=level)
+    interval = None if value is None else item_interval(compute, items, level=level)
     return Agreement(figure, annotators, len(items), value, interval)
 
 
