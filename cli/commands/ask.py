@@ -117,7 +117,7 @@ def command(
         echo(answer_text(answer, form))
 
 
-def print_answer(answer: Answer, confidence: Confidence | None = None) -> None:
+def print_answer(answer: Answer, confidence: Confidence | None) -> None:
     """Print the answer, what wrote it, the confidence, the cited records, and the sentences that failed a check."""
     if answer.reason:
         echo(answer_text(answer))

@@ -156,7 +156,7 @@ def _list() -> None:
 
 
 def _names(given: str) -> list[str]:
-    return [name for name in given.replace(",", " ").split() if name]
+    return given.replace(",", " ").split()
 
 
 def _replacements(given: tuple[str, ...]) -> dict[str, str]:

@@ -20,19 +20,6 @@ if TYPE_CHECKING:
     from shrag.evaluation.statistics.intervals import Interval
     from shrag.models.language_model import LanguageModel
 
-_HEADER = (
-    "set",
-    "condition",
-    "judge",
-    "scored",
-    "unscored",
-    "refused",
-    "relevance",
-    "answerability",
-    "overall",
-    "valid",
-)
-
 
 @click.command()
 @click.argument("run", type=click.Path(path_type=Path))
@@ -75,7 +62,7 @@ def _judge_answers(results: ResultFolder, model: LanguageModel, report: Callable
     from shrag.evaluation.judging.judged_results import judge_results
 
     conditions = judge_results(results, model, report)
-    echo("\t".join(_HEADER))
+    echo("\t".join("set condition judge scored unscored refused relevance answerability overall valid".split()))
     for each in conditions:
         summary = each.summary
         counts = (str(count) for count in (summary.scored, summary.unscored, each.refused))

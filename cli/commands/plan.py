@@ -139,7 +139,6 @@ def command(
     if records is not None:
         _plan_records(home, records, tokens_per_record, dimension, cores, memory, disk, budget, as_json=as_json)
         return
-    from shrag.cli.commands.plan import print_json_plan, print_plan
     from shrag.models.memory_plan.gpu_use import compare_use, read_gpu, start_obstacle, to_gpu_card
     from shrag.models.memory_plan.model_size import find_language_model, load_profiles, profile_size
     from shrag.models.memory_plan.plan import PlanRequest

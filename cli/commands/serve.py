@@ -6,6 +6,7 @@ import os
 import sys
 from collections.abc import Callable, Sequence
 from functools import partial
+from typing import TYPE_CHECKING
 
 import click
 
@@ -15,6 +16,10 @@ from shrag.cli.options.server import ServerOptions, read_api_key, server_options
 from shrag.cli.output import echo, echo_or_drop, language
 from shrag.cli.settings import Home
 from shrag.messages.text import Text, in_language, joined
+
+if TYPE_CHECKING:
+    from shrag.models.language_model import LanguageModel
+    from shrag.serving.engine import Engine
 
 _PROGRAM = "shrag-serve"
 
@@ -85,7 +90,6 @@ def command(
     home: Home = ctx.obj
     print_folders(ctx)
     from shrag.cli.options.model import llm_settings, running_language_model
-    from shrag.serving.engine import Engine
     from shrag.serving.http.access import access_for_host
     from shrag.serving.http.server import reserve
     from shrag.serving.http.workers import run_workers
@@ -109,19 +113,8 @@ def command(
         with running_language_model(llm, home, served, options.reranker) as model:
 
             def ready(engines: Sequence[Engine], address: str) -> None:
-                indexes = [
-                    Text("{name} ({records:,} records)", name=engine.name, records=engine.manifest.records)
-                    for engine in engines
-                ]
-                serves = Text("SHRAG serves {indexes} at {address}", indexes=joined(indexes, ", "), address=address)
-                if workers > 1:
-                    serves = Text("{serves} by {workers} workers", serves=serves, workers=workers)
-                writes = Text("No language model: answers are extractive.")
-                if model:
-                    writes = Text("Language model: {name}.", name=model.name)
-                started = Text("{serves}\n{writes} Ctrl-C stops.", serves=serves, writes=writes)
                 # As a plain string, since a worker sends it through a pipe.
-                log(in_language(started, language.get()))
+                log(in_language(_started_text(engines, address, workers, model), language.get()))
 
             serve(
                 home.indexes,
@@ -154,6 +147,20 @@ def command(
         return 0
     with reserve(host, port, shared=share_port) as reserved:
         return run_workers(workers, partial(work, reserved.getsockname()[1]), echo_or_drop, longest_start=start_seconds)
+
+
+def _started_text(engines: Sequence[Engine], address: str, workers: int, model: LanguageModel | None) -> Text:
+    """Return a message that says what is served, where, and what writes the answers."""
+    indexes = [
+        Text("{name} ({records:,} records)", name=engine.name, records=engine.manifest.records) for engine in engines
+    ]
+    serves = Text("SHRAG serves {indexes} at {address}", indexes=joined(indexes, ", "), address=address)
+    if workers > 1:
+        serves = Text("{serves} by {workers} workers", serves=serves, workers=workers)
+    writes = Text("No language model: answers are extractive.")
+    if model:
+        writes = Text("Language model: {name}.", name=model.name)
+    return Text("{serves}\n{writes} Ctrl-C stops.", serves=serves, writes=writes)
 
 
 def main() -> None:

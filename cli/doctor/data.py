@@ -17,8 +17,7 @@ from shrag.models.errors import ModelError, WeightsMissing
 
 def check_home(home: Home) -> Iterator[DoctorFinding]:
     """Check that files can be written, by writing one to the folder of temporary files and to each data folder."""
-    kept = (home.path, home.corpora, home.indexes, home.runs)
-    named = (*kept, *(each for parent in kept[1:3] for each in _subfolders(parent)))
+    named = (home.path, home.corpora, home.indexes, home.runs, *_subfolders(home.corpora), *_subfolders(home.indexes))
     nearest = next(path for path in (home.path, *home.path.parents) if path.exists())
     for folder in (None, nearest, *named):  # None: the folder of temporary files, which may not exist
         try:

@@ -102,7 +102,7 @@ def check_clock(home: Home, now: datetime | None = None) -> DoctorFinding:
     times = {f"SHRAG {package_version('shrag')}": datetime.fromisoformat(RELEASED).replace(tzinfo=UTC)}
     times |= dict(_creation_times(home))
     newest = max(times, key=lambda name: times[name])
-    says = f"{now.isoformat(timespec='seconds')}"
+    says = now.isoformat(timespec="seconds")
     if now >= times[newest]:
         return DoctorFinding(Text("Clock"), "ok", says)
     return DoctorFinding(

@@ -12,7 +12,7 @@ from shrag.cli.output import echo, json_line
 from shrag.messages.text import Text
 
 if TYPE_CHECKING:
-    from shrag.evaluation.questions.confidence_scores import ConfidenceScores, CoverageScores
+    from shrag.evaluation.questions.confidence_scores import ConfidenceScores, CoverageScores, Estimate
 
 
 def score_outcomes(
@@ -69,11 +69,7 @@ def score_lines(scores: Mapping[str, ConfidenceScores]) -> Iterator[str]:
     yield "\t".join(["outcomes", "kind", "questions", *_with_ends("refused"), *_with_ends("auc")])
     for path, each in scores.items():
         for kind in each.kinds:
-            cells = [
-                f"{figure:.4f}" if figure is not None else ""
-                for estimate in (kind.refused, kind.auc)
-                for figure in ((estimate.value, estimate.low, estimate.high) if estimate else (None, None, None))
-            ]
+            cells = [*_estimate_cells(kind.refused), *_estimate_cells(kind.auc)]
             yield "\t".join([path, kind.kind, str(kind.questions), *cells])
     yield ""
     columns = ["coverage", "confidence", "answered", "risk", "cited_risk"]
@@ -114,6 +110,10 @@ def _with_ends(name: str) -> tuple[str, str, str]:
 
 def _number(value: float | None) -> str:
     return "" if value is None else f"{value:.4f}"
+
+
+def _estimate_cells(estimate: Estimate | None) -> list[str]:
+    return [f"{figure:.4f}" for figure in (estimate.value, estimate.low, estimate.high)] if estimate else [""] * 3
 
 
 def _coverage_cells(point: CoverageScores | None) -> list[str]:

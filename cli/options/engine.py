@@ -107,9 +107,9 @@ def choose_engine(
     """
     environment = os.environ if environment is None else environment
     key = environment.pop(KEY_VARIABLE, "")
-    choice = EngineChoice(engine, engine_address, timeout=engine_timeout)
+    choice = EngineChoice(engine)
     if not choice.is_distributed:
-        return EngineChoice(engine)
+        return choice
     if engine_key_file is not None:
         key = _read_key(engine_key_file)
     return EngineChoice(engine, engine_address, key, engine_timeout)

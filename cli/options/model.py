@@ -34,12 +34,10 @@ TABLE = "llm"
 _PREFIX = "SHRAG_LLM_"
 
 
-def llm_settings(environment: Mapping[str, str] | None = None) -> LlmSettings:
+def llm_settings() -> LlmSettings:
     """Return the language model's settings for the running command. Variables take precedence over the table."""
     root = click.get_current_context().find_root()
-    return read_llm_settings(
-        (root.default_map or {}).get(TABLE, {}), os.environ if environment is None else environment
-    )
+    return read_llm_settings((root.default_map or {}).get(TABLE, {}), os.environ)
 
 
 def read_llm_settings(table: Mapping[str, Any], environment: Mapping[str, str]) -> LlmSettings:

@@ -66,7 +66,7 @@ server_options = option_group(
         "--api-key-file",
         type=click.Path(path_type=Path, dir_okay=False),
         help=f"File with the API key that requests need, readable by its owner only. {API_KEY_VARIABLE} can give "
-        f"the key instead.",
+        "the key instead.",
     ),
     click.option(
         "--allow-host",

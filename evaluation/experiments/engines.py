@@ -136,16 +136,16 @@ def index_name(judged_set: JudgedSet, encoder: str) -> str:
     return name if not encoder or encoder == judged_set.encoder else f"{name}-{_NOT_NAME.sub('-', encoder.lower())}"
 
 
-def prepare_index(judged_set: JudgedSet, encoder: str, folders: Folders) -> str:
-    """Build the corpus of a set and its index with vectors by ``encoder``, if they do not exist; return their name.
+def prepare_index(judged_set: JudgedSet, encoder: str, folders: Folders) -> None:
+    """Build the corpus of a set and its index with vectors by ``encoder``, if they do not exist.
 
     Raises:
         ResultsMismatch: A corpus of that name was read from other files.
         CorpusError, IndexingError: The corpus or the index cannot be built.
     """
-    name = index_name(judged_set, encoder)
     if judged_set.corpus is None:
-        return name
+        return
+    name = index_name(judged_set, encoder)
     expected = _sources(judged_set.corpus, folders.data)
     try:
         stored = read_manifest(folders.corpora / name) if (folders.corpora / name / MANIFEST_FILE).exists() else None
@@ -170,7 +170,6 @@ def prepare_index(judged_set: JudgedSet, encoder: str, folders: Folders) -> str:
         encoder=canonical_encoder(chosen) if chosen else None,
         options=BuildOptions(report=folders.report),
     )
-    return name
 
 
 def _sources(source: CorpusSource, data: Path) -> list[tuple[str, str]]:

@@ -103,20 +103,7 @@ def read_questions(judged_set: JudgedSet, data: Path, seed: int) -> JudgedQuesti
     asked = [topic for topic in topics if topic.qid in evaluated]
     missing_topics = len((judged or evaluated) - {topic.qid for topic in topics})
     if judged_set.subset is not None:
-        listed = _listed(judged_set.subset, data)
-        missing = sorted(listed - {topic.qid for topic in asked})
-        if missing:
-            raise ExperimentRejected(
-                Text(
-                    "{path} lists {missing!r}, which is not in {topics} or not judged in {qrels}: name the "
-                    "files that the list belongs to.",
-                    path=judged_set.subset.path,
-                    missing=missing[0],
-                    topics=judged_set.topics,
-                    qrels=judged_set.qrels,
-                )
-            )
-        asked, missing_topics = [topic for topic in asked if topic.qid in listed], 0
+        asked, missing_topics = _in_subset(asked, judged_set, judged_set.subset, data), 0
     if judged_set.sample is not None:
         asked = sample_topics(asked, judged_set.sample, seed)
     if not asked:
@@ -174,6 +161,24 @@ def _unanswerable(judged_set: JudgedSet, data: Path) -> list[tuple[Topic, Refere
         (topic, Reference(topic.qid, answerable=False, kind=kinds[topic.qid][KIND] if topic.qid in kinds else ""))
         for topic in topics
     ]
+
+
+def _in_subset(topics: Sequence[Topic], judged_set: JudgedSet, subset: Selection, data: Path) -> list[Topic]:
+    """Return the topics that the subset lists. Raise :class:`ExperimentRejected` if one of the list is missing."""
+    listed = _listed(subset, data)
+    missing = sorted(listed - {topic.qid for topic in topics})
+    if missing:
+        raise ExperimentRejected(
+            Text(
+                "{path} lists {missing!r}, which is not in {topics} or not judged in {qrels}: name the "
+                "files that the list belongs to.",
+                path=subset.path,
+                missing=missing[0],
+                topics=judged_set.topics,
+                qrels=judged_set.qrels,
+            )
+        )
+    return [topic for topic in topics if topic.qid in listed]
 
 
 def _listed(selection: Selection, data: Path) -> set[str]:

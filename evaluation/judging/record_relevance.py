@@ -114,7 +114,7 @@ def level_shares(set_name: str, condition: str, judge: str, judged: Sequence[Jud
     """Return the share of a condition's records at each level, over all records that have a level."""
     levels = [each.level for each in judged if each.level is not None]
     shares = {
-        name: (sum(found == level for found in levels) / len(levels), _interval(levels, level, seed))
+        name: (levels.count(level) / len(levels), mean_interval([float(each == level) for each in levels], seed=seed))
         for level, name in _NAMES.items()
         if levels
     }
@@ -144,7 +144,3 @@ def read_record_relevance(folder: Path, judge: str) -> dict[tuple[str, str, str,
         for each in read_judgement_file(folder / RELEVANCE_FILE, JudgedRecord, "records")
         if each.judge == judge
     }
-
-
-def _interval(levels: Sequence[RelevanceLevel], level: RelevanceLevel, seed: int) -> Interval:
-    return mean_interval([float(found == level) for found in levels], seed=seed)

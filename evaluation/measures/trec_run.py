@@ -61,28 +61,7 @@ def read_run(path: Path) -> list[RunLine]:
         EvaluationError: The file cannot be read; or a line is not a run line, has a score that is not a number, or
             repeats a document of a topic. The message names the first such line.
     """
-    return list(_parse(path))
-
-
-@contextmanager
-def open_run(path: Path) -> Iterator[TextIO]:
-    """Open ``path`` to write a run, and replace a file that is there.
-
-    A path that ends in ``.gz`` is compressed, without a time stamp, so that the same run gives the same bytes.
-    """
-    with path.open("wb") as file:
-        if path.suffix != ".gz":
-            with io.TextIOWrapper(file, encoding="utf-8", newline="\n") as stream:
-                yield stream
-            return
-        with (
-            gzip.GzipFile(filename="", mode="wb", fileobj=file, mtime=0) as packed,
-            io.TextIOWrapper(packed, encoding="utf-8", newline="\n") as stream,
-        ):
-            yield stream
-
-
-def _parse(path: Path) -> Iterator[RunLine]:
+    lines: list[RunLine] = []
     seen: set[tuple[str, str]] = set()
     try:
         for number, text in read_text_lines(path):
@@ -115,9 +94,28 @@ def _parse(path: Path) -> Iterator[RunLine]:
                     )
                 )
             seen.add((line.qid, line.docid))
-            yield line
+            lines.append(line)
     except CorpusError as error:
         raise EvaluationError(message_of(error)) from None
+    return lines
+
+
+@contextmanager
+def open_run(path: Path) -> Iterator[TextIO]:
+    """Open ``path`` to write a run, and replace a file that is there.
+
+    A path that ends in ``.gz`` is compressed, without a time stamp, so that the same run gives the same bytes.
+    """
+    with path.open("wb") as file:
+        if path.suffix != ".gz":
+            with io.TextIOWrapper(file, encoding="utf-8", newline="\n") as stream:
+                yield stream
+            return
+        with (
+            gzip.GzipFile(filename="", mode="wb", fileobj=file, mtime=0) as packed,
+            io.TextIOWrapper(packed, encoding="utf-8", newline="\n") as stream,
+        ):
+            yield stream
 
 
 def _run_line(text: str) -> RunLine | None:

@@ -14,6 +14,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
+from functools import partial
 from operator import attrgetter
 from statistics import fmean
 from typing import NamedTuple
@@ -43,12 +44,14 @@ class _Figure(NamedTuple):
     refused: Callable[[Reference], float] = lambda _: 0.0
 
 
-def _rouge(case: _Case) -> float:
-    def units(text: str) -> list[str]:
-        return morphemes(text, case.split) if case.answer.language == "ko" else words(text)
-
+def _rouge(case: _Case, units: Callable[[str], list[str]]) -> float:
+    """Return ROUGE-L's F1 against the best reference. ``units`` splits a text into the units that are compared."""
     answer_units = units(case.answer.plain)
     return best_overlap([rouge_l(answer_units, units(answer)) for answer in case.reference.answers]).f1
+
+
+def _rouge_words(case: _Case) -> float:
+    return _rouge(case, partial(morphemes, split=case.split) if case.answer.language == "ko" else words)
 
 
 def _accuracy(case: _Case) -> float:
@@ -59,11 +62,6 @@ def _accuracy(case: _Case) -> float:
     if reference.yes_no is not None:
         return yes_no_accuracy(case.answer.plain, reference.yes_no)
     return string_match(case.answer.plain, reference.short_answers or reference.answers)
-
-
-def _rouge_characters(case: _Case) -> float:
-    answer_units = characters(case.answer.plain)
-    return best_overlap([rouge_l(answer_units, characters(answer)) for answer in case.reference.answers]).f1
 
 
 def _chance_of_draw(reference: Reference) -> float:
@@ -82,14 +80,14 @@ _has_choices, _has_answers, _has_short, _is_answerable = map(
 )
 
 _FIGURES: Mapping[str, _Figure] = {
-    "rouge_l": _Figure(_has_answers, _rouge),
+    "rouge_l": _Figure(_has_answers, _rouge_words),
     "accuracy": _Figure(
         lambda reference: (
             reference.choice or reference.answers or reference.short_answers or reference.yes_no is not None
         ),
         _accuracy,
     ),
-    "rouge_l_characters": _Figure(_has_answers, _rouge_characters),
+    "rouge_l_characters": _Figure(_has_answers, lambda case: _rouge(case, characters)),
     "string_match": _Figure(_has_short, lambda case: string_match(case.answer.plain, case.reference.short_answers)),
     "exact_match": _Figure(
         _has_short,

@@ -64,10 +64,14 @@ def _number(value: float) -> str:
     return f"{value:.3f}" if abs(value) < 10 else f"{value:.1f}"
 
 
-def _head(table: ResultTable) -> Iterator[str]:
-    yield f"# {escape_markdown(table.title)}"
+def _title_lines(table: ResultTable, heading: str) -> Iterator[str]:
+    yield f"{heading} {escape_markdown(table.title)}"
     yield ""
     yield escape_markdown(table.question) + (f" ({escape_markdown(table.source)})" if table.source else "")
+
+
+def _head(table: ResultTable) -> Iterator[str]:
+    yield from _title_lines(table, "#")
     yield ""
     yield (
         "In brackets: 95 % interval over the questions (bootstrap; Wilson's for shares). After ±: standard deviation "
@@ -152,9 +156,13 @@ def _compared_lines(table: ResultTable, each: SetTable, compared: OtherSetDiffer
 
 
 def _difference_with_interval(difference: BaselineDifference) -> str:
+    return f"{_marked(difference)} [{_signed(difference.low)}, {_signed(difference.high)}]"
+
+
+def _marked(difference: BaselineDifference) -> str:
+    """Return a difference, in bold if it is significant."""
     text = _signed(difference.mean)
-    marked = f"**{text}**" if difference.sign else text
-    return f"{marked} [{_signed(difference.low)}, {_signed(difference.high)}]"
+    return f"**{text}**" if difference.sign else text
 
 
 def confidence_lines(scores: Mapping[str, ConfidenceScores]) -> Iterator[str]:
@@ -217,9 +225,7 @@ def render_document(folders: Sequence[Path]) -> str:
 
 def _section(results: ResultFolder, card: RunCard) -> Iterator[str]:
     table = read_table(results.folder)
-    yield f"## {escape_markdown(table.title)}"
-    yield ""
-    yield escape_markdown(table.question) + (f" ({escape_markdown(table.source)})" if table.source else "")
+    yield from _title_lines(table, "##")
     for claim in results.experiment.claims:
         yield from _claim_lines(claim, judge_claim(claim, table))
     if table.baseline:
@@ -272,7 +278,7 @@ def _difference_lines(table: ResultTable, measure: str) -> Iterator[str]:
     if not others or not measured:
         return
     yield ""
-    yield (f"Difference from the baseline `{table.baseline}` in {escape_markdown(measure)}; significant ones in bold:")
+    yield f"Difference from the baseline `{table.baseline}` in {escape_markdown(measure)}; significant ones in bold:"
     yield ""
     yield "| condition | " + " | ".join(escape_markdown(each.set) for each in measured) + " |"
     yield "| --- |" + " ---: |" * len(measured)
@@ -283,10 +289,7 @@ def _difference_lines(table: ResultTable, measure: str) -> Iterator[str]:
 
 def _difference(row: ResultRow, measure: str) -> str:
     cell = row.cells.get(measure)
-    if cell is None or cell.difference is None:
-        return "–"
-    text = _signed(cell.difference.mean)
-    return f"**{text}**" if cell.difference.sign else text
+    return "–" if cell is None or cell.difference is None else _marked(cell.difference)
 
 
 def _signed(value: float) -> str:

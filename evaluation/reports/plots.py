@@ -167,20 +167,17 @@ def korean_font_file() -> Path:
     return Path(str(package.locate_file("koreanize_matplotlib/fonts/NanumGothic.ttf")))
 
 
-def draw_plots(folder: Path, plots: Sequence[Plot], table: ResultTable) -> list[Path]:
-    """Draw each plot as ``plot-N.png`` and ``plot-N.svg`` (N from 1) and return their paths.
+def draw_plots(folder: Path, plots: Sequence[Plot], table: ResultTable) -> None:
+    """Draw each plot as ``plot-N.png`` and ``plot-N.svg`` (N from 1).
 
     Raises :class:`PlotLibraryMissing`, and :class:`ExperimentRejected` as :func:`panels` does.
     """
     check_plots()
     folder.mkdir(exist_ok=True)
-    drawn = []
     for number, plot in enumerate(plots, 1):
         for kind in ("png", "svg"):
-            path = folder / f"plot-{number}.{kind}"
-            write_atomically(path, draw(plot, table, kind, salt=f"plot-{number}"))
-            drawn.append(path)
-    return drawn
+            name = f"plot-{number}"
+            write_atomically(folder / f"{name}.{kind}", draw(plot, table, kind, salt=name))
 
 
 def draw(plot: Plot, table: ResultTable, kind: str, *, salt: str = "plot") -> bytes:

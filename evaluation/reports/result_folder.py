@@ -71,11 +71,6 @@ class ResultFolder:
     stochastic_conditions: tuple[str, ...] = ()
     judge: str = ""
 
-    @property
-    def name(self) -> str:
-        """The folder's own name."""
-        return self.folder.resolve().name
-
     def parts(self, set_name: str, condition: Condition) -> list[ExperimentPart]:
         """Return one part for each repeat, or a single one with repeat 0 if the condition is not repeated."""
         if self.experiment.repeats == 1 or condition.name not in self.stochastic_conditions:

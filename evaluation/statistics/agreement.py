@@ -8,7 +8,7 @@ from functools import partial
 from itertools import combinations
 from math import atanh, sqrt, tanh
 from statistics import NormalDist
-from typing import Literal, NamedTuple, TypeVar
+from typing import Literal, NamedTuple, TypeVar, get_args
 
 import numpy as np
 
@@ -141,7 +141,7 @@ def chance_agreement(items: Sequence[Sequence[str]]) -> float:
 
 _Value = TypeVar("_Value", bound=Hashable)
 
-Scale = Literal["nominal", "ordinal", "interval"]
+Scale = Literal["ordinal", "interval"]
 
 
 def krippendorff_alpha(items: Sequence[Sequence[str]]) -> float | None:
@@ -151,24 +151,17 @@ def krippendorff_alpha(items: Sequence[Sequence[str]]) -> float | None:
     (Krippendorff, Computing Krippendorff's Alpha-Reliability, 2011). 1 is perfect, 0 is chance. None if no item has two
     values, or if all values are the same.
     """
-    return _alpha(items, _nominal)
+    return _alpha(items, lambda _: lambda one, other: float(one != other))
 
 
-def krippendorff_alpha_of_scores(items: Sequence[Sequence[float]], scale: Scale = "interval") -> float | None:
+def krippendorff_alpha_of_scores(items: Sequence[Sequence[float]], scale: Scale) -> float | None:
     """Return Krippendorff's alpha of scores, as :func:`krippendorff_alpha` does, with the distance of ``scale``.
 
-    The distance of two scores is that of labels (nominal), of their ranks (ordinal), or their squared difference
-    (interval).
+    The distance of two scores is that of their ranks (ordinal), or their squared difference (interval).
     """
-    if scale == "nominal":
-        return _alpha(items, _nominal)
     if scale == "ordinal":
         return _alpha(items, _ordinal)
     return _alpha(items, lambda _: lambda one, other: (one - other) ** 2)
-
-
-def _nominal(_: Mapping[_Value, int]) -> Callable[[_Value, _Value], float]:
-    return lambda one, other: float(one != other)
 
 
 def _ordinal(total: Mapping[float, int]) -> Callable[[float, float], float]:
@@ -204,8 +197,6 @@ def _disagreement(values: Counter[_Value], distance: Callable[[_Value, _Value], 
 
 _Item = TypeVar("_Item")
 
-_SCALES: tuple[Scale, ...] = ("ordinal", "interval")
-
 _CORRELATIONS: dict[str, Callable[..., Correlation | None]] = {
     "Pearson's r": pearson,
     "Spearman's rho": spearman,
@@ -226,7 +217,7 @@ class Agreement(NamedTuple):
     interval: Interval | None
 
 
-def agreement(given: Annotations, *, seed: int = 0, level: float = 0.95) -> list[Agreement]:
+def agreement(given: Annotations, *, level: float = 0.95) -> list[Agreement]:
     """Return the statistics of labels, or of scores.
 
     - Labels: Krippendorff's alpha (nominal) over the items with at least two labels; Fleiss' kappa, PA and PE over the
@@ -240,28 +231,28 @@ def agreement(given: Annotations, *, seed: int = 0, level: float = 0.95) -> list
         raise EvaluationError(
             Text("Agreement is measured between annotators, and there is only one: give the lines of two or more.")
         )
-    return list(_of_scores(given, level, seed) if given.scored else _of_labels(given, level, seed))
+    return list(_of_scores(given, level) if given.scored else _of_labels(given, level))
 
 
-def _of_labels(given: Annotations, level: float, seed: int) -> Iterator[Agreement]:
+def _of_labels(given: Annotations, level: float) -> Iterator[Agreement]:
     everyone = tuple(given.annotators())
     several = [tuple(labels.values()) for labels in given.labels.values() if len(labels) > 1]
     complete = [tuple(given.labels[item][who] for who in everyone) for item in given.shared(everyone)]
-    yield _bootstrapped("Krippendorff's alpha (nominal)", everyone, several, krippendorff_alpha, level, seed)
-    yield _bootstrapped("Fleiss' kappa", everyone, complete, fleiss_kappa, level, seed)
-    yield _bootstrapped("Proportional agreement (PA)", everyone, complete, proportional_agreement, level, seed)
-    yield _bootstrapped("Agreement by chance (PE)", everyone, complete, chance_agreement, level, seed)
+    yield _bootstrapped("Krippendorff's alpha (nominal)", everyone, several, krippendorff_alpha, level)
+    yield _bootstrapped("Fleiss' kappa", everyone, complete, fleiss_kappa, level)
+    yield _bootstrapped("Proportional agreement (PA)", everyone, complete, proportional_agreement, level)
+    yield _bootstrapped("Agreement by chance (PE)", everyone, complete, chance_agreement, level)
     for one, other in combinations(everyone, 2):
         both = [(given.labels[item][one], given.labels[item][other]) for item in given.shared((one, other))]
-        yield _bootstrapped("Cohen's kappa", (one, other), both, _cohen_of_pairs, level, seed)
+        yield _bootstrapped("Cohen's kappa", (one, other), both, _cohen_of_pairs, level)
 
 
-def _of_scores(given: Annotations, level: float, seed: int) -> Iterator[Agreement]:
+def _of_scores(given: Annotations, level: float) -> Iterator[Agreement]:
     everyone, scores = tuple(given.annotators()), given.scores()
     several = [tuple(values.values()) for values in scores.values() if len(values) > 1]
-    for scale in _SCALES:
+    for scale in get_args(Scale):
         compute = partial(krippendorff_alpha_of_scores, scale=scale)
-        yield _bootstrapped(f"Krippendorff's alpha ({scale})", everyone, several, compute, level, seed)
+        yield _bootstrapped(f"Krippendorff's alpha ({scale})", everyone, several, compute, level)
     for pair in combinations(everyone, 2):
         items = given.shared(pair)
         a, b = ([scores[item][who] for item in items] for who in pair)
@@ -276,10 +267,9 @@ def _bootstrapped(
     items: Sequence[_Item],
     compute: Callable[[Sequence[_Item]], float | None],
     level: float,
-    seed: int,
 ) -> Agreement:
     value = compute(items) if items else None
-    interval = None if value is None else item_interval(compute, items, seed=seed, level=level)
+    interval = None if value is None else item_interval(compute, items, level=level)
     return Agreement(figure, annotators, len(items), value, interval)
 
 

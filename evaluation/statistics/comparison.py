@@ -238,7 +238,6 @@ def run_table(
     intervals: bool = False,
     baseline: str | None = None,
     level: float = 0.95,
-    seed: int = 0,
 ) -> dict[str, dict[str, RunCell]]:
     """Return run → measure → cell, in the given order.
 
@@ -248,7 +247,6 @@ def run_table(
         baseline: The run that all others are tested against by
             :func:`shrag.evaluation.statistics.comparison.compare_all`; None for no tests.
         level: Confidence level of the intervals.
-        seed: Seed of the bootstrap and the tests.
 
     Raises:
         EvaluationError: ``baseline`` is not one of the runs, or the runs differ in measures or topics.
@@ -258,12 +256,12 @@ def run_table(
         if baseline not in judged:
             raise EvaluationError(Text("{baseline} is not one of the runs: give it as a run.", baseline=baseline))
         others = {name: each for name, each in judged.items() if name != baseline}
-        differences = compare_all(judged[baseline], others, seed=seed, level=level)
+        differences = compare_all(judged[baseline], others, level=level)
     return {
         name: {
             measure: RunCell(
                 mean,
-                mean_interval(list(each[measure].values()), seed=seed, level=level) if intervals else None,
+                mean_interval(list(each[measure].values()), level=level) if intervals else None,
                 next((each for each in differences.get(name, ()) if each.measure == measure), None),
             )
             for measure, mean in means(each).items()

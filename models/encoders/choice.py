@@ -29,8 +29,10 @@ from shrag.models.errors import WeightsMissing, WeightsRejected
 SETTINGS_FORMAT = "transformer 1"
 """The beginning of every transformer encoder's ``settings``."""
 
+POOLING_FILE = Path("1_Pooling") / CONFIG
+"""The file of a model's pooling in its folder."""
+
 _LENGTH = re.compile(r":(\d{1,5})$")
-_POOLING = Path("1_Pooling") / CONFIG
 _PROMPTS = "config_sentence_transformers.json"
 
 
@@ -123,15 +125,15 @@ def _card_of_folder(folder: Path, config: dict[str, Any]) -> EncoderCard:
 
     The files do not say whether vectors may be cut, so any length is allowed.
     """
-    if not (folder / _POOLING).is_file():
+    if not (folder / POOLING_FILE).is_file():
         raise WeightsRejected(
             Text(
                 "{folder} has no {pooling}, so its pooling is not known: copy the whole folder, with its sub-folders.",
                 folder=folder,
-                pooling=_POOLING,
+                pooling=POOLING_FILE,
             )
         )
-    pooling = read_json(folder / _POOLING)
+    pooling = read_json(folder / POOLING_FILE)
     dimension, max_tokens = config.get("hidden_size"), longest_input(config)
     if not isinstance(dimension, int) or max_tokens is None:
         raise WeightsRejected(
@@ -159,7 +161,7 @@ def _pooling(folder: Path, config: dict[str, Any]) -> Pooling:
         raise WeightsRejected(
             Text(
                 "{folder} sets the pooling {chosen}, SHRAG supports {pooling}: use another model.",
-                folder=folder / _POOLING,
+                folder=folder / POOLING_FILE,
                 chosen=chosen,
                 pooling=joined(get_args(Pooling), Text(" and ")),
             )

@@ -7,13 +7,12 @@ from importlib.util import find_spec
 from pathlib import Path
 
 from shrag.models.encoders.catalog import read_catalog
+from shrag.models.encoders.choice import POOLING_FILE
 from shrag.models.encoders.weights import find_weights
 from shrag.models.errors import ModelError
 
 PACKAGES = ("torch", "sentence_transformers", "transformers", "tokenizers")
 """The packages that run an encoder."""
-
-_POOLING = "1_Pooling/config.json"
 
 
 def installed_encoders(home: Path) -> list[str]:
@@ -28,7 +27,7 @@ def installed_encoders(home: Path) -> list[str]:
             folders[find_weights(card.name, card, home)] = card.name
         except ModelError:
             continue
-    others = sorted(path.parent.parent for path in home.glob(f"*/{_POOLING}"))
+    others = sorted(path.parent.parent for path in home.glob(f"*/{POOLING_FILE}"))
     return [*folders.values(), *(str(folder.absolute()) for folder in others if folder not in folders)]
 
 

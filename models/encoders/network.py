@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import threading
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from typing import Any, Literal, NamedTuple
 from weakref import WeakValueDictionary
 
@@ -18,24 +19,11 @@ from shrag.models.encoders.weights import Weights, stage_weights
 from shrag.models.errors import OutOfMemory, PackageMissing, WeightsRejected
 
 
+@dataclass(slots=True)
 class TokenBudget:
-    """The most tokens of a batch, including padding; it is thread-safe and never grows."""
+    """The most tokens of a batch, including padding; :func:`run_batches` lowers it."""
 
-    def __init__(self, tokens: int) -> None:
-        if tokens < 1:
-            raise ValueError(f"A budget must be at least 1 token, got {tokens}.")
-        self._tokens = tokens
-        self._lock = threading.Lock()
-
-    @property
-    def tokens(self) -> int:
-        """The current budget."""
-        return self._tokens
-
-    def shrink(self, used: int) -> None:
-        """Lower the budget to half of ``used`` tokens, unless another thread has already done so."""
-        with self._lock:
-            self._tokens = min(self._tokens, max(used // 2, 1))
+    tokens: int
 
 
 def next_batch(lengths: Sequence[int], start: int, budget: int) -> range:
@@ -76,7 +64,7 @@ def run_batches(
                         error=error,
                     )
                 ) from None
-            budget.shrink(used)
+            budget.tokens = max(used // 2, 1)
         else:
             start = batch.stop
 

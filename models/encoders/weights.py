@@ -40,7 +40,6 @@ _LARGEST_JSON = 64 << 20
 class Weights:
     """A checked folder; ``files`` maps the name of each file that determines the model's output to its SHA-256."""
 
-    name: str
     folder: Path
     files: Mapping[str, str]
 
@@ -133,7 +132,7 @@ def check_weights(name: str, folder: Path, card: ModelCard | None = None) -> Wei
                     sha256=known.sha256 or Text("any"),
                 )
             )
-    return Weights(name, folder, digests)
+    return Weights(folder, digests)
 
 
 def longest_input(config: Mapping[str, object]) -> int | None:

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import asyncio
 import doctest
+import pkgutil
 import re
 import threading
 from collections.abc import Mapping, Sequence
@@ -19,6 +20,7 @@ from shrag.serving.engine import Engine
 from shrag.serving.event_run import EventRun
 from shrag.serving.events import Event
 from shrag.serving.request import Request
+from tests.support.documented_commands import PAGES
 from tests.support.scripted_models import ScriptedModel, listed
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -44,6 +46,17 @@ def test_the_version_is_that_of_the_package() -> None:
     assert f'version = "{shrag.__version__}"' in (ROOT / "pyproject.toml").read_text()
     with pytest.raises(AttributeError, match="no attribute 'versoin'"):
         shrag.versoin  # type: ignore[attr-defined]  # noqa: B018
+
+
+_IN_A_PACKAGE = re.compile(r"\bshrag\.(?:corpora|models|prompts|indexing|serving|evaluation|bundle|cli)(?:\.\w+)+")
+
+
+@pytest.mark.slow
+def test_every_module_class_and_function_that_the_documentation_names_exists() -> None:
+    named = {name for page in PAGES for name in _IN_A_PACKAGE.findall(page.read_text(encoding="utf-8"))}
+    assert len(named) > 10
+    for name in sorted(named):
+        pkgutil.resolve_name(name)
 
 
 def test_a_table_is_added_indexed_and_asked_by_calls(tmp_path: Path) -> None:

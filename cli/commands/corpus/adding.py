@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from contextlib import nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -157,7 +157,7 @@ def _add(
 ) -> None:
     from shrag.corpora.ingest.add import add_corpus
     from shrag.corpora.ingest.parser import ParserLimits
-    from shrag.corpora.ingest.sources import CHECKED_LINES, preview_sources
+    from shrag.corpora.ingest.sources import preview_sources
 
     try:
         named = parse_columns(columns)
@@ -165,16 +165,9 @@ def _add(
         raise click.UsageError(message_of(error)) from None
     limits = ParserLimits(seconds=max_seconds, memory=max_memory * 2**20)
     if dry_run:
-        complete = True
-        for preview in preview_sources(
-            format_name, paths, columns=named, on_duplicate=on_duplicate, repair=repair, limits=limits
-        ):
-            _print_guess(preview.path, preview.guess)
-            _print_preview(preview)
-            complete = complete and preview.complete
-        if not complete:
-            echo(Text("Only the first {lines:,} lines were checked.", lines=CHECKED_LINES), err=True)
-        echo(Text("Nothing was stored: this was a dry run."), err=True)
+        _print_previews(
+            preview_sources(format_name, paths, columns=named, on_duplicate=on_duplicate, repair=repair, limits=limits)
+        )
         return
     guesses: Counter[FormatGuess] = Counter()
 
@@ -220,6 +213,19 @@ def _print_guess(path: Path, guess: FormatGuess) -> None:
         echo(f"  {', '.join(guess.fields)}", err=True)
     if guess.others:
         echo(Text("  stored but not searched: {others}", others=", ".join(guess.others)), err=True)
+
+
+def _print_previews(previews: Iterable[FilePreview]) -> None:
+    from shrag.corpora.ingest.sources import CHECKED_LINES
+
+    complete = True
+    for preview in previews:
+        _print_guess(preview.path, preview.guess)
+        _print_preview(preview)
+        complete = complete and preview.complete
+    if not complete:
+        echo(Text("Only the first {lines:,} lines were checked.", lines=CHECKED_LINES), err=True)
+    echo(Text("Nothing was stored: this was a dry run."), err=True)
 
 
 def _print_preview(preview: FilePreview) -> None:

@@ -18,6 +18,7 @@ from shrag.messages.text import Text, joined
 
 if TYPE_CHECKING:
     from shrag.indexing.search_engine import EngineChoice
+    from shrag.indexing.storage.manifest import IndexManifest
 
 _KEEP = 2
 _FEW_RECORDS = 5_000
@@ -136,10 +137,32 @@ def build(
                 options=options,
             )
             what = Text("built") if new else None
+    _print_built(name, manifest, what, time.monotonic() - started)
+    _load(home, name, choice, manifest.records)
+    echo(Text('next: shrag ask {name} "…", or shrag-serve {name}', name=name), err=True)
+
+
+def _check_update(*, force: bool, ray: bool, changed: bool) -> None:
+    """Raise ``click.UsageError`` for options that cannot be combined with ``--update``."""
+    if force:
+        raise click.UsageError(Text("--force builds the whole index, --update only what changed: choose one."))
+    if changed:
+        raise click.UsageError(
+            Text(
+                "An update has the dictionary, glossary corrections and encoder of its index: build without "
+                "--update to change them."
+            )
+        )
+    if ray:
+        raise click.UsageError(Text("--update analyses what changed on this machine: leave --ray out."))
+
+
+def _print_built(name: str, manifest: IndexManifest, what: Text | None, seconds: float) -> None:
+    """Print the current generation, and what was done in ``seconds``; ``what`` is None if it was up to date."""
     size = sum(file.bytes for file in manifest.files.values()) / 2**20
     done = Text("up to date, nothing to build")
     if what:
-        done = Text("{what} in {seconds:.1f} s", what=what, seconds=time.monotonic() - started)
+        done = Text("{what} in {seconds:.1f} s", what=what, seconds=seconds)
     echo(
         Text(
             "index {name}: generation {generation}, {records:,} records, {size:.1f} MiB, {done}",
@@ -161,23 +184,6 @@ def build(
             Text("{rejected:,} records were left out: see rejects.jsonl in its folder", rejected=manifest.rejected),
             err=True,
         )
-    _load(home, name, choice, manifest.records)
-    echo(Text('next: shrag ask {name} "…", or shrag-serve {name}', name=name), err=True)
-
-
-def _check_update(*, force: bool, ray: bool, changed: bool) -> None:
-    """Raise ``click.UsageError`` for options that cannot be combined with ``--update``."""
-    if force:
-        raise click.UsageError(Text("--force builds the whole index, --update only what changed: choose one."))
-    if changed:
-        raise click.UsageError(
-            Text(
-                "An update has the dictionary, glossary corrections and encoder of its index: build without "
-                "--update to change them."
-            )
-        )
-    if ray:
-        raise click.UsageError(Text("--update analyses what changed on this machine: leave --ray out."))
 
 
 def _load(home: Home, name: str, choice: EngineChoice, records: int) -> None:
