@@ -186,7 +186,7 @@ def _type(schema: Mapping[str, Any]) -> str:
     if "anyOf" in schema:
         return " or ".join(_type(each) for each in schema["anyOf"])
     if "enum" in schema:
-        return ", ".join(f"`{each}`" for each in schema["enum"])
+        return ", ".join(f"`{each}`" if each else '`""`' for each in schema["enum"])
     if schema.get("type") == "array":
         return f"array of {_type(schema.get('items') or {})}"
     return str(schema.get("type", "any"))
