@@ -25,7 +25,7 @@ unexport PYTHONDONTWRITEBYTECODE
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-13s %s\n", $$1, $$2}'
 
-setup: $(VENV)/.lean $(LUCENE) shrag.toml ## install what searching and serving need (no torch; under 700 MB)
+setup: $(VENV)/.lean $(LUCENE) shrag.toml ## install what searching and serving need (no torch; 0.9 GB)
 
 setup-gpu: .venv-gpu/.gpu ## install torch, encoders and FAISS for a GPU, in .venv-gpu
 
@@ -139,7 +139,7 @@ clean: ## remove what can be made again, but no corpus and no index
 
 $(VENV)/.lean: pyproject.toml constraints.txt
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "SHRAG needs Python 3.11 or newer, this is " + sys.version)'
-	@echo "Setting up $(VENV): about 400 MB of packages, a minute or two."
+	@echo "Setting up $(VENV): 0.9 GB of packages, a minute or two."
 	@$(PYTHON) -m venv $(VENV)
 	@$(PIP) install --quiet --constraint constraints.txt --editable '.[llm,lsa,evaluation,plots]'
 	@touch $@

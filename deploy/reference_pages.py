@@ -94,9 +94,10 @@ def settings_page() -> str:
     lines = [
         "# shrag.toml and SHRAG_* variables",
         "",
-        "Made of the commands' options. `shrag init` writes a `shrag.toml` whose lines are comments. A key is the name",
-        "of an option with `_` for `-`; the command line comes before the variable, and that before the file. Which",
-        "file is read: [The command line](command-line.md#where-things-are-found).",
+        "Made of the commands' options. `shrag init` writes a `shrag.toml` whose lines are comments. Most keys are the",
+        "names of their options with `_` for `-`; some are not, such as `form` for `--format`. The command line comes",
+        "before the variable, and that before the file. Which file is read:",
+        "[The command line](command-line.md#where-things-are-found).",
         "",
         "At the top of the file: `home`, the data folder, relative to the file; `lang`, the language of messages and",
         "help (`auto`, that of the locale; `ko`; `en`), which `SHRAG_LANG` overrides; `engine`, `engine_address`,",
@@ -105,17 +106,24 @@ def settings_page() -> str:
         "[The language model](../how-to/language-model.md).",
     ]
     for name in sorted(COMMANDS):
-        command = importlib.import_module(COMMANDS[name]).command
-        default = getattr(command, "default_cmd_name", None)
-        shown = command.commands[default] if isinstance(command, click.Group) and default else command
-        rows = [each for each in _visible(shown) if each.name and not each.is_eager]
-        if rows:
-            lines += ["", f"## [{name}]", "", "| key | variable | option |", "| --- | --- | --- |"]
-            prefix = f"SHRAG_{name.upper()}" + (f"_{default.upper()}" if default else "")
-            for option in rows:
-                variable = option.envvar if isinstance(option.envvar, str) else f"{prefix}_{str(option.name).upper()}"
-                lines.append(f"| `{option.name}` | `{variable}` | `{max(option.opts, key=len)}` |")
+        lines += _settings([name], importlib.import_module(COMMANDS[name]).command)
     return "\n".join(lines) + "\n"
+
+
+def _settings(path: list[str], command: click.Command) -> Iterator[str]:
+    """Yield the table of a command and those of its subcommands."""
+    default = getattr(command, "default_cmd_name", None)
+    subcommands = command.commands if isinstance(command, click.Group) else {}
+    rows = [each for each in _visible(subcommands[default] if default else command) if each.name and not each.is_eager]
+    if rows:
+        yield from ("", f"## [{'.'.join(path)}]", "", "| key | variable | option |", "| --- | --- | --- |")
+        prefix = "_".join(["SHRAG", *path, *([default] if default else [])]).upper()
+        for option in rows:
+            variable = option.envvar if isinstance(option.envvar, str) else f"{prefix}_{str(option.name).upper()}"
+            yield f"| `{option.name}` | `{variable}` | `{max(option.opts, key=len)}` |"
+    for name in sorted(subcommands):
+        if name != default:
+            yield from _settings([*path, name], subcommands[name])
 
 
 def http_page() -> str:
@@ -178,7 +186,7 @@ def _type(schema: Mapping[str, Any]) -> str:
     if "anyOf" in schema:
         return " or ".join(_type(each) for each in schema["anyOf"])
     if "enum" in schema:
-        return ", ".join(f"`{each}`" for each in schema["enum"])
+        return ", ".join(f"`{each}`" if each else '`""`' for each in schema["enum"])
     if schema.get("type") == "array":
         return f"array of {_type(schema.get('items') or {})}"
     return str(schema.get("type", "any"))

@@ -70,7 +70,8 @@ _sign_gpg_option = click.option(
 def command() -> None:
     """Carry SHRAG to a machine without a network, in one file.
 
-    NAME.tar has all packages and what you choose of your data; NAME.install.pyz beside it needs Python 3.11 only.
+    NAME.tar has all packages and what you choose of your data; NAME.install.pyz beside it needs only Python, 3.11
+    to 3.13.
     """
 
 

@@ -59,8 +59,22 @@ class Size(click.ParamType[int]):
 @click.option(
     "--max-num-seqs", type=click.IntRange(1), help="Number of sequences at once.  [default: what fits, up to 16]"
 )
-@click.option("--max-num-batched-tokens", "batch", type=click.IntRange(1), default=8192, show_default=True)
-@click.option("--kv-cache-dtype", "kv_dtype", type=click.Choice(get_args(KvDtype)), default="auto", show_default=True)
+@click.option(
+    "--max-num-batched-tokens",
+    "batch",
+    type=click.IntRange(1),
+    default=8192,
+    show_default=True,
+    help="Number of tokens that vLLM computes in one batch.",
+)
+@click.option(
+    "--kv-cache-dtype",
+    "kv_dtype",
+    type=click.Choice(get_args(KvDtype)),
+    default="auto",
+    show_default=True,
+    help="Numbers of the KV cache: auto is 16 bits, fp8 takes half the memory.",
+)
 @click.option(
     "--kv-bytes-per-token",
     type=click.IntRange(1),

@@ -36,7 +36,7 @@ engine_option = click.option(
     show_default="lucene",
     envvar="SHRAG_ENGINE",
     help="lucene; milvus or qdrant: a vector database at --engine-address that the index is loaded into; or pyserini: "
-    "Pyserini's own classes over the same index, for comparison (an extra of each name).",
+    "Pyserini's own classes over the same index, for comparison. All but lucene need the extra of their name.",
 )
 
 engine_address_option = click.option(

@@ -82,8 +82,9 @@ def reranker_options(command: _Command) -> _Command:
         "--reranker",
         default="auto",
         show_default=True,
-        help="One of auto, lexical, vectors (the index's own), encoder (which encodes the candidates) and "
-        "cross-encoder; or the name or folder of a cross-encoder.",
+        help="One of auto (by words, and by a model's vectors where the index has them), lexical (by words), vectors "
+        "(the index's own), encoder (which encodes the candidates) and cross-encoder; or the name or folder of a "
+        "cross-encoder.",
     )
     min_score = click.option(
         "--min-score",

@@ -60,7 +60,8 @@ class TableLayout(NamedTuple):
         """Return a readable line ``field ← column`` for each field."""
         lines = [f"{field} ← {' + '.join(names)}" for field, names in self.mapped.items() if names]
         if not self.mapped.get("id"):
-            lines.insert(0, f"id ← {'doi, else ' if self.mapped.get('doi') else ''}a digest of the row")
+            has_doi = bool(self.mapped.get("doi"))
+            lines.insert(0, Text("id ← doi, else a digest of the row") if has_doi else Text("id ← a digest of the row"))
         return lines
 
 

@@ -94,7 +94,7 @@ class ParsedBatch(msgspec.Struct, frozen=True, array_like=True):
         ended: How the file ended with these items: ``end`` if it was read to its end, ``error`` for an error that ends
             the addition, ``reject`` if the rest is rejected. Empty if more items follow.
         message: The error or the reason of the reject, encoded by :func:`encode_text`. For an inspection, a
-            :class:`FormatGuess` as JSON, whose ``why`` is encoded by :func:`encode_text` too.
+            :class:`FormatGuess` as JSON, whose ``why`` and ``fields`` are encoded by :func:`encode_text` too.
     """
 
     items: list[ParsedItem] = []
@@ -176,7 +176,8 @@ class Parser:
         batch = self._receive(worker, seconds)
         if batch.ended == "end":
             guess = msgspec.json.decode(decode_text(batch.message), type=FormatGuess)
-            return msgspec.structs.replace(guess, why=decode_text(guess.why.encode()))
+            fields = tuple(decode_text(each.encode()) for each in guess.fields)
+            return msgspec.structs.replace(guess, why=decode_text(guess.why.encode()), fields=fields)
         message = decode_text(batch.message)
         if batch.ended == "reject":
             self.stop()

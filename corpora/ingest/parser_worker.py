@@ -79,7 +79,9 @@ class _FileTask:
     def _inspect(self) -> str:
         format = find_format(self._request.format) if self._request.format else None
         guess = inspect_file(Path(os.fsdecode(self._request.path)), format, self._request.columns or Columns())
-        return msgspec.json.encode(msgspec.structs.replace(guess, why=encode_text(guess.why).decode())).decode()
+        fields = tuple(encode_text(each).decode() for each in guess.fields)
+        guess = msgspec.structs.replace(guess, why=encode_text(guess.why).decode(), fields=fields)
+        return msgspec.json.encode(guess).decode()
 
     def _read(self) -> None:
         for item in read_source(Path(os.fsdecode(self._request.path)), _format(self._request)):

@@ -42,6 +42,9 @@ _SECURITY = {
     "description": "The server's API key, where it was started with one; a server on loopback may have none.",
 }
 
+_ATTRIBUTE = re.compile(r"^    (\w+): (.+(?:\n     .+)*)", re.MULTILINE)
+_ROLE = re.compile(r":\w+:`~?(?:\w+\.)*(\w+)`")
+
 _References = Mapping[type, Mapping[str, Any]]
 
 
@@ -100,8 +103,22 @@ def _schemas(kinds: list[type]) -> tuple[_References, dict[str, Any]]:
     references, schemas = msgspec.json.schema_components(kinds, ref_template="#/components/schemas/{name}")
     for schema in schemas.values():
         if "description" in schema:
-            schema["description"] = inspect.cleandoc(schema["description"])
+            _describe(schema, inspect.cleandoc(schema["description"]))
     return dict(zip(kinds, references, strict=True)), schemas
+
+
+def _describe(schema: dict[str, Any], docstring: str) -> None:
+    """Describe a schema by a docstring, and its fields by the attributes there."""
+    text, _, attributes = docstring.partition("\n\nAttributes:\n")
+    schema["description"] = _markdown(text)
+    for name, meaning in _ATTRIBUTE.findall(attributes):
+        if name in schema.get("properties", {}):
+            schema["properties"][name].setdefault("description", _markdown(" ".join(meaning.split())))
+
+
+def _markdown(docstring: str) -> str:
+    """Return a docstring with code as Markdown has it, and names without their modules."""
+    return _ROLE.sub(r"`\1`", docstring).replace("``", "`")
 
 
 def _operation(route: Route, method: str, endpoint: Endpoint, references: _References) -> dict[str, Any]:
@@ -109,7 +126,7 @@ def _operation(route: Route, method: str, endpoint: Endpoint, references: _Refer
     operation: dict[str, Any] = {
         "tags": [described.tag],
         "summary": name.replace("_", " ").title(),
-        "description": inspect.getdoc(endpoint.handler) or "",
+        "description": _markdown(inspect.getdoc(endpoint.handler) or ""),
         "operationId": re.sub(r"\W", "_", name + route.path_format) + f"_{method}",
     }
     if parameters := [*_path_parameters(route), *_query_parameters(described.query)]:

@@ -116,7 +116,7 @@ class SearchRequest(QuestionRequest, frozen=True, forbid_unknown_fields=True):
 class AskRequest(QuestionRequest, frozen=True, forbid_unknown_fields=True):
     """The body of ``POST /v1/ask``. Unknown fields are refused."""
 
-    format: Annotated[AnswerFormat, Meta(description="The form of the answer's ``text``.")] = "cited"
+    format: Annotated[AnswerFormat, Meta(description="The form of the answer's `text`.")] = "cited"
     stream: Annotated[bool, Meta(description="Send the events of answering as server-sent events, as they happen.")] = (
         False
     )

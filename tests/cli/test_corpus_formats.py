@@ -66,6 +66,16 @@ def test_a_dry_run_shows_records_and_stores_nothing(
     assert not (own_home / "corpora").exists()
 
 
+def test_in_korean_a_number_made_of_the_row_is_named_in_korean(
+    own_home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("SHRAG_LANG", "ko")
+    table = tmp_path / "table.csv"
+    table.write_text("제목,초록\n가,나\n", encoding="utf-8")
+    assert run(["corpus", "add", "c", "--dry-run", str(table)]) == 0
+    assert "  id ← 행의 내용으로 만든 번호, title ← 제목, text ← 초록\n" in capsys.readouterr().err
+
+
 def test_a_dry_run_says_which_lines_an_addition_would_reject(
     own_home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

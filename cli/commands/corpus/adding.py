@@ -19,7 +19,7 @@ from shrag.corpora.errors import CorpusError
 from shrag.corpora.formats.columns import FIELDS as COLUMN_FIELDS
 from shrag.corpora.formats.columns import parse_columns
 from shrag.corpora.formats.registry import FORMATS
-from shrag.messages.text import Text, message_of
+from shrag.messages.text import Text, joined, message_of
 
 if TYPE_CHECKING:
     from shrag.corpora.formats.detection import FormatGuess
@@ -210,7 +210,7 @@ def _print_guess(path: Path, guess: FormatGuess) -> None:
     else:
         echo(Text("{path}: {format}", path=path, format=guess.name), err=True)
     if guess.fields:
-        echo(f"  {', '.join(guess.fields)}", err=True)
+        echo(Text("  {fields}", fields=joined(guess.fields, ", ")), err=True)
     if guess.others:
         echo(Text("  stored but not searched: {others}", others=", ".join(guess.others)), err=True)
 

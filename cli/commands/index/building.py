@@ -42,8 +42,9 @@ _FEW_RECORDS = 5_000
 @click.option(
     "--encoder",
     metavar="lsa|gte|NAME|PATH|none",
-    help="Vectors for `--strategy hybrid` and `--reranker vectors`: lsa is computed from the corpus; gte and others "
-    "are models with weights under SHRAG_HOME/weights or at PATH; gte:256 gives shorter vectors.  "
+    help="Vectors of the records. gte and others are models with weights under SHRAG_HOME/weights or at PATH, whose "
+    "vectors help to rank every search; gte:256 gives shorter ones. lsa is computed from the corpus, for `--strategy "
+    "hybrid` and `--reranker vectors`.  "
     "[default: that of the current index, else the only one with weights under SHRAG_HOME/weights]",
 )
 @click.option("--force", is_flag=True, help="Build even if the current index is up to date.")

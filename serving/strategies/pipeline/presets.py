@@ -1,6 +1,6 @@
 """The eight preset retrieval pipelines, ``pipeline-1`` to ``pipeline-8``, in the syntax of :mod:`.syntax`.
 
-They are from seed 004 (``docs/en/explanation/strategies-pipelines.md``). As in that paper, they search the vectors of a
+They are from a study (``docs/en/explanation/strategies-pipelines.md``). As in that study, they search the vectors of a
 model if the index has them, and otherwise words. ``pipeline-1-dense`` and ``pipeline-1-bm25`` name one of the two.
 """
 

@@ -173,3 +173,11 @@ def test_a_stream_of_answers_names_its_events(app: Any) -> None:  # noqa: ANN401
     assert (names[0], names[-2:], "answer_sentence" in names) == ("started", ["timings", "error"], True)
     chunks = paths["/v1/chat/completions"]["post"]["responses"]["200"]["content"]["text/event-stream"]["schema"]
     assert list(chunks["properties"]) == ["data"]
+
+
+def test_descriptions_are_markdown_and_attributes_of_a_docstring_describe_fields(app: Any) -> None:  # noqa: ANN401
+    text = write_openapi(app.routes)
+    assert not re.search(r"``|:\w+:`|Attributes:", text)
+    record = json.loads(text)["components"]["schemas"]["Record"]
+    assert record["description"] == "One document as it is searched, shown and cited."
+    assert record["properties"]["docid"]["description"] == "Its identifier, unique in the corpus."
