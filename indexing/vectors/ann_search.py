@@ -6,6 +6,7 @@ cannot hide any row of the best ``k``. :class:`IvfSearch` is approximate.
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
@@ -36,6 +37,8 @@ from shrag.indexing.vectors.faiss_index import (
 )
 from shrag.indexing.vectors.store import Float16Vectors
 from shrag.models.encoder import Vectors
+
+_log = logging.getLogger("shrag.indexing.vectors")
 
 FAISS_MIN_ROWS = 20_000
 """Fewest vectors for which FAISS is used. For fewer, loading FAISS takes longer than it saves."""
@@ -134,6 +137,15 @@ component, so at most 5e-4 of a cosine.
 _GPU_MAX_DEPTH = 2_048
 
 
+def _copy_to_gpu(index: FaissIndex) -> GpuIndex | None:
+    """Copy an index to the GPU, or return None if it does not fit, as two generations during a swap may not."""
+    try:
+        return move_to_gpu(index)
+    except RuntimeError as error:  # FAISS raises nothing else
+        _log.warning("The vectors are searched on the processor: %s", error)
+        return None
+
+
 def _is_compared(rows: Rows, moved: GpuIndex | None) -> bool:
     """Return whether the vectors of ``rows`` are compared with a query one by one, without the FAISS index.
 
@@ -152,9 +164,9 @@ class FlatSearch:
         self._vectors = vectors
         self._docids = docids
         self._index = index
-        self._moved = move_to_gpu(index) if on_gpu else None
+        self._moved = _copy_to_gpu(index) if on_gpu else None
         if self._moved:
-            scan, margin, max_depth = self._moved.index.search, GPU_MARGIN, _GPU_MAX_DEPTH
+            scan, margin, max_depth = self._moved.search, GPU_MARGIN, _GPU_MAX_DEPTH
             self._all = RescoredSearch(vectors, docids, scan, margin=margin, max_depth=max_depth)
         else:
             self._all = RescoredSearch(vectors, docids, index.search, margin=MARGIN)
@@ -185,9 +197,9 @@ class IvfSearch:
     def __init__(self, vectors: Float16Vectors, docids: DocidsOf, index: FaissIndex, *, on_gpu: bool = False) -> None:
         self._vectors = vectors
         self._docids = docids
-        self._moved = move_to_gpu(index) if on_gpu else None
-        self._index = self._moved.index if self._moved else index
-        self._max_depth = min(len(vectors), _GPU_MAX_DEPTH if on_gpu else len(vectors))
+        self._index = index
+        self._moved = _copy_to_gpu(index) if on_gpu else None
+        self._max_depth = min(len(vectors), _GPU_MAX_DEPTH if self._moved else len(vectors))
 
     def search(self, queries: Vectors, k: int, rows: Rows | None = None) -> list[list[Hit]]:
         """Return at most ``k`` hits for each query, best first, ties by docid; scores are exact cosines."""
@@ -197,7 +209,7 @@ class IvfSearch:
         if rows is not None and _is_compared(rows, self._moved):
             return BlockSearch(self._vectors, self._docids).search(queries, k, rows)
         depth = min(max(k * _RESCORED_PER_HIT, MIN_RESCORED), self._max_depth)
-        scan: Scan = self._index.search if rows is None else partial(search_rows, self._index, rows)
+        scan: Scan = (self._moved or self._index).search if rows is None else partial(search_rows, self._index, rows)
         _, found = scan(np.ascontiguousarray(queries), depth)
         return [
             rank_rows(self._vectors, query, np.sort(near[near >= 0]), self._docids, k)

@@ -9,8 +9,9 @@ document n.
 from __future__ import annotations
 
 import math
+import threading
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from importlib import import_module
 from importlib.util import find_spec
 from pathlib import Path
@@ -159,10 +160,19 @@ def search_rows(
 
 @dataclass(frozen=True, slots=True)
 class GpuIndex:
-    """An index on a GPU, and the resources that must live as long as the index."""
+    """An index on a GPU, and the resources that must live as long as the index.
+
+    The scratch memory of the resources has one user at a time, so threads must search by :meth:`search`.
+    """
 
     index: FaissIndex
     resources: Any
+    _lock: threading.Lock = field(default_factory=threading.Lock)
+
+    def search(self, queries: Vectors, k: int) -> tuple[NDArray[np.float32], NDArray[np.int64]]:
+        """Return the scores and the rows of the best ``k`` of each query, ``[n, k]``; threads take turns."""
+        with self._lock:
+            return self.index.search(queries, k)
 
 
 def move_to_gpu(index: FaissIndex) -> GpuIndex:

@@ -5,7 +5,10 @@ That FAISS itself does, `test_faiss_on_gpu.py` shows where there is one.
 
 from __future__ import annotations
 
+import threading
+import time
 from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -109,6 +112,43 @@ def test_an_index_that_fits_is_searched_on_the_gpu(tmp_path: Path, monkeypatch: 
     monkeypatch.setattr(ann_search, "GPU_MAX_BYTES", path.stat().st_size - 1)
     choose_search(vectors, _docids, path, card)
     assert len(moved) == 1
+
+
+@pytest.mark.parametrize("flat_rows", [100, 99])
+def test_threads_take_turns_on_a_gpu(flat_rows: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    vectors = _vectors(100)
+    busy = threading.Lock()
+
+    class OneUser(RoundedIndex):
+        def search(self, queries: Vectors, k: int) -> tuple[NDArray[np.float32], NDArray[np.int64]]:
+            assert busy.acquire(blocking=False), "FAISS's scratch memory has two users"
+            time.sleep(0.002)
+            busy.release()
+            return super().search(queries, k)
+
+    monkeypatch.setattr(faiss_index, "FLAT_MAX_ROWS", flat_rows)
+    monkeypatch.setattr(ann_search, "move_to_gpu", lambda index: GpuIndex(OneUser(index), None))
+    index, card = build_index(vectors)
+    search = (IvfSearch if card.lists else FlatSearch)(vectors, _docids, index, on_gpu=True)
+    queries = vectors[:40].astype(np.float32)
+    with ThreadPoolExecutor(8) as pool:
+        together = list(pool.map(lambda query: search.search(query[None], 5)[0], queries))
+    assert together == BlockSearch(vectors, _docids).search(queries, 5)
+
+
+@pytest.mark.parametrize("kind", [FlatSearch, IvfSearch])
+def test_an_index_that_does_not_fit_on_the_gpu_is_searched_on_the_processor(
+    kind: type[FlatSearch | IvfSearch], monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    def move(index: object) -> GpuIndex:
+        raise RuntimeError("Failed to cudaMalloc 6442450944 bytes on device 0 (error 2 out of memory)")
+
+    monkeypatch.setattr(ann_search, "move_to_gpu", move)
+    vectors = _vectors(100)
+    queries = vectors[:3].astype(np.float32)
+    found = kind(vectors, _docids, build_index(vectors)[0], on_gpu=True).search(queries, 5)
+    assert found == BlockSearch(vectors, _docids).search(queries, 5)
+    assert "searched on the processor: Failed to cudaMalloc" in caplog.text
 
 
 @pytest.fixture(scope="module")
