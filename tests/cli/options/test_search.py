@@ -1,5 +1,3 @@
-"""Options of searches and of servers."""
-
 from __future__ import annotations
 
 from pathlib import Path
@@ -14,31 +12,6 @@ from shrag.cli.main import run
 def test_scores_and_confidences_are_from_0_to_1(option: str, value: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert run(["ask", "demo", "What?", option, value]) == 2
     assert f"{value} is not in the range 0<=x<=1" in capsys.readouterr().err
-
-
-@pytest.mark.parametrize(
-    "arguments",
-    [
-        ["ask", "demo", "What?", "--min-score", "nan"],
-        ["ask", "demo", "What?", "--min-confidence", "nan"],
-        ["ask", "demo", "What?", "--engine-timeout", "-NaN"],
-        ["serve", "--deadline", "nan"],
-        ["serve", "--start-seconds", "nan"],
-        ["evaluate", "--qrels", "qrels", "--run", "a", "--level", "nan"],
-    ],
-)
-def test_not_a_number_is_an_error_of_usage(arguments: list[str], capsys: pytest.CaptureFixture[str]) -> None:
-    assert run(arguments) == 2
-    assert f"{arguments[-1]!r} is not a valid float range." in capsys.readouterr().err
-
-
-def test_not_a_number_in_the_configuration_file_is_an_error_of_usage(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    (tmp_path / "shrag.toml").write_text("[serve]\ndeadline = nan\n")
-    monkeypatch.chdir(tmp_path)
-    assert run(["serve"]) == 2
-    assert "nan is not a valid float range." in capsys.readouterr().err
 
 
 def test_a_number_in_the_configuration_file_is_no_strategy(
