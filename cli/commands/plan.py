@@ -210,8 +210,8 @@ def _plan_records(
     existing = next(folder for folder in (home.path, *home.path.parents) if folder.is_dir())
     machine = Machine(
         cores or len(os.sched_getaffinity(0)),
-        memory or os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES"),
-        disk or shutil.disk_usage(existing).free,
+        memory if memory is not None else os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES"),
+        disk if disk is not None else shutil.disk_usage(existing).free,
     )
     plan = plan_size(records, tokens, dimension, machine, find_rate(home.indexes), budget)
     if as_json:

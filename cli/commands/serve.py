@@ -12,6 +12,7 @@ import click
 
 from shrag.cli.options.general import print_folders, server_general_options
 from shrag.cli.options.names import index_argument
+from shrag.cli.options.number import NumberRange
 from shrag.cli.options.server import ServerOptions, read_api_key, server_options
 from shrag.cli.output import echo, echo_or_drop, language
 from shrag.cli.settings import Home
@@ -53,7 +54,7 @@ class _ServeCommand(click.Command):
 )
 @click.option(
     "--start-seconds",
-    type=click.FloatRange(1),
+    type=NumberRange(1),
     default=600,
     show_default=True,
     help="With --workers, kill a process that is not ready after this many seconds.",

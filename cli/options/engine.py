@@ -10,6 +10,7 @@ from typing import Any, cast, get_args
 
 import click
 
+from shrag.cli.options.number import NumberRange
 from shrag.cli.settings import ENGINE_KEYS
 from shrag.indexing.search_engine import EngineChoice, EngineName
 from shrag.messages.text import Text
@@ -57,7 +58,7 @@ engine_key_file_option = click.option(
 
 engine_timeout_option = click.option(
     "--engine-timeout",
-    type=click.FloatRange(0.1, 600),
+    type=NumberRange(0.1, 600),
     default=_configured("engine_timeout", 10.0),
     show_default="10",
     envvar="SHRAG_ENGINE_TIMEOUT",

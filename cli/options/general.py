@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 import click
+from click.core import ParameterSource
 
 from shrag.cli.output import Verbosity, echo, verbosity
 from shrag.cli.settings import Home
@@ -20,6 +21,13 @@ _Command = TypeVar("_Command", bound=Callable[..., Any])
 def _set_home(ctx: click.Context, _: click.Parameter, home: Path | None) -> None:
     if home is not None:
         ctx.obj = Home(home.absolute())
+
+
+def _set_server_home(ctx: click.Context, parameter: click.Parameter, home: Path | None) -> None:
+    """Set the folder, unless a command line has one before ``serve`` and none behind it."""
+    sources = [context.get_parameter_source("home") for context in (ctx, ctx.find_root())]
+    if sources[0] is ParameterSource.COMMANDLINE or sources[1] is not ParameterSource.COMMANDLINE:
+        _set_home(ctx, parameter, home)
 
 
 def _set_verbosity(ctx: click.Context, parameter: click.Parameter, given: bool) -> None:
@@ -69,8 +77,9 @@ def server_general_options(command: _Command) -> _Command:
         "--home",
         type=_home_type,
         expose_value=False,
+        envvar="SHRAG_HOME",
         allow_from_autoenv=False,
-        callback=_set_home,
+        callback=_set_server_home,
         help="Folder of corpora, indexes, weights and results; the same as `shrag --home`.",
     )
     return home(_with_verbosity(version_option(command)))

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from shrag.cli.options.number import NumberRange
 from shrag.cli.output import echo
 from shrag.messages.text import Text
 
@@ -25,7 +26,7 @@ measures_option = click.option(
 )
 level_option = click.option(
     "--level",
-    type=click.FloatRange(0, 1, min_open=True, max_open=True),
+    type=NumberRange(0, 1, min_open=True, max_open=True),
     default=0.95,
     show_default=True,
     help="Confidence level of the intervals.",

@@ -12,6 +12,7 @@ import click
 
 from shrag.cli.options.engine import choose_engine, engine_options
 from shrag.cli.options.model import configured_model, no_model_option
+from shrag.cli.options.number import NumberRange
 from shrag.cli.settings import Home
 from shrag.indexing.lexical.jvm import expect_short_use
 from shrag.indexing.search_engine import EngineName
@@ -88,7 +89,7 @@ def reranker_options(command: _Command) -> _Command:
     )
     min_score = click.option(
         "--min-score",
-        type=click.FloatRange(0, 1),
+        type=NumberRange(0, 1),
         help="Leave out records that a cross-encoder scores below this value.",
     )
     return reranker(min_score(command))
@@ -96,7 +97,7 @@ def reranker_options(command: _Command) -> _Command:
 
 min_confidence_option = click.option(
     "--min-confidence",
-    type=click.FloatRange(0, 1),
+    type=NumberRange(0, 1),
     show_default="the index's own",
     help="Refuse to answer if the confidence that a record answers is lower than this; 0 never refuses.",
 )

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 import click
 
 from shrag.cli.options.engine import choose_engine, engine_options
+from shrag.cli.options.number import NumberRange
 from shrag.cli.options.search import min_confidence_option, option_group, reranker_options, verify_option
 from shrag.indexing.search_engine import EngineChoice, EngineName
 from shrag.indexing.storage.checksums import Verify
@@ -95,7 +96,7 @@ server_options = option_group(
     ),
     click.option(
         "--deadline",
-        type=click.FloatRange(0, min_open=True),
+        type=NumberRange(0, min_open=True),
         default=_DEFAULTS.deadline,
         show_default=True,
         help="Maximum seconds for a request.",

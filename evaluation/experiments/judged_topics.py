@@ -210,5 +210,5 @@ def _listed_in_table(given: str, path: Path, where: Mapping[str, str | tuple[str
             ),
             ", ",
         )
-        raise ExperimentRejected(Text("{given} lists no question for {qid}.", given=given, qid=wanted))
+        raise ExperimentRejected(Text("{path} lists no question for {where}.", path=given, where=wanted))
     return listed

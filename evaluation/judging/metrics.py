@@ -19,7 +19,7 @@ from shrag.messages.text import Text, message_of
 
 _HEAD = 256
 _ITEM = "item"
-_OUTPUT = Text("name it with --condition")
+_CONDITION_HINT = Text("name it with --condition")
 
 
 def read_metrics(path: Path, condition: str = "") -> dict[str, dict[str, float]]:
@@ -44,10 +44,10 @@ def read_metrics(path: Path, condition: str = "") -> dict[str, dict[str, float]]
                 if item in metrics.setdefault(name, {}):
                     raise EvaluationError(
                         Text(
-                            "{path} has the item {item} twice: keep one of the two, or {output}.",
+                            "{path} has the item {item} twice: keep one of the two, or {hint}.",
                             path=path,
                             item=item,
-                            output=_OUTPUT,
+                            hint=_CONDITION_HINT,
                         )
                     )
                 metrics[name][item] = value
@@ -74,12 +74,12 @@ def _judged(path: Path, condition: str) -> Iterator[tuple[str, Mapping[str, floa
     if len(chosen) != 1:
         raise EvaluationError(
             Text(
-                "{path} has {chosen_count} conditions called {condition!r} of {names}: {output}.",
+                "{path} has {chosen_count} conditions called {condition!r} of {names}: {hint}.",
                 path=path,
                 chosen_count=len(chosen),
                 condition=condition,
                 names=", ".join(sorted(names)),
-                output=_OUTPUT,
+                hint=_CONDITION_HINT,
             )
         )
     for each in judged:

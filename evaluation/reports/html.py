@@ -21,6 +21,7 @@ from shrag.evaluation.reports.markdown import (
     estimate_text,
     paper_title,
     paper_value_texts,
+    signed_text,
 )
 from shrag.evaluation.reports.paper_values import paper_values
 from shrag.evaluation.reports.result_folder import ResultFolder, mean_values, open_results
@@ -94,7 +95,8 @@ def _set_view(results: ResultFolder, table: ResultTable, each: SetTable, count: 
 
 def difference_text(difference: BaselineDifference) -> str:
     """Return a difference from the baseline with its interval."""
-    return f"Δ {difference.mean:+.3f} [{difference.low:+.3f}, {difference.high:+.3f}]".replace("-", "−")
+    low, high = signed_text(difference.low), signed_text(difference.high)
+    return f"Δ {signed_text(difference.mean)} [{low}, {high}]"
 
 
 def _questions(results: ResultFolder, set_name: str, primary: str, count: int) -> tuple[QuestionView, ...]:

@@ -137,7 +137,7 @@ def paper_value_texts(value: PaperValue) -> tuple[str, str]:
     if value.here is None or value.low is None or value.high is None:
         return "–", "–"
     ends = f"[{_number(value.low)}, {_number(value.high)}]"
-    return f"{_number(value.here)} {ends}", _signed(value.here - value.paper)
+    return f"{_number(value.here)} {ends}", signed_text(value.here - value.paper)
 
 
 def _compared_lines(table: ResultTable, each: SetTable, compared: OtherSetDifferences) -> Iterator[str]:
@@ -156,12 +156,12 @@ def _compared_lines(table: ResultTable, each: SetTable, compared: OtherSetDiffer
 
 
 def _difference_with_interval(difference: BaselineDifference) -> str:
-    return f"{_marked(difference)} [{_signed(difference.low)}, {_signed(difference.high)}]"
+    return f"{_marked(difference)} [{signed_text(difference.low)}, {signed_text(difference.high)}]"
 
 
 def _marked(difference: BaselineDifference) -> str:
     """Return a difference, in bold if it is significant."""
-    text = _signed(difference.mean)
+    text = signed_text(difference.mean)
     return f"**{text}**" if difference.sign else text
 
 
@@ -252,7 +252,7 @@ def _claim_lines(claim: Claim, verdicts: Sequence[Verdict]) -> Iterator[str]:
     yield "| --- | ---: | --- | ---: | --- |"
     for each in verdicts:
         other = f"{escape_markdown(each.rival.label)}: {each.rival.cells[claim.measure].mean:.3f}"
-        margin = f"{_signed(each.margin)} [{_signed(each.low)}, {_signed(each.high)}]"
+        margin = f"{signed_text(each.margin)} [{signed_text(each.low)}, {signed_text(each.high)}]"
         yield f"| {escape_markdown(each.set)} | {each.baseline_mean:.3f} | {other} | {margin} | {each.summary} |"
 
 
@@ -292,7 +292,8 @@ def _difference(row: ResultRow, measure: str) -> str:
     return "–" if cell is None or cell.difference is None else _marked(cell.difference)
 
 
-def _signed(value: float) -> str:
+def signed_text(value: float) -> str:
+    """Return a difference with its sign; one that rounds to zero is ``+0.000``."""
     # Adding 0.0 turns -0.0 into 0.0.
     return f"{round(value, 3) + 0.0:+.3f}".replace("-", "−")
 

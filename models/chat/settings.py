@@ -92,7 +92,7 @@ class LlmSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_on
         if self.command and not self.weights:
             raise ValueError("command starts a model server, which needs weights: add weights = FOLDER")
         for flag in self.extra_flags:
-            if flag.partition("=")[0] in _RESERVED_FLAGS:
+            if flag.partition("=")[0].replace("_", "-") in _RESERVED_FLAGS:  # vLLM reads either
                 raise ValueError(f"flags holds {flag}, which SHRAG sets itself: leave it out")
 
     def __repr__(self) -> str:

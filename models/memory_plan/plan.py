@@ -61,7 +61,8 @@ class PlanRequest:
 
     ``max_model_len`` and ``max_num_seqs`` are required values if they are given. Without them, the context is
     :data:`DEFAULT_CONTEXT` or the model's own if that is shorter, and as many sequences as fit run at once, up to
-    :data:`DEFAULT_MAX_SEQUENCES`. ``prefix_caching`` None means on, except for models with recurrent states.
+    :data:`DEFAULT_MAX_SEQUENCES` and to ``batch``: vLLM refuses more sequences than tokens in a batch.
+    ``prefix_caching`` None means on, except for models with recurrent states.
     """
 
     card: GpuCard
@@ -153,7 +154,7 @@ def try_plan(request: PlanRequest) -> MemoryPlan | Shortfall:
         (server[0], cache, *server[1:], *rest),
         kv,
         pool,
-        request.max_num_seqs or min(fit, DEFAULT_MAX_SEQUENCES),
+        request.max_num_seqs or min(fit, request.batch, DEFAULT_MAX_SEQUENCES),
         math.floor(1000 * allowed / request.card.usable) / 1000,
     )
 

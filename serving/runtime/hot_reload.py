@@ -137,7 +137,7 @@ class CurrentIndex(EngineSource):
 
     def _poll(self, seconds: float) -> None:
         while not self._closed.wait(seconds):
-            with BACKGROUND.watch("hot reload"):
+            with BACKGROUND.watch(f"hot reload of {self.name}"):
                 self.refresh()
 
     def _read_current(self) -> _Pointer | None:

@@ -198,6 +198,18 @@ def test_the_answer_its_references_and_its_link_are_copied(reader: Reader, plain
     expect(page.locator(".copied")).to_contain_text("브라우저가 복사를 막았습니다")
 
 
+def test_a_message_that_was_held_back_is_not_read_out_in_place_of_what_was_copied(reader: Reader, plain: str) -> None:
+    page = reader.open(plain, ASKED, permissions=["clipboard-read", "clipboard-write"])
+    page.evaluate(
+        "async () => { const { announce } = await import('/static/live_region.js'); "
+        "announce('1', true); announce('2'); }"
+    )
+    page.click("[data-action=copy-link]")
+    expect(page.locator("#status")).to_have_text("복사했습니다.")
+    page.wait_for_timeout(2_000)
+    expect(page.locator("#status")).to_have_text("복사했습니다.")
+
+
 def test_history_stays_in_the_browser_and_is_cleared(reader: Reader, plain: str) -> None:
     page = reader.open(plain)
     for question in (QUESTION, ENGLISH, "<b>갈등</b>", QUESTION):

@@ -1,4 +1,6 @@
 // Copy the answer, its references or its URL to the clipboard. Downloads need no script.
+import { announce } from "./live_region.js";
+
 export function startCopying() {
   reveal();
   document.addEventListener("shrag:fragment", reveal);
@@ -12,7 +14,7 @@ export function startCopying() {
     } catch {
       message.textContent = message.dataset.refused;
     }
-    document.getElementById("status").textContent = message.textContent;
+    announce(message.textContent, true);
   });
 }
 

@@ -204,19 +204,21 @@ def _check_argument(stage: Stage, kind: StageKind) -> None:
         )
 
 
-def _misplaced(stage: Stage, phase: Phase) -> str:
+def _misplaced(stage: Stage, phase: Phase) -> Text:
     """Return why ``stage`` cannot take ``phase``."""
     if stage.name in _EXPANSION:
-        return f"{stage} comes too late: put it before the stages that find records."
+        return Text("{stage} comes too late: put it before the stages that find records.", stage=stage)
     if stage.name in _SEARCH:
-        return f"{stage} comes too late: put it behind the queries and before rrf."
+        return Text("{stage} comes too late: put it behind the queries and before rrf.", stage=stage)
     if phase == "queries":
-        return f"{stage} has nothing to work on yet: put retrieve(10) before it."
+        return Text("{stage} has nothing to work on yet: put retrieve(10) before it.", stage=stage)
     if phase == "lists":
-        return f"{stage} needs one list of records, and each query has its own: put rrf(15) before it."
+        return Text(
+            "{stage} needs one list of records, and each query has its own: put rrf(15) before it.", stage=stage
+        )
     if stage.name == "filter":
-        return f"{stage} needs a re-ranker's scores: put rerank(5) before it."
-    return f"{stage} has one list already: put it right behind the stages that find records."
+        return Text("{stage} needs a re-ranker's scores: put rerank(5) before it.", stage=stage)
+    return Text("{stage} has one list already: put it right behind the stages that find records.", stage=stage)
 
 
 LONGEST_LINE = 300

@@ -133,6 +133,13 @@ def test_what_the_numbers_do_not_say_is_noted(
     assert "Note:" not in capsys.readouterr().out
 
 
+def test_a_machine_without_free_disk_or_memory_holds_no_records(capsys: pytest.CaptureFixture[str]) -> None:
+    for option, limit in (("--disk", "disk"), ("--memory", "memory")):
+        assert run(["plan", "--records", "1000", option, "0GB", "--json"]) == 5
+        plan = json.loads(capsys.readouterr().out)
+        assert (plan["machine"][limit], plan["limits"][limit]) == (0, 0)
+
+
 def test_the_size_of_an_index_is_planned_as_on_the_page(own_home: Path, capsys: pytest.CaptureFixture[str]) -> None:
     page = (Path(__file__).resolve().parents[3] / "docs/en/reference/memory-plan.md").read_text(encoding="utf-8")
     ((command, shown),) = re.findall(r"^```console\n\$ shrag (plan --records .*?)\n(.*?)^```$", page, re.M | re.S)

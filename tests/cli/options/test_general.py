@@ -28,6 +28,30 @@ def test_the_server_takes_the_folder_as_its_own_option_too(
 
 
 @pytest.mark.parametrize(
+    ("arguments", "variable", "used"),
+    [
+        (["--home", "mine", "serve", "sci"], "its", "mine"),
+        (["--home", "its", "serve", "--home", "mine", "sci"], "its", "mine"),
+        (["serve", "sci"], "its", "its"),
+        (["serve", "sci"], "", "files"),
+    ],
+)
+def test_the_command_line_comes_before_the_variable_and_that_before_the_folder_of_the_server_in_the_file(
+    arguments: list[str],
+    variable: str,
+    used: str,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    (tmp_path / "shrag.toml").write_text('[serve]\nhome = "files"\n')
+    monkeypatch.setenv("SHRAG_HOME", variable)
+    monkeypatch.setenv("SHRAG_SERVE_HOME", "unread")
+    assert run(arguments) == 4
+    assert f"under {tmp_path}/{used}/indexes" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
     "arguments", [["-v", "serve", "sci"], ["serve", "--verbose", "sci"], ["-v", "search", "sci", "x"]]
 )
 def test_verbose_says_once_where_things_are_found(

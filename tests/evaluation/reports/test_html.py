@@ -15,9 +15,9 @@ import pytest
 from shrag.evaluation.errors import ResultsMismatch
 from shrag.evaluation.experiments.part import ExperimentPart, read_outcomes
 from shrag.evaluation.experiments.run_card import read_card, write_card
-from shrag.evaluation.reports.html import render_report
+from shrag.evaluation.reports.html import difference_text, render_report
 from shrag.evaluation.reports.result_folder import file_digests
-from shrag.evaluation.reports.table import read_table, write_table
+from shrag.evaluation.reports.table import BaselineDifference, read_table, write_table
 
 EVIL = "</script></style><script>alert(1)</script><img src=x onerror=alert(2)>{{ 7 * 7 }}\u202e]]>"
 
@@ -89,6 +89,11 @@ def test_the_page_holds_the_tables_the_plots_every_question_and_the_card(results
         assert qid in read.text
         assert text in read.text
     assert render_report([results_folder]) == page
+
+
+def test_a_difference_that_rounds_to_zero_has_the_sign_that_the_table_in_markdown_gives_it() -> None:
+    difference = BaselineDifference(-0.0002, -0.0124, 0.0004, p=0.9, p_holm=0.9, wins=1, ties=0, losses=1)
+    assert difference_text(difference) == "Δ +0.000 [−0.012, +0.000]"
 
 
 def test_each_plot_has_a_text_that_says_what_it_shows(results_folder: Path) -> None:

@@ -32,6 +32,7 @@ def test_a_command_and_flags_are_words_as_a_shell_splits_them_or_a_list() -> Non
         ({"url": "localhost:8000"}, "no address"),
         ({"command": "vllm", "weights": "w", "flags": "--uds=/s"}, "flags holds --uds=/s"),
         ({"command": "vllm", "weights": "w", "flags": ["--host", "0.0.0.0"]}, "flags holds --host"),
+        ({"command": "vllm", "weights": "w", "flags": "--served_model_name=x"}, "flags holds --served_model_name=x"),
         ({"timeout": 0}, "timeout is 0.0 and must be above 0"),
         ({"read_timeout": float("nan")}, "read_timeout is nan"),
         ({"timeout": float("inf")}, "timeout is inf and must be above 0 and at most 1000000"),

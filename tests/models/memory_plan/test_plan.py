@@ -62,6 +62,11 @@ def test_plans_of_fifty_gigabytes_on_each_card_are_pinned(
     assert plan.max_num_seqs == min(sequences_16k, 16)
 
 
+def test_no_more_sequences_are_planned_than_a_batch_has_tokens() -> None:
+    assert laid_out(request(model="qwen3-1.7b")).max_num_seqs == 16
+    assert laid_out(request(model="qwen3-1.7b", batch=8)).max_num_seqs == 8
+
+
 def test_the_parts_are_ordered_by_process() -> None:
     plan = laid_out(request())
     assert [part.name for part in plan.parts] == [

@@ -12,18 +12,22 @@ import resource
 import socket
 import threading
 import time
+from collections import Counter
 from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
+from types import SimpleNamespace
 from typing import cast
 
 import pytest
 
 from shrag.indexing.errors import IndexDamaged
 from shrag.indexing.open_index import open_generation
+from shrag.indexing.storage.checksums import Verify
 from shrag.indexing.storage.generations import generation_folder, read_current, read_generation
 from shrag.models.chat.circuit_breaker import CircuitBreaker
 from shrag.serving.app import create_app, watch_model
+from shrag.serving.engine import Engine
 from shrag.serving.runtime import background, hot_reload
 from shrag.serving.runtime.background import BackgroundErrors, record_ended_threads
 from shrag.serving.runtime.hot_reload import CurrentIndex
@@ -76,14 +80,42 @@ def test_the_thread_that_looks_for_new_generations_goes_on_after_an_error(
         current.watch(0.02)
         with live_app(create_app(current)) as server:
             failing.set()
-            wait_until(lambda: errors.counts.get("hot reload", 0) >= 2)
+            wait_until(lambda: errors.counts.get("hot reload of demo", 0) >= 2)
             health = json.loads(server.ask("GET", "/health/ready")[2])
-            assert health["background_problem"] == "hot reload: OSError: [Errno 24] Too many open files"
-            assert 'shrag_background_errors_total{task="hot reload"}' in server.ask("GET", "/metrics")[2]
+            assert health["background_problem"] == "hot reload of demo: OSError: [Errno 24] Too many open files"
+            assert 'shrag_background_errors_total{task="hot reload of demo"}' in server.ask("GET", "/metrics")[2]
             publish_copy(index, generation_folder(index, 1))
             failing.clear()
             wait_until(lambda: current.status.generation == 2, 60)
             wait_until(lambda: json.loads(server.ask("GET", "/health/ready")[2])["background_problem"] == "")
+
+
+def test_an_error_of_one_served_index_is_logged_once_and_stays_known_while_another_index_has_none(
+    errors: BackgroundErrors, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    passes: Counter[str] = Counter()
+
+    def refresh(current: CurrentIndex) -> bool:
+        passes[current.name] += 1
+        if current.name == "sci":
+            raise OSError(errno.EMFILE, "Too many open files")
+        return False
+
+    def open_nothing(verify: Verify, generation: int | None) -> Engine:
+        return cast(Engine, SimpleNamespace(name="", manifest=SimpleNamespace(generation=1), close=lambda: None))
+
+    monkeypatch.setattr(hot_reload, "read_current", lambda _: (1, ""))
+    monkeypatch.setattr(CurrentIndex, "refresh", refresh)
+    with (
+        caplog.at_level(logging.ERROR, logger="shrag.serving.background"),
+        closing(CurrentIndex(tmp_path / "sci", open_nothing)) as failing,
+        closing(CurrentIndex(tmp_path / "wiki", open_nothing)) as working,
+    ):
+        failing.watch(0.01)
+        working.watch(0.01)
+        wait_until(lambda: min(passes["sci"], passes["wiki"]) >= 10)
+    assert errors.problem == "hot reload of sci: OSError: [Errno 24] Too many open files"
+    assert len(caplog.records) == 1
 
 
 def test_the_model_is_checked_again_after_an_error(errors: BackgroundErrors) -> None:

@@ -6,6 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from shrag.messages.text import in_language
 from shrag.serving.errors import PipelineRejected
 from shrag.serving.strategies.pipeline.syntax import STAGE_KINDS, Argument, Pipeline, Stage, parse_pipeline
 
@@ -93,3 +94,20 @@ def test_any_text_is_a_pipeline_or_rejected(text: str) -> None:
 def test_an_invalid_line_is_rejected_with_the_change_it_needs(line: str, says: str) -> None:
     with pytest.raises(PipelineRejected, match=says):
         parse_pipeline(line)
+
+
+@pytest.mark.parametrize(
+    ("line", "says"),
+    [
+        ("retrieve(10) > augment(2) > rrf(15)", "augment(2): 순서가 너무 늦습니다. 문헌을 찾는 단계 앞에 넣어 주세요."),
+        ("augment(2) > retrieve(10) > rrf(9) > dense(10)", "dense(10): 순서가 너무 늦습니다. 검색식을 만드는 단계 뒤"),
+        ("rerank(5)", "rerank(5): 아직 처리할 검색 결과가 없습니다. 앞에 retrieve(10)을 넣어 주세요."),
+        ("augment(2) > retrieve(10) > rerank(5)", "rerank(5): 문헌 목록 하나가 필요한데"),
+        ("retrieve(10) > filter(0.6)", "filter(0.6): 재정렬 점수가 필요합니다. 앞에 rerank(5)를 넣어 주세요."),
+        ("retrieve(10) > rerank(5) > rrf(9)", "rrf(9): 목록이 이미 하나입니다."),
+    ],
+)
+def test_a_stage_at_the_wrong_place_is_rejected_in_the_readers_language(line: str, says: str) -> None:
+    with pytest.raises(PipelineRejected) as raised:
+        parse_pipeline(line)
+    assert in_language(raised.value, "ko").startswith(says)
