@@ -23,6 +23,17 @@ def test_diff_prints_the_files_to_carry_with_their_sizes_and_what_to_run_there(
     assert printed.err == "next, on the other machine: python3 update.install.pyz install --into ~/shrag\n"
 
 
+def test_diff_refuses_a_bundle_that_its_installer_would_not_find(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    old, new, update = (tmp_path / name for name in ("old.tar", "new.tar", "update"))
+    write_small_bundle(old, "1.0")
+    write_small_bundle(new, "2.0")
+    assert run(["bundle", "diff", str(old), str(new), str(update)]) == 3
+    assert f"{update} does not end in .tar: name the bundle NAME.tar." in capsys.readouterr().err
+    assert not list(tmp_path.glob("update*"))
+
+
 def test_verify_says_what_a_bundle_is_and_ends_with_3_where_it_is_damaged(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
