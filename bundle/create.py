@@ -101,9 +101,7 @@ def create_bundle(
         CorpusError: A corpus is missing or damaged, or the file exists.
         IndexingError: An index is missing or damaged.
     """
-    if path.suffix != ".tar":
-        raise BundleError(Text("{path} does not end in .tar: name the bundle NAME.tar.", path=path))
-    check_new(path)  # before packages are fetched for minutes
+    check_new_bundle(path)  # before packages are fetched for minutes
     path.parent.mkdir(parents=True, exist_ok=True)
     with disk_errors(path.parent), tempfile.TemporaryDirectory(prefix=f".{path.name}.", dir=path.parent) as work:
         parts: list[Part] = [LUCENE]
@@ -142,6 +140,16 @@ def create_bundle(
         )
         write_bundle(path, manifest, content, options.volume_bytes)
     return manifest
+
+
+def check_new_bundle(path: Path) -> None:
+    """Raise :class:`BundleError` unless ``path`` ends in ``.tar``, and ``CorpusError`` if the file exists already.
+
+    The installer finds the bundle beside it by that ending.
+    """
+    if path.suffix != ".tar":
+        raise BundleError(Text("{path} does not end in .tar: name the bundle NAME.tar.", path=path))
+    check_new(path)
 
 
 def write_bundle(path: Path, manifest: BundleManifest, content: Mapping[str, Path | bytes], volume_bytes: int) -> None:

@@ -6,7 +6,7 @@ import dataclasses
 import tempfile
 from pathlib import Path
 
-from shrag.bundle.create import write_bundle
+from shrag.bundle.create import check_new_bundle, write_bundle
 from shrag.bundle.errors import BundleError
 from shrag.bundle.installer.check import check_bundle, read_manifest
 from shrag.bundle.installer.manifest import BundleManifest
@@ -21,16 +21,17 @@ def write_difference(old: Path, new: Path, path: Path, volume_bytes: int = 0) ->
     Args:
         old: The bundle that is installed on the other side.
         new: A whole bundle.
-        path: The bundle to write. It must not exist yet.
+        path: The bundle to write, with the suffix ``.tar``. It must not exist yet.
         volume_bytes: The largest size of a file; 0 for one file of any size.
 
     Returns:
         The manifest of the written bundle. Its identifier is that of ``new``.
 
     Raises:
-        BundleError: ``new`` is itself an update, or is the same as ``old``.
+        BundleError: ``path`` has another suffix, or ``new`` is itself an update, or is the same as ``old``.
         CorpusError: A bundle is damaged, or the file exists.
     """
+    check_new_bundle(path)
     base = check_bundle(old)
     manifest = check_bundle(new)
     if manifest.base:

@@ -10,7 +10,6 @@ INTO/bin/shrag               starts the current release
 from __future__ import annotations
 
 import json
-import os
 import shlex
 import shutil
 from dataclasses import asdict, dataclass
@@ -28,7 +27,7 @@ _CURRENT = "current"
 
 _PROGRAM = """\
 #!/bin/sh
-SHRAG_HOME="${{SHRAG_HOME:-{home}}}"
+[ -n "$SHRAG_HOME" ] || SHRAG_HOME={home}
 export SHRAG_HOME
 exec {program} "$@"
 """
@@ -108,8 +107,9 @@ class Installation:
         for name in ("shrag", "shrag-serve", "vllm"):
             program = self.folder / _CURRENT / _program(name)
             if not program.exists():
+                (programs / name).unlink(missing_ok=True)  # of a release that had it
                 continue
-            text = _PROGRAM.format(home=_double_quoted(self.home), program=shlex.quote(str(program)))
+            text = _PROGRAM.format(home=shlex.quote(str(self.home)), program=shlex.quote(str(program)))
             write_atomically(programs / name, text.encode())
             (programs / name).chmod(0o755)
 
@@ -141,8 +141,3 @@ class Installation:
 def _program(name: str) -> Path:
     """Return the path of a program in the folder of a release. vLLM has an environment of its own."""
     return Path("vllm" if name == "vllm" else "venv") / "bin" / name
-
-
-def _double_quoted(path: Path) -> str:
-    """Return a path as it must be written between double quotes in a shell."""
-    return "".join(f"\\{char}" if char in '\\"$`' else char for char in os.fspath(path))

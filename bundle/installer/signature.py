@@ -58,8 +58,10 @@ def check_checksums(bundle: Path, files: Iterable[Path]) -> None:
         ) from None
 
 
-def sign(path: Path, tool: Tool, key: str) -> None:
+def sign(path: Path, tool: Tool, key: str) -> Path:
     """Sign a list with the user's key: for ``minisign``, the file of a secret key; for ``gpg``, a key's identifier.
+
+    Return the path of the signature.
 
     Raises:
         CorpusError: The program is not installed, or it refuses.
@@ -69,6 +71,7 @@ def sign(path: Path, tool: Tool, key: str) -> None:
         "gpg": ["gpg", "--yes", "--armor", "--detach-sign", "--local-user", key, str(path)],
     }
     _run(commands[tool], capture=False)
+    return _signature(path, tool)
 
 
 def check_signature(path: Path, tool: Tool, key: str) -> None:
@@ -77,7 +80,7 @@ def check_signature(path: Path, tool: Tool, key: str) -> None:
     Raises:
         CorpusError: The program is not installed, the signature is missing, or it is not a signature of that key.
     """
-    signature = path.with_name(path.name + _SUFFIXES[tool])
+    signature = _signature(path, tool)
     if not signature.exists():
         raise CorpusError(Text("{path} is missing: copy the signature too.", path=signature))
     if tool == "minisign":
@@ -88,6 +91,10 @@ def check_signature(path: Path, tool: Tool, key: str) -> None:
     wanted = key.replace(" ", "").upper()
     if len(wanted) < 16 or not any(wanted and each.endswith(wanted) for signer in signers for each in signer[2:]):
         raise CorpusError(Text("{path} is not signed by the key {key}: it is refused.", path=path, key=key))
+
+
+def _signature(path: Path, tool: Tool) -> Path:
+    return path.with_name(path.name + _SUFFIXES[tool])
 
 
 def _run(command: list[str], *, capture: bool = True) -> str:

@@ -166,8 +166,7 @@ def create(
         volume_bytes=volume_bytes,
     )
     create_bundle(bundle, home.path, options, lambda line: echo(line, err=True))
-    _sign(bundle, sign_minisign, sign_gpg)
-    _print_files(bundle)
+    _print_files(bundle, _sign(bundle, sign_minisign, sign_gpg))
 
 
 @command.command()
@@ -221,22 +220,25 @@ def diff(old: Path, new: Path, bundle: Path, volume_bytes: int, sign_minisign: s
     from shrag.bundle.difference import write_difference
 
     write_difference(old, new, bundle, volume_bytes)
-    _sign(bundle, sign_minisign, sign_gpg)
-    _print_files(bundle)
+    _print_files(bundle, _sign(bundle, sign_minisign, sign_gpg))
 
 
-def _sign(bundle: Path, minisign: str, gpg: str) -> None:
-    from shrag.bundle.installer.signature import checksum_list, sign
+def _sign(bundle: Path, minisign: str, gpg: str) -> list[Path]:
+    """Sign the list of checksums with each key that is given, and return the paths of the signatures."""
+    from shrag.bundle.installer.signature import Tool, checksum_list, sign
 
-    if minisign:
-        sign(checksum_list(bundle), "minisign", minisign)
-    if gpg:
-        sign(checksum_list(bundle), "gpg", gpg)
+    keys: dict[Tool, str] = {"minisign": minisign, "gpg": gpg}
+    return [sign(checksum_list(bundle), tool, key) for tool, key in keys.items() if key]
 
 
-def _print_files(bundle: Path) -> None:
+def _print_files(bundle: Path, signatures: list[Path]) -> None:
     """Print the files to carry, with their sizes."""
-    for path in sorted(bundle.absolute().parent.glob(f"{bundle.stem}.*")):
+    from shrag.bundle.installer.main import installer_path
+    from shrag.bundle.installer.signature import checksum_list
+    from shrag.corpora.store.volumes import find_volumes
+
+    files = [*find_volumes(bundle), installer_path(bundle), checksum_list(bundle), *signatures]
+    for path in sorted(each.absolute() for each in files):
         echo(Text("{path}  {size:,.1f} MiB", path=path, size=path.stat().st_size / 2**20))
     echo(
         Text(

@@ -13,7 +13,7 @@ from shrag.corpora.readers.item import ParsedItem, SourceItem, decode_text, pars
 from shrag.corpora.readers.source import LONGEST_LINE, read_lines
 from shrag.corpora.records import Record
 from shrag.corpora.text.sentences import detect_language
-from shrag.messages.text import Text
+from shrag.messages.text import Text, message_of
 
 _TAG = re.compile(r"<(/?)([A-Za-z][\w:-]*+)(?:\s[^<>]*+)?>")
 
@@ -107,7 +107,7 @@ def read_documents(path: Path) -> Iterator[SourceItem]:
             if document is not None:
                 document.add(between)
             elif line.data is None or _ANY_TAG.sub(b"", between).strip():
-                yield SourceItem(line.number, line.offset + at, "text outside <DOC> … </DOC>")
+                yield SourceItem(line.number, line.offset + at, Text("text outside <DOC> … </DOC>"))
             if edge is None:
                 break
             at = edge.end()
@@ -138,13 +138,14 @@ class _Document:
             self._lines.append(data)
 
     def item(self, closes: bool) -> SourceItem:
-        return SourceItem(self._number, self._offset, self._fields() if closes else "<DOC> is not closed by </DOC>")
+        fields = self._fields() if closes else Text("<DOC> is not closed by </DOC>")
+        return SourceItem(self._number, self._offset, fields)
 
     def _fields(self) -> dict[str, object] | str:
         try:
             text = decode_text(None if self.too_long else b"\n".join(self._lines))
         except RejectedLine as reason:
-            return str(reason)
+            return message_of(reason)
         parts: dict[str, list[str]] = {}
         name = "rest"
         for tagged in read_tags(text):

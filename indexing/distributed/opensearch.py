@@ -8,6 +8,7 @@ OpenSearch.
 from __future__ import annotations
 
 import os
+import shutil
 from collections.abc import Callable, Mapping
 from contextlib import closing
 from pathlib import Path
@@ -47,6 +48,8 @@ def export_opensearch(
 ) -> int:
     """Write the current generation of an index into a new folder; return its number of records.
 
+    The folder appears once it is complete, so an export that failed or was killed is simply run again.
+
     Raises:
         IndexingError: The folder exists, or the index cannot be read.
     """
@@ -58,20 +61,26 @@ def export_opensearch(
     card = manifest.vectors if manifest.vectors and manifest.vectors.dimension else None  # 0 if there are no terms
     vectors = open_vectors(generation / VECTORS, card) if card else None
     with closing(LuceneSearcher(generation / FOLDER, manifest.bm25)) as searcher, disk_errors(folder.parent):
-        folder.mkdir(parents=True)
-        mapping = index_body(manifest.bm25, card)
-        (folder / INDEX_FILE).write_bytes(msgspec.json.format(msgspec.json.encode(mapping)) + b"\n")
-        with (folder / BULK_FILE).open("wb") as stream:
-            for number, analyzed in enumerate(searcher.documents(range(manifest.records))):
-                source = document_body(analyzed)
-                if vectors is not None and vectors[number].any():
-                    source["vector"] = vectors[number].astype(np.float32).tolist()
-                for line in ({"index": {"_id": analyzed.record.docid}}, source):
-                    stream.write(msgspec.json.encode(line) + b"\n")
-                if not (number + 1) % _REPORTED:
-                    report("records written", number + 1)
-            stream.flush()
-            os.fsync(stream.fileno())
+        part = folder.with_name(f".{folder.name}.part")
+        shutil.rmtree(part, ignore_errors=True)  # of a killed export
+        part.mkdir(parents=True)
+        try:
+            mapping = index_body(manifest.bm25, card)
+            (part / INDEX_FILE).write_bytes(msgspec.json.format(msgspec.json.encode(mapping)) + b"\n")
+            with (part / BULK_FILE).open("wb") as stream:
+                for number, analyzed in enumerate(searcher.documents(range(manifest.records))):
+                    source = document_body(analyzed)
+                    if vectors is not None and vectors[number].any():
+                        source["vector"] = vectors[number].astype(np.float32).tolist()
+                    for line in ({"index": {"_id": analyzed.record.docid}}, source):
+                        stream.write(msgspec.json.encode(line) + b"\n")
+                    if not (number + 1) % _REPORTED:
+                        report("records written", number + 1)
+                stream.flush()
+                os.fsync(stream.fileno())
+            part.rename(folder)
+        finally:
+            shutil.rmtree(part, ignore_errors=True)
     report("records written", manifest.records)
     return manifest.records
 

@@ -178,7 +178,8 @@ class DistributedSearcher:
 
     def sample(self, most: int) -> list[AnalyzedRecord]:
         """See :class:`~shrag.indexing.analyzed_record.RecordStore`."""
-        return list(self.documents(dict.fromkeys(place * self._documents // most for place in range(most))))
+        places = range(most if self._documents else 0)
+        return list(self.documents(dict.fromkeys(place * self._documents // most for place in places)))
 
     def count(self) -> int:
         """See :class:`~shrag.indexing.vectors.store.StoredDocuments`."""

@@ -23,6 +23,7 @@ from shrag.indexing.storage.vector_card import FAISS_FILE
 from shrag.indexing.storage.vector_card import FOLDER as VECTORS
 from shrag.indexing.vectors.faiss_index import has_faiss, read_index
 from shrag.indexing.vectors.store import open_vectors
+from shrag.messages.text import Text, message_of
 
 _FAILURE_WORDS = ("FAILED", "ERROR", "WARNING", "Exception")
 _BATCH = 10_000
@@ -55,8 +56,10 @@ def check_lucene(folder: Path, *, checksums_only: bool = False) -> list[str]:
                 return []
             lines = [line.strip() for line in str(output.toString("UTF-8")).splitlines()]
     except (IndexingError, OSError) as error:
-        return [str(error)]
-    return [line for line in lines if any(word in line for word in _FAILURE_WORDS)] or ["CheckIndex finds it not clean"]
+        return [message_of(error)]
+    return [line for line in lines if any(word in line for word in _FAILURE_WORDS)] or [
+        Text("CheckIndex finds it not clean")
+    ]
 
 
 @dataclass(frozen=True, slots=True)

@@ -98,6 +98,7 @@ def canonical_encoder(choice: str) -> str:
 
     Raises:
         UnknownEncoder: There is no such encoder.
+        WeightsMissing: The path of a folder names a user who does not exist.
     """
     known = choice if choice in {NO_ENCODER, AUTO, LSA} else canonical_choice(choice)
     if known is None:

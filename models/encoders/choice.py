@@ -19,6 +19,7 @@ from shrag.models.encoders.weights import (
     CONFIG,
     Weights,
     check_weights,
+    expand_path,
     find_weights,
     is_path,
     longest_input,
@@ -61,11 +62,14 @@ class EncoderChoice:
 
 
 def canonical_choice(choice: str) -> str | None:
-    """Return the canonical spelling of ``choice``, or None if it is neither a known name nor a path."""
+    """Return the canonical spelling of ``choice``, or None if it is neither a known name nor a path.
+
+    Raises :class:`WeightsMissing` if the path names a user who does not exist.
+    """
     name, length = split_choice(choice)
     suffix = f":{length}" if length else ""
     if is_path(name):
-        return f"{Path(name).expanduser().absolute()}{suffix}"
+        return f"{expand_path(name).absolute()}{suffix}"
     card = find_encoder_card(name)
     return f"{card.name}{suffix}" if card else None
 

@@ -64,18 +64,31 @@ def is_path(choice: str) -> bool:
     return os.sep in choice or choice.startswith((".", "~"))
 
 
+def expand_path(choice: str) -> Path:
+    """Return the path ``choice`` with the home folder of a user instead of ``~``.
+
+    Raises :class:`WeightsMissing` if there is no such user.
+    """
+    try:
+        return Path(choice).expanduser()
+    except RuntimeError:
+        raise WeightsMissing(
+            Text("There is no home folder of a user for {path}: give the whole path of the folder.", path=choice)
+        ) from None
+
+
 def find_weights(choice: str, card: ModelCard | None, home: Path) -> Path:
     """Return the folder of a model: ``home/NAME`` for a name in the catalog, else the path ``choice``.
 
     The folder may also have the layout of a hub's cache: ``models--ORG--NAME/snapshots/REVISION``. Raises
-    :class:`WeightsMissing` if there is no such folder, and :class:`WeightsRejected` if there are several snapshots and
-    no revision to choose one.
+    :class:`WeightsMissing` if there is no such folder or user, and :class:`WeightsRejected` if there are several
+    snapshots and no revision to choose one.
     """
     names = [choice]
     if card is not None:
         repository = card.repository
         names = [card.name, card.short, Path(repository).name, f"models--{repository.replace('/', '--')}"]
-    folders = [Path(choice).expanduser()] if is_path(choice) else [home / name for name in names if name]
+    folders = [expand_path(choice)] if is_path(choice) else [home / name for name in names if name]
     for folder in folders:
         if (folder / "snapshots").is_dir():
             return _snapshot(folder, card)

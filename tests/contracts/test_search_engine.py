@@ -371,6 +371,7 @@ def test_nothing_is_found_in_nothing(make: Maker) -> None:
     assert empty.search([Term("a"), Or(()), Not(Term("a"), Term("b"))], 3) == [[], [], []]
     assert empty.statistics(["a"]).contents == FieldStatistics(0, 0.0, {"a": 0})
     assert empty.fetch(["a"]) == [None]
+    assert empty.sample(3) == []
 
 
 def test_k_must_be_positive(engine: EngineAndStore) -> None:

@@ -93,3 +93,14 @@ def test_the_image_has_this_python_with_its_libraries_and_no_package() -> None:
     ):
         assert any(part in name for name in files), part
     assert not any("site-packages" in name or "/test/" in name for name in files)
+
+
+@pytest.mark.process
+@pytest.mark.parametrize("language", ["en", "ko"])
+def test_the_path_that_the_guide_gives_to_an_image_of_this_python_begins_with_its_folder(language: str) -> None:
+    guide = (ROOT / "docs" / language / "how-to" / "deployment.md").read_text(encoding="utf-8")
+    ((before, change),) = re.findall(r"```sh\n(.*\n)?.*podman import --change (.+) - localhost/python", guide)
+    python = Path(sys.base_prefix, "bin")
+    command = ["env", f"PATH={python}:/usr/bin:/bin", "sh", "-c", f"{before}printf %s {change}"]
+    done = subprocess.run(command, capture_output=True, text=True, check=True)
+    assert done.stdout == f"ENV PATH={python}:/usr/bin:/bin"

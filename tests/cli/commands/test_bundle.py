@@ -23,6 +23,31 @@ def test_diff_prints_the_files_to_carry_with_their_sizes_and_what_to_run_there(
     assert printed.err == "next, on the other machine: python3 update.install.pyz install --into ~/shrag\n"
 
 
+def test_the_files_to_carry_are_those_of_the_bundle_and_no_configuration_beside_them_whatever_their_name_is(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    old, new, update = (tmp_path / name for name in ("old.tar", "new.tar", "shrag[1].tar"))
+    write_small_bundle(old)
+    write_small_bundle(new, more={"weights/tiny/model.safetensors": b"w" * (3 << 19)})
+    for name in ("shrag[1].toml", "shrag1.toml"):
+        (tmp_path / name).write_text("key = 'secret'")
+    assert run(["bundle", "diff", str(old), str(new), str(update), "--volume", "1M"]) == 0
+    carried = [line.partition("  ")[0] for line in capsys.readouterr().out.splitlines()]
+    endings = ("install.pyz", "sha256", "tar.001", "tar.002")
+    assert carried == [f"{tmp_path}/shrag[1].{ending}" for ending in endings]
+
+
+def test_diff_refuses_a_bundle_that_its_installer_would_not_find(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    old, new, update = (tmp_path / name for name in ("old.tar", "new.tar", "update"))
+    write_small_bundle(old, "1.0")
+    write_small_bundle(new, "2.0")
+    assert run(["bundle", "diff", str(old), str(new), str(update)]) == 3
+    assert f"{update} does not end in .tar: name the bundle NAME.tar." in capsys.readouterr().err
+    assert not list(tmp_path.glob("update*"))
+
+
 def test_verify_says_what_a_bundle_is_and_ends_with_3_where_it_is_damaged(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -10,6 +10,7 @@ from shrag.corpora.formats.registry import FORMATS
 from shrag.corpora.readers import source
 from shrag.corpora.readers.item import ParsedItem
 from shrag.corpora.records import Record
+from shrag.messages.text import in_language
 
 # The layouts of newswire collections and of Cranfield as TREC, with texts of our own.
 NEWS = """<DOC>
@@ -87,6 +88,19 @@ def test_without_a_text_tag_everything_else_is_the_text(tmp_path: Path) -> None:
 )
 def test_what_is_no_document_is_a_reason(tmp_path: Path, text: str | bytes, outcomes: list[str]) -> None:
     assert [line.outcome for line in read(tmp_path, text)] == outcomes
+
+
+@pytest.mark.parametrize(
+    ("text", "reason"),
+    [
+        ("<DOC><DOCNO>1</DOCNO><TEXT>a", "<DOC> 태그를 닫는 </DOC> 태그가 없습니다"),
+        ("text\n", "<DOC> … </DOC> 밖에 글자가 있습니다"),
+        (b"<DOC><DOCNO>1</DOCNO><TEXT>\xb0\xff</TEXT></DOC>", "UTF-8이 아닙니다. 22번째 위치의 바이트: 0xb0"),
+    ],
+)
+def test_reasons_are_in_korean_too(tmp_path: Path, text: str | bytes, reason: str) -> None:
+    (line,) = read(tmp_path, text)
+    assert in_language(line.outcome, "ko") == reason
 
 
 def test_text_behind_a_document_is_named_with_its_place(tmp_path: Path) -> None:

@@ -2,17 +2,24 @@
 
 from __future__ import annotations
 
+import errno
 import json
 from pathlib import Path
+from unittest.mock import Mock
 
 import pytest
 
+from shrag.corpora.files import DiskFull
+from shrag.corpora.ingest.add import add_corpus
 from shrag.indexing.bm25 import Bm25
+from shrag.indexing.build.builder import build_index
+from shrag.indexing.distributed import opensearch
 from shrag.indexing.distributed.opensearch import export_opensearch, index_body, query_body, search_body
 from shrag.indexing.errors import IndexingError
 from shrag.indexing.query import And, Boost, DisjunctionMax, Not, Or, Term
 from shrag.indexing.record_filter import RecordFilter
 from shrag.serving.engine import Engine
+from tests.support.killed_build import shorten_builds
 
 
 @pytest.mark.slow
@@ -37,6 +44,26 @@ def test_every_record_is_an_action_and_a_document_with_its_terms(demo: Engine, d
         assert len(source["vector"]) == mapping["vector"]["dimension"]
     with pytest.raises(IndexingError, match="exists: choose a new folder"):
         export_opensearch(demo_home / "indexes", "demo", folder)
+
+
+def test_an_export_that_fails_leaves_nothing_and_is_run_again_as_one_that_was_killed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    shorten_builds(monkeypatch)
+    rows = [{"docid": f"d{number}", "title": f"t {number}", "text": f"Film {number}."} for number in range(3)]
+    (tmp_path / "a.jsonl").write_text("\n".join(map(json.dumps, rows)), encoding="utf-8")
+    add_corpus(tmp_path / "corpora", "small", "miracl", [tmp_path / "a.jsonl"])
+    build_index(tmp_path / "corpora", tmp_path / "indexes", "small")
+    exports = tmp_path / "exports"
+    with monkeypatch.context() as patch:
+        patch.setattr(opensearch, "document_body", Mock(side_effect=[{}, OSError(errno.ENOSPC, "full")]))
+        with pytest.raises(DiskFull):
+            export_opensearch(tmp_path / "indexes", "small", exports / "small")
+    assert list(exports.iterdir()) == []
+    (exports / ".small.part").mkdir()  # of a killed export
+    assert export_opensearch(tmp_path / "indexes", "small", exports / "small") == 3
+    assert [path.name for path in exports.iterdir()] == ["small"]
+    assert sorted(path.name for path in (exports / "small").iterdir()) == ["bulk.ndjson", "index.json"]
 
 
 def test_the_mapping_has_the_parameters_of_the_index() -> None:

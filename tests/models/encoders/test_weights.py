@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from shrag.models.encoders.catalog import CardFile, EncoderCard, read_catalog
+from shrag.models.encoders.choice import canonical_choice
 from shrag.models.encoders.weights import check_weights, find_weights, is_path
 from shrag.models.errors import WeightsMissing, WeightsRejected
 
@@ -55,6 +56,14 @@ def test_a_missing_file_is_named(folder: Path, name: str) -> None:
     (folder / name).unlink()
     with pytest.raises(WeightsMissing, match=f"has no {name}: copy the whole folder of tiny"):
         check_weights("tiny", folder)
+
+
+def test_the_home_of_a_user_who_does_not_exist_is_missing_weights() -> None:
+    choice, says = "~no-such-user/w", "There is no home folder of a user for ~no-such-user/w: give the whole path"
+    with pytest.raises(WeightsMissing, match=says):
+        canonical_choice(choice)
+    with pytest.raises(WeightsMissing, match=says):
+        find_weights(choice, None, Path())
 
 
 def test_pickled_weights_are_refused_by_name(folder: Path) -> None:
