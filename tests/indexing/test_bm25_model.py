@@ -52,12 +52,14 @@ class Model:
     generations: dict[int, Generation] = field(default_factory=dict)
     current: int = 0
 
-    def publish(self, number: int) -> None:
-        """Make a generation of the corpus current, and forget those that two leave no place for."""
+    def publish(self, number: int, opened: int) -> None:
+        """Make a generation of the corpus current, and forget those that two leave no place for and nobody has open."""
         assert number == max(self.generations, default=0) + 1
-        others = [kept for kept in self.generations if kept != self.current]
-        kept = [self.current] if self.current in self.generations else others[-1:]
-        self.generations = {old: self.generations[old] for old in kept} | {number: Generation(dict(self.corpus))}
+        self.generations[number] = Generation(dict(self.corpus))
+        others = sorted(self.generations, key=lambda each: (each == number, each == self.current, each))
+        for each in others[:-2]:
+            if each != opened:
+                del self.generations[each]
         self.current = number
 
     @property
@@ -140,7 +142,7 @@ class Machine:
         killed = subprocess.run([sys.executable, "-c", KILLED, str(self.home), stage], check=False)
         if stage == "records indexed" and killed.returncode == 0:
             # A build killed while it was sealed had read them all: this one went on from there, to its end.
-            self.model.publish(max(self.model.generations, default=0) + 1)
+            self.model.publish(max(self.model.generations, default=0) + 1, self._opened)
         else:
             assert killed.returncode == -9
 
@@ -202,9 +204,13 @@ class Machine:
             self.open[0].close()
             self.open = None
 
+    @property
+    def _opened(self) -> int:
+        return self.open[0].manifest.generation if self.open is not None else 0
+
     def _published(self, manifest: IndexManifest, new: bool) -> None:
         if new:
-            self.model.publish(manifest.generation)
+            self.model.publish(manifest.generation, self._opened)
         assert manifest.generation == self.model.current
 
     def _expect(self, opened: OpenIndex, contents: Contents) -> None:
