@@ -138,10 +138,12 @@ def build_glossary(job: BuildJob) -> None:
                 words.add(each.spellings)
                 yield each.evidence
 
-        entries = mine_glossary(counted(), analyzer, frequencies, job.workspace.stage / _GLOSSARY_SCRATCH)
+        mined = mine_glossary(counted(), analyzer, frequencies, job.workspace.stage / _GLOSSARY_SCRATCH)
         corrections = parse_corrections(job.choices.corrections)
-        corrected = apply_corrections(entries, corrections.pairs, analyzer, job.options.notify)
-        synonyms = select_synonyms(corrected, corrections.synonyms, frequencies, analyzer, job.options.notify)
+        corrected = apply_corrections(mined.entries, corrections.pairs, analyzer, job.options.notify)
+        synonyms = select_synonyms(
+            corrected, mined.acronyms, corrections.synonyms, frequencies, analyzer, job.options.notify
+        )
         for name in (GLOSSARY, CORRECTIONS):
             (index / name).unlink(missing_ok=True)
         if job.choices.corrections:

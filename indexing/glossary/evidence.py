@@ -91,6 +91,11 @@ def count_evidence(records: Iterable[Record], analyzer: Analyzer) -> CountedEvid
     return CountedEvidence(*counted, english_words, korean_words, bilingual)
 
 
+_WORD = re.compile("[a-z0-9]+")
+_LEAST_EXPANDED = 2
+_LEAST_SHARE = 0.6
+
+
 class EvidenceCollector(ScratchDatabase):
     """Adds up evidence. Call :meth:`add` for the evidence of all records, then read the results."""
 
@@ -149,6 +154,27 @@ class EvidenceCollector(ScratchDatabase):
         for acronym, phrase in rows:
             best.setdefault(acronym, phrase)
         return best
+
+    def acronyms(self, analyzer: Analyzer) -> list[tuple[str, str]]:
+        """Return the acronyms that have one usual expansion in the records, in capitals, and that expansion."""
+        self._flush()
+        rows = self._database.execute(
+            "SELECT acronym, phrase, count FROM expansions ORDER BY acronym, count DESC, phrase"
+        )
+        usual: list[tuple[str, str]] = []
+        for acronym, group in groupby(rows, key=lambda row: str(row[0])):
+            spellings: dict[tuple[str, ...], str] = {}
+            counts = Counter[tuple[str, ...]]()
+            for _, phrase, count in group:
+                terms = phrase_terms(analyzer, phrase)
+                spellings.setdefault(terms, phrase)
+                counts[terms] += count
+            terms, count = counts.most_common(1)[0]
+            initials = "".join(word[0] for word in _WORD.findall(spellings[terms]))
+            # The term of IDS, intrusion detection system, is that of ID.
+            if count >= max(_LEAST_EXPANDED, _LEAST_SHARE * counts.total()) and initials != f"{acronym}s":
+                usual.append((acronym.upper(), spellings[terms]))
+        return usual
 
     def bilingual_texts(self) -> Iterator[BilingualPair]:
         """Yield the sampled bilingual titles and records as pairs of texts."""

@@ -65,9 +65,16 @@ _MAX_ENTRIES = 300_000
 _MAX_KOREAN_WORDS = 100_000
 
 
+class MinedGlossary(NamedTuple):
+    """What records say about words: pairs of terms, sorted, and acronyms with their usual expansions."""
+
+    entries: list[Entry]
+    acronyms: list[tuple[str, str]]
+
+
 def mine_glossary(
     counted: Iterable[CountedEvidence], analyzer: Analyzer, frequencies: DocumentFrequencies, scratch: Path
-) -> list[Entry]:
+) -> MinedGlossary:
     """Mine term pairs from records, and add those of the vocabulary that the records have in at least one language.
 
     Args:
@@ -75,14 +82,11 @@ def mine_glossary(
         analyzer: The index's analyzer.
         frequencies: The document frequencies of terms in the records.
         scratch: Path of a temporary file, which is overwritten and removed.
-
-    Returns:
-        The entries, sorted by their terms.
     """
     with EvidenceCollector(scratch) as evidence:
         for each in counted:
             evidence.add(each)
-        return _Miner(evidence, analyzer, frequencies).entries()
+        return MinedGlossary(_Miner(evidence, analyzer, frequencies).entries(), evidence.acronyms(analyzer))
 
 
 class _Meaning(NamedTuple):

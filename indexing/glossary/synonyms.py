@@ -1,6 +1,6 @@
-"""The synonyms that come with SHRAG: words and phrases of one language that mean the same.
+"""The synonyms of an index: words and phrases of one language that mean the same.
 
-A line of ``thesaurus/*.txt`` is a group: the members, separated by a comma and a blank. Each member is a synonym of
+Those of acronyms are mined from the records: *hidden Markov model (HMM)*. Others come with SHRAG: a line of ``thesaurus/*.txt`` is a group: the members, separated by a comma and a blank. Each member is a synonym of
 each other one. Groups with a common member are not joined, because it can have two meanings.
 """
 
@@ -14,7 +14,7 @@ from pathlib import Path
 from shrag.indexing.analysis.analyzer import KEYWORD_KINDS, Analyzer
 from shrag.indexing.glossary.corrections import REPORTED, SynonymCorrection
 from shrag.indexing.glossary.store import MAX_TERMS, Entry, Synonym, phrase_parts, phrase_terms
-from shrag.indexing.glossary.vocabulary import HANGUL, headword_forms, stored_forms
+from shrag.indexing.glossary.vocabulary import HANGUL, headword_forms, read_vocabulary, stored_forms
 from shrag.indexing.glossary.vocabulary_selection import DocumentFrequencies
 from shrag.messages.text import Text
 
@@ -34,6 +34,7 @@ def read_synonyms() -> list[tuple[str, ...]]:
 
 def select_synonyms(
     entries: Iterable[Entry],
+    acronyms: Iterable[tuple[str, str]],
     corrections: Sequence[SynonymCorrection],
     frequencies: DocumentFrequencies,
     analyzer: Analyzer,
@@ -46,6 +47,8 @@ def select_synonyms(
 
     Args:
         entries: The entries of the glossary.
+        acronyms: Acronyms of the records in capitals, and their expansions. Those that are spelt like a listed word are
+            left out: *AID*, an autoimmune disease, would be one for *aid*.
         corrections: The synonyms that the user adds and removes.
         frequencies: Document frequencies of the corpus.
         analyzer: The index's analyzer.
@@ -53,7 +56,9 @@ def select_synonyms(
             terms leave out a part of them, and with one about their number.
     """
     added = [each.words for each in corrections if each.is_added]
-    groups = [*added, *read_synonyms()]
+    listed = read_synonyms()
+    words = {member for group in listed for member in group} | {term.english for term in read_vocabulary()}
+    groups = [*added, *(pair for pair in acronyms if pair[0].lower() not in words), *listed]
     removed = [(each.words[0], other) for each in corrections if not each.is_added for other in each.words[1:]]
     forms = dict(_forms({member for group in groups for member in group}, analyzer))
     forms.update({word: _own_forms(word, analyzer) for each in corrections for word in each.words})

@@ -1,13 +1,16 @@
-"""Which records are a pair of texts in two languages."""
+"""Which records are a pair of texts in two languages, and what acronyms mean in the records."""
 
 from __future__ import annotations
+
+from pathlib import Path
 
 import pytest
 
 from shrag.corpora.records import Record
 from shrag.corpora.text.sentences import detect_language
+from shrag.indexing.analysis.korean_english import KoreanEnglishAnalyzer
 from shrag.indexing.glossary.bilingual_fields import BilingualPair
-from shrag.indexing.glossary.evidence import _bilingual_record
+from shrag.indexing.glossary.evidence import EvidenceCollector, _bilingual_record, count_evidence
 
 KOREAN, ENGLISH = "더위에 지친 젖소의 우유", "Milk of dairy cows under heat stress"
 
@@ -30,3 +33,24 @@ def test_a_title_and_a_text_are_a_pair_where_one_is_korean_and_the_other_english
 ) -> None:
     record = Record("d", title, text, detect_language(text), complete=True)
     assert _bilingual_record(record) == pair
+
+
+def test_an_acronym_has_the_expansion_that_most_records_give_it(
+    analyzer: KoreanEnglishAnalyzer, tmp_path: Path
+) -> None:
+    texts = [
+        "A hidden Markov model (HMM) aligns sequences.",
+        "Speech is recognized by hidden Markov models (HMM).",
+        "An intrusion detection system (IDS) raises alarms.",
+        "Each intrusion detection system (IDS) is trained.",
+        "Particle swarm optimization (PSO) is used once.",
+        "Support vector machines (SVM) classify.",
+        "A support vector machine (SVM) ranks.",
+        "Spatial vector models (SVM) differ.",
+        "Spatial vector models (SVM) agree.",
+    ]
+    records = [Record(str(number), "", text, "en", complete=True) for number, text in enumerate(texts)]
+    with EvidenceCollector(tmp_path / "scratch") as evidence:
+        evidence.add(count_evidence(records, analyzer))
+        # IDS has the term of ID, PSO is in one record, and SVM has two meanings.
+        assert evidence.acronyms(analyzer) == [("HMM", "hidden markov model")]

@@ -26,7 +26,9 @@ def _records(*texts: tuple[str, str]) -> list[Record]:
 def _mine_all(analyzer: KoreanEnglishAnalyzer, folder: Path, records: list[Record]) -> list[Entry]:
     counts = Counter(term for record in records for term in set(analyzer.terms([f"{record.title}\n{record.text}"])[0]))
     counted = [count_evidence(records, analyzer)]
-    return mine_glossary(counted, analyzer, lambda terms: {term: counts[term] for term in terms}, folder / "scratch")
+    return mine_glossary(
+        counted, analyzer, lambda terms: {term: counts[term] for term in terms}, folder / "scratch"
+    ).entries
 
 
 def _mine(analyzer: KoreanEnglishAnalyzer, folder: Path, *texts: tuple[str, str]) -> dict[tuple[str, str], Entry]:

@@ -33,7 +33,9 @@ def mine(analyzer: KoreanEnglishAnalyzer, tmp_path: Path, monkeypatch: pytest.Mo
         monkeypatch.setattr(mining, "transliteration_distance", distance)
         records = [Record(f"r{number}", "", text, "ko", complete=True) for number, text in enumerate(texts)]
         counted = [count_evidence(records, analyzer)]
-        entries = mining.mine_glossary(counted, analyzer, lambda terms: dict.fromkeys(terms, 1), tmp_path / "scratch")
+        entries = mining.mine_glossary(
+            counted, analyzer, lambda terms: dict.fromkeys(terms, 1), tmp_path / "scratch"
+        ).entries
         return {(entry.korean, entry.english.lower()) for entry in entries}
 
     return mined
@@ -152,6 +154,8 @@ def test_another_origin_of_a_word_of_the_vocabulary_is_little_trusted_unless_tit
     monkeypatch.setattr(mining, "transliteration_distance", lambda *_: 0.0)
     records = [Record(f"r{number}", "", f"카트리지를 본다. A {english}.", "ko", complete=True) for number in range(3)]
     counted = [count_evidence(records, analyzer)]
-    entries = mining.mine_glossary(counted, analyzer, lambda terms: dict.fromkeys(terms, 1), tmp_path / "scratch")
+    entries = mining.mine_glossary(
+        counted, analyzer, lambda terms: dict.fromkeys(terms, 1), tmp_path / "scratch"
+    ).entries
     scores = {entry.english: entry.score for entry in entries}
     assert scores == {"cart ridge": 0.7, english: pytest.approx(score)}

@@ -53,8 +53,22 @@ def _counts(terms: Sequence[str]) -> Mapping[str, int]:
 def _selected(
     analyzer: KoreanEnglishAnalyzer, corrections: Sequence[SynonymCorrection] = (), entries: Sequence[Entry] = ()
 ) -> dict[tuple[str, str], Synonym]:
-    selected = select_synonyms(entries, corrections, _counts, analyzer, print)
+    selected = select_synonyms(entries, [], corrections, _counts, analyzer, print)
     return {(each.word, each.synonym): each for each in selected}
+
+
+def test_acronyms_of_the_records_are_synonyms_of_their_expansions_unless_they_are_words(
+    analyzer: KoreanEnglishAnalyzer,
+) -> None:
+    acronyms = [("HMM", "hidden markov model"), ("AID", "autoimmune disease"), ("XYZ", "not in the records")]
+    counts = {"hmm": 2, "hidden": 5, "markov": 4, "model": 9, "aid": 8, "autoimmun": 3, "diseas": 3}
+    found = select_synonyms(
+        [], acronyms, [], lambda terms: {term: counts.get(term, 0) for term in terms}, analyzer, print
+    )
+    assert {each for each in found if {"HMM", "AID", "XYZ"} & {each.word, each.synonym}} == {
+        Synonym("HMM", ("hmm",), "hidden markov model", ("hidden", "markov", "model"), 4, 2),
+        Synonym("hidden markov model", ("hidden", "markov", "model"), "HMM", ("hmm",), 2, 4),
+    }
 
 
 @pytest.mark.usefixtures("few")
@@ -103,7 +117,7 @@ def test_a_phrase_that_loses_what_it_means_has_no_synonyms(
     groups = [("after surgery", "postoperative"), ("World War I", "Great War"), ("vitamin A", "retinol")]
     groups += [("abuse of the elderly", "elder mistreatment"), ("정체성", "아이덴티티")]
     monkeypatch.setattr(module, "read_synonyms", lambda: groups)
-    found = select_synonyms([], [], lambda terms: dict.fromkeys(terms, 1), analyzer, print)
+    found = select_synonyms([], [], [], lambda terms: dict.fromkeys(terms, 1), analyzer, print)
     assert {each.word for each in found} == {"abuse of the elderly", "elder mistreatment"}
 
 
@@ -112,7 +126,7 @@ def test_a_word_of_the_user_keeps_its_prefix_and_may_lose_its_ending(
 ) -> None:
     monkeypatch.setattr(module, "read_synonyms", list)
     own = [SynonymCorrection(words, True, "") for words in (("비대면", "언택트"), ("정체성", "아이덴티티"))]
-    found = select_synonyms([], own, lambda terms: dict.fromkeys(terms, 1), analyzer, print)
+    found = select_synonyms([], [], own, lambda terms: dict.fromkeys(terms, 1), analyzer, print)
     assert {(each.word, each.terms) for each in found} == {
         ("비대면", ("비대면",)),
         ("언택트", ("언택트",)),
@@ -128,7 +142,7 @@ def test_synonyms_of_the_user_that_are_not_used_are_named(
     groups = [("vitamin A", "retinol"), ("먹기", "섭취"), *[("on-site", "in situ")] * 5]
     own = [SynonymCorrection(words, True, f"mine.tsv, line {line}") for line, words in enumerate(groups, 1)]
     messages: list[str] = []
-    select_synonyms([], own, lambda terms: dict.fromkeys(terms, 1), analyzer, messages.append)
+    select_synonyms([], [], own, lambda terms: dict.fromkeys(terms, 1), analyzer, messages.append)
     assert messages[0].startswith("mine.tsv, line 1: 'vitamin A' is not used as a synonym. Its terms are vitamin; ")
     assert messages[1].startswith("mine.tsv, line 2: '먹기' is not used as a synonym. Its terms are none; ")
     assert (len(messages), messages[-1]) == (6, "In all, 12 synonyms of the user's lists are not used.")
