@@ -1,7 +1,8 @@
 """The synonyms of an index: words and phrases of one language that mean the same.
 
-Those of acronyms are mined from the records: *hidden Markov model (HMM)*. Others come with SHRAG: a line of ``thesaurus/*.txt`` is a group: the members, separated by a comma and a blank. Each member is a synonym of
-each other one. Groups with a common member are not joined, because it can have two meanings.
+Acronyms and their expansions are mined from the records: *hidden Markov model (HMM)*. Other synonyms come with SHRAG. A
+line of ``thesaurus/*.txt`` is a group: the members, separated by a comma and a blank. Each member is a synonym of each
+other one. Groups with a common member are not joined, because it can have two meanings.
 """
 
 from __future__ import annotations
