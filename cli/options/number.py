@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from typing import Any
 
 import click
 
@@ -12,7 +13,7 @@ from shrag.messages.text import Text
 class NumberRange(click.FloatRange):
     """A number in a range. Click's own range has NaN in it, which is neither below nor above any limit."""
 
-    def convert(self, value: object, param: click.Parameter | None, ctx: click.Context | None) -> float:
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> float:  # noqa: ANN401
         """Convert the number, and refuse NaN in the words of other text that is no number (see click)."""
         number = float(super().convert(value, param, ctx))
         if math.isnan(number):
