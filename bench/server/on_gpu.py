@@ -19,6 +19,7 @@ import tempfile
 import time
 import urllib.request
 from collections import Counter
+from collections.abc import Callable
 from datetime import UTC, datetime
 from itertools import cycle
 from pathlib import Path
@@ -70,7 +71,7 @@ def main() -> None:
             "SHRAG_LLM_MAX_TOKENS": str(ANSWER_TOKENS),
         }
         started = time.perf_counter()
-        build = [SERVER.with_name("shrag"), "index", "demo", "--encoder", encoder]
+        build = [str(SERVER.with_name("shrag")), "index", "demo", "--encoder", str(encoder)]
         subprocess.run(build, check=True, stdout=subprocess.DEVNULL)
         print(f"index with vectors: {time.perf_counter() - started:.0f} s, peak {gib(peak())}", flush=True)
         started = time.perf_counter()
@@ -133,7 +134,7 @@ async def measure_together(server: RunningServer, questions: list[str]) -> None:
         kinds[json.loads(body)["answer"]["kind"]] += 1
         return ""
 
-    async def load(path: str, clients: int, judge: object) -> LoadResult:
+    async def load(path: str, clients: int, judge: Callable[[object, bytes], str]) -> LoadResult:
         return await ask_concurrently(server.port, path, clients, SECONDS, lambda: {"question": next(turn)}, judge)
 
     searched, asked = await asyncio.gather(load("/v1/search", SEARCHING, lambda *_: ""), load("/v1/ask", ASKING, count))
