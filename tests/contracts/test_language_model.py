@@ -95,7 +95,13 @@ def test_a_stream_can_be_closed_at_any_time_and_has_no_completion_before_its_end
 
 @pytest.mark.parametrize(
     "wrap",
-    [lambda model: model, CircuitBreaker, RequestModel, BudgetedModel, lambda model: EndpointPool([model])],
+    [
+        lambda model: model,
+        CircuitBreaker,
+        RequestModel,
+        lambda model: BudgetedModel(model, most_calls=48, most_seconds=90),
+        lambda model: EndpointPool([model]),
+    ],
     ids=["endpoint", "circuit breaker", "request", "budget", "pool"],
 )
 def test_a_model_may_write_1024_tokens_unless_it_is_told_otherwise(
