@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import csv
 import hashlib
+import io
 import json
 import re
 import shutil
@@ -306,6 +308,17 @@ def test_a_search_says_on_standard_error_what_was_not_found_whatever_is_printed(
     printed = capsys.readouterr()
     assert json.loads(printed.out)["rank"] == 1
     assert printed.err == "No record has these words: zzzqqq\n"
+
+
+def test_a_search_exported_as_csv_is_a_table(
+    demo_home: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("SHRAG_HOME", str(demo_home))
+    assert run(["search", "demo", "salt marsh carbon", "-k", "1", "--export", "csv"]) == 0
+    printed = capsys.readouterr().out
+    names, record = csv.reader(io.StringIO(printed.removeprefix("\ufeff")))
+    assert (names[0], names[-1]) == ("docid", "text")
+    assert "\\u" not in record[-1]
 
 
 def test_a_search_in_json_ends_with_a_summary_where_it_is_asked_for(
