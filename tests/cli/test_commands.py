@@ -147,7 +147,8 @@ def test_a_corpus_shows_what_it_holds_and_what_it_left_out(
     assert capsys.readouterr().out == ""
     assert run(["corpus", "rejects", "c"]) == 0
     told = capsys.readouterr()
-    assert "was refused because of the following lines, and nothing of it was stored" in told.err
+    assert "was refused, and nothing of it was stored. The lines that it would have left out:" in told.err
+    assert "stored corpus" not in told.err
     assert told.out.startswith("a.jsonl line 2 (byte 49): not a JSON object")
     assert run([*add, "--max-rejects", "1"]) == 0
     out = capsys.readouterr().out
@@ -172,7 +173,9 @@ def test_a_corpus_shows_what_it_holds_and_what_it_left_out(
     assert run(["corpus", "replace", "c", "--format", "scienceon", "a.jsonl", "b.jsonl", "--max-rejects", "1"]) == 3
     assert "A1, in a.jsonl line 1 and in b.jsonl line 1" in capsys.readouterr().err
     assert run(["corpus", "rejects", "c", "--json"]) == 0  # of the failed addition, then those of what is stored
-    found = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
+    told = capsys.readouterr()
+    assert "\nThe lines that the stored corpus c left out:\n" in told.err
+    found = [json.loads(line) for line in told.out.splitlines()]
     assert [(each["file"], each["stored"]) for each in found] == [
         ("a.jsonl", False),
         ("b.jsonl", False),
