@@ -171,9 +171,11 @@ def _check_weights(weights: Path) -> Iterator[DoctorFinding]:
         except ModelError as error:
             yield DoctorFinding(card.name, "failure", message_of(error), 6, repair)
         else:
-            yield DoctorFinding(
-                card.name, "ok", Text("verified at {folder}, weights {digest}", folder=folder, digest=digest[:16])
-            )
+            if card.files:
+                says = Text("verified at {folder}, weights {digest}", folder=folder, digest=digest[:16])
+            else:
+                says = _without_checksums(digest)
+            yield DoctorFinding(card.name, "ok", says)
     for folder in _subfolders(weights):
         if folder.name in seen or not (folder / CONFIG).is_file():
             continue
@@ -182,5 +184,8 @@ def _check_weights(weights: Path) -> Iterator[DoctorFinding]:
         except ModelError as error:
             yield DoctorFinding(folder.name, "failure", message_of(error), 6, repair)
         else:
-            says = Text("complete; the catalogue has no checksums for this model, weights {digest}", digest=digest[:16])
-            yield DoctorFinding(folder.name, "ok", says)
+            yield DoctorFinding(folder.name, "ok", _without_checksums(digest))
+
+
+def _without_checksums(digest: str) -> Text:
+    return Text("complete; the catalogue has no checksums for this model, weights {digest}", digest=digest[:16])
