@@ -99,7 +99,7 @@ def settings_page() -> str:
         "before the variable, and that before the file. Which file is read:",
         "[The command line](command-line.md#where-things-are-found).",
         "",
-        "An option that can be repeated has a list in the file: `language = [\"ko\", \"en\"]`. In the variable, its values",
+        'An option that can be repeated has a list in the file: `language = ["ko", "en"]`. In the variable, its values',
         "stand between blanks, and paths between colons.",
         "",
         "At the top of the file: `home`, the data folder, relative to the file; `lang`, the language of messages and",
