@@ -28,8 +28,8 @@ def find_volumes(path: Path) -> list[Path]:
         CorpusError: ``path`` is one of several volumes.
     """
     if path.exists() or not volume_path(path, FIRST).exists():
-        whole = path.with_suffix("")
-        if len(volumes := _volumes(whole)) > 1 and path in volumes:
+        whole = path.parent / path.stem
+        if path.suffix and len(volumes := _volumes(whole)) > 1 and path in volumes:
             raise CorpusError(
                 Text(
                     "{path} is one of {count} volumes: give the name {whole}.",
