@@ -152,6 +152,16 @@ def check_options(section: object, command: click.Command, where: str) -> None:
 
 def _check_value(value: object, parameter: click.Parameter, where: str) -> None:
     many = parameter.nargs != 1 or getattr(parameter, "multiple", False)
+    if many and isinstance(value, (str, int, float)):
+        raise click.UsageError(
+            Text(
+                "{key} in {config_file} is {value}: write {expected}.",
+                key=f"{where}.{parameter.name}",
+                config_file=CONFIG_FILE,
+                value=value,
+                expected=Text("a list in brackets"),
+            )
+        )
     for each in value if many and isinstance(value, list) else [value]:
         _check_type(each, f"{where}.{parameter.name}", CONFIG_FILE, is_path=isinstance(parameter.type, click.Path))
 

@@ -96,7 +96,7 @@ def command(
         echo(Text("No record has these words: {words}", words=", ".join(result.keywords.unknown)), err=True)
     if form is not None:
         if result.ranking.records:
-            echo(result.references(form).rstrip("\n"))
+            echo(result.references(form).replace("\r\n", "\n").rstrip("\n"))  # carriage returns would be escaped
         return
     if as_json:
         print_json_records(result.ranking)

@@ -171,9 +171,7 @@ def _check_weights(weights: Path) -> Iterator[DoctorFinding]:
         except ModelError as error:
             yield DoctorFinding(card.name, "failure", message_of(error), 6, repair)
         else:
-            yield DoctorFinding(
-                card.name, "ok", Text("verified at {folder}, weights {digest}", folder=folder, digest=digest[:16])
-            )
+            yield _complete(card.name, digest, folder if card.files else None)
     for folder in _subfolders(weights):
         if folder.name in seen or not (folder / CONFIG).is_file():
             continue
@@ -182,5 +180,12 @@ def _check_weights(weights: Path) -> Iterator[DoctorFinding]:
         except ModelError as error:
             yield DoctorFinding(folder.name, "failure", message_of(error), 6, repair)
         else:
-            says = Text("complete; the catalogue has no checksums for this model, weights {digest}", digest=digest[:16])
-            yield DoctorFinding(folder.name, "ok", says)
+            yield _complete(folder.name, digest)
+
+
+def _complete(name: str, digest: str, verified: Path | None = None) -> DoctorFinding:
+    """Return the finding for a model whose files are all there; those in ``verified`` have the catalog's checksums."""
+    says = Text("complete; the catalogue has no checksums for this model, weights {digest}", digest=digest[:16])
+    if verified is not None:
+        says = Text("verified at {folder}, weights {digest}", folder=verified, digest=digest[:16])
+    return DoctorFinding(name, "ok", says)

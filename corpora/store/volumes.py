@@ -6,6 +6,9 @@ import io
 from pathlib import Path
 from typing import BinaryIO
 
+from shrag.corpora.errors import CorpusError
+from shrag.messages.text import Text
+
 FIRST = 1
 
 
@@ -19,9 +22,27 @@ def volume_path(path: Path, number: int) -> Path:
 
 
 def find_volumes(path: Path) -> list[Path]:
-    """Return ``path`` itself, or, if only its volumes exist, the volumes up to the first missing number."""
+    """Return ``path`` itself, or, if only its volumes exist, the volumes up to the first missing number.
+
+    Raises:
+        CorpusError: ``path`` is one of several volumes.
+    """
     if path.exists() or not volume_path(path, FIRST).exists():
+        whole = path.parent / path.stem
+        if path.suffix and len(volumes := _volumes(whole)) > 1 and path in volumes:
+            raise CorpusError(
+                Text(
+                    "{path} is one of {count} volumes: give the name {whole}.",
+                    path=path,
+                    count=len(volumes),
+                    whole=whole,
+                )
+            )
         return [path]
+    return _volumes(path)
+
+
+def _volumes(path: Path) -> list[Path]:
     volumes: list[Path] = []
     while (volume := volume_path(path, FIRST + len(volumes))).exists():
         volumes.append(volume)

@@ -72,8 +72,12 @@ def new_key() -> str:
 
 
 def write_key_file(path: Path, key: str) -> None:
-    """Write ``key`` to a new file that only its owner may read; raises :class:`KeyRejected` if the file exists."""
+    """Write ``key`` to a new file that only its owner may read, and make its folder if there is none.
+
+    Raises :class:`KeyRejected` if the file exists or cannot be written.
+    """
     try:
+        path.parent.mkdir(parents=True, exist_ok=True)
         descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
     except OSError as error:
         raise KeyRejected(

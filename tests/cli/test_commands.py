@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import csv
 import hashlib
+import io
 import json
 import re
 import shutil
@@ -145,7 +147,8 @@ def test_a_corpus_shows_what_it_holds_and_what_it_left_out(
     assert capsys.readouterr().out == ""
     assert run(["corpus", "rejects", "c"]) == 0
     told = capsys.readouterr()
-    assert "was refused because of the following lines, and nothing of it was stored" in told.err
+    assert "was refused, and nothing of it was stored. The lines that it would have left out:" in told.err
+    assert "stored corpus" not in told.err
     assert told.out.startswith("a.jsonl line 2 (byte 49): not a JSON object")
     assert run([*add, "--max-rejects", "1"]) == 0
     out = capsys.readouterr().out
@@ -170,7 +173,9 @@ def test_a_corpus_shows_what_it_holds_and_what_it_left_out(
     assert run(["corpus", "replace", "c", "--format", "scienceon", "a.jsonl", "b.jsonl", "--max-rejects", "1"]) == 3
     assert "A1, in a.jsonl line 1 and in b.jsonl line 1" in capsys.readouterr().err
     assert run(["corpus", "rejects", "c", "--json"]) == 0  # of the failed addition, then those of what is stored
-    found = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
+    told = capsys.readouterr()
+    assert "\nThe lines that the stored corpus c left out:\n" in told.err
+    found = [json.loads(line) for line in told.out.splitlines()]
     assert [(each["file"], each["stored"]) for each in found] == [
         ("a.jsonl", False),
         ("b.jsonl", False),
@@ -258,7 +263,7 @@ def test_doctor_checks_the_weights_there_are(
     shutil.copytree(encoder_folder, own_home / "weights" / "gte")
     assert run(["doctor", "--json"]) == 6
     findings = {each["check"]: each for each in map(json.loads, capsys.readouterr().out.splitlines())}
-    assert findings["KURE-v1"]["message"].startswith(f"verified at {own_home}/weights/KURE-v1, weights ")
+    assert findings["KURE-v1"]["message"].startswith("complete; the catalogue has no checksums for this model")
     assert "is not the model.safetensors of gte-multilingual-base" in findings["gte-multilingual-base"]["message"]
 
 
@@ -306,6 +311,17 @@ def test_a_search_says_on_standard_error_what_was_not_found_whatever_is_printed(
     printed = capsys.readouterr()
     assert json.loads(printed.out)["rank"] == 1
     assert printed.err == "No record has these words: zzzqqq\n"
+
+
+def test_a_search_exported_as_csv_is_a_table(
+    demo_home: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("SHRAG_HOME", str(demo_home))
+    assert run(["search", "demo", "salt marsh carbon", "-k", "1", "--export", "csv"]) == 0
+    printed = capsys.readouterr().out
+    names, record = csv.reader(io.StringIO(printed.removeprefix("\ufeff")))
+    assert (names[0], names[-1]) == ("docid", "text")
+    assert "\\u" not in record[-1]
 
 
 def test_a_search_in_json_ends_with_a_summary_where_it_is_asked_for(

@@ -99,6 +99,8 @@ OPTIONS = [
         ({"add": {"output": 3}}, r"make\.add\.output in shrag\.toml is 3: write a path in quotes\."),
         ({"add": {"outptu": "x"}}, r"\[make\.add\] in shrag\.toml has no option 'outptu'"),
         ({"output": ["a"]}, r"make\.output in shrag\.toml is \['a'\]: write a path in quotes\."),
+        ({"runs": "a"}, r"make\.runs in shrag\.toml is a: write a list in brackets\."),
+        ({"add": {"journal": 3}}, r"make\.add\.journal in shrag\.toml is 3: write a list in brackets\."),
         ({"runs": ["a", 3]}, r"make\.runs in shrag\.toml is 3: write a path in quotes\."),
         (
             {"level": date(2024, 1, 1)},
@@ -116,7 +118,7 @@ def test_a_value_of_another_type_than_the_option_has_is_an_error_of_usage(sectio
 def test_text_and_numbers_are_values_of_every_option_but_a_path() -> None:
     section = {"output": "a", "level": 0.5, "runs": ["a", "b"], "journal": ["a", 3], "year": 2020}
     check_options(section, click.Command("make", params=[*OPTIONS]), "make")
-    check_options({"level": "0.5", "journal": "a", "runs": []}, click.Command("make", params=[*OPTIONS]), "make")
+    check_options({"level": "0.5", "journal": ["a"], "runs": []}, click.Command("make", params=[*OPTIONS]), "make")
 
 
 def test_the_file_may_begin_with_a_byte_order_mark(tmp_path: Path) -> None:

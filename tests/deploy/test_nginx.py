@@ -170,6 +170,15 @@ def test_events_come_while_the_answer_is_being_written(proxied: _Proxied) -> Non
     assert [name for name, _ in events(read.decode())][-1] == "timings"
 
 
+def test_citations_of_a_chat_are_links_by_tls(proxied: _Proxied) -> None:
+    proxied.model.may_go_on.set()
+    body = {"model": "demo/shrag", "messages": [{"role": "user", "content": QUESTION}]}
+    status, answer = proxied.ask("POST", "/v1/chat/completions", body)
+    assert status == 200
+    (cited, *_) = json.loads(answer)["choices"][0]["message"]["annotations"]
+    assert cited["url_citation"]["url"].startswith(f"https://{NAME}/record?docid=DEMO-")
+
+
 def test_the_file_names_no_path_but_that_of_the_certificate() -> None:
     paths = re.findall(r" (/[a-z/.-]*)", re.sub(r"#.*", "", FILE.read_text(encoding="utf-8")))
     assert paths == ["/etc/ssl/shrag/certificate.pem", "/etc/ssl/shrag/key.pem", "/metrics", "/"]

@@ -69,14 +69,16 @@ def rejects(home: Home, name: str, as_json: bool) -> None:
     if failed is not None:
         echo(
             Text(
-                "The latest addition to {name} was refused because of the following lines, and nothing of it was "
-                "stored:",
+                "The latest addition to {name} was refused, and nothing of it was stored. The lines that it would have "
+                "left out:",
                 name=name,
             ),
             err=True,
         )
         for reject in failed:
             _print_reject(reject, as_json, stored=False)
+    if failed is not None and name in list_corpora(home.corpora):
+        echo(Text("The lines that the stored corpus {name} left out:", name=name), err=True)
     if failed is None or name in list_corpora(home.corpora):
         for reject in stored_rejects(home.corpora, name):
             _print_reject(reject, as_json, stored=True)

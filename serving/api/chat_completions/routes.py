@@ -155,4 +155,6 @@ def _reply_to_task(reply: str, body: ChatRequest) -> ChatResponse | SSEResponse:
 def _record_url(request: Request, docid: str, index: str) -> str:
     service: Service = request.app.state.service
     named = {"index": index} if index != service.names[0] else {}
-    return f"{request.base_url}record?{urlencode({'docid': docid} | named)}"
+    by_tls = request.headers.get("x-forwarded-proto") == "https"  # of the proxy before the server
+    base = request.base_url.replace(scheme="https") if by_tls else request.base_url
+    return f"{base}record?{urlencode({'docid': docid} | named)}"

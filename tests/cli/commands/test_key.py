@@ -45,6 +45,15 @@ def test_key_writes_a_file_for_its_owner_only(tmp_path: Path, capsys: pytest.Cap
     assert f"File '{tmp_path}' is a directory." in capsys.readouterr().err
 
 
+def test_key_makes_the_folder_of_its_file(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    file = tmp_path / "etc" / "shrag" / "api-key"
+    assert run(["key", "--output", str(file)]) == 0
+    assert stat.S_IMODE(file.stat().st_mode) == 0o600
+    (tmp_path / "plain").write_text("")
+    assert run(["key", "--output", str(tmp_path / "plain" / "api-key")]) == 3
+    assert "cannot be written" in capsys.readouterr().err
+
+
 def _refused(home: Path, *arguments: str, **environment: str) -> tuple[int, str]:
     done = subprocess.run(
         [sys.executable, "-c", SERVE, "demo", "--port", "0", *arguments],

@@ -31,8 +31,11 @@ def test_an_archive_in_volumes_is_verified_and_extracted_as_one_file_is(tmp_path
     path, content = tmp_path / "a.tar", {"x": b"1" * 30_000, "y/z": b"2" * 5}
     header = write_archive(path, "bundle", "a", content, 10_240)
     assert not path.exists()
+    assert find_volumes(Path("/")) == [Path("/")]
     assert find_volumes(path) == [volume_path(path, number) for number in range(1, 5)]
     assert verify_archive(path, "bundle") == header
+    with pytest.raises(CorpusError, match=r"a\.tar\.002 is one of 4 volumes: give the name .*/a\.tar\.$"):
+        verify_archive(volume_path(path, 2), "bundle")
     assert extract_archive(path, "bundle", tmp_path / "out") == header
     assert (tmp_path / "out" / "y" / "z").read_bytes() == b"2" * 5
     with pytest.raises(CorpusError, match=r"a\.tar\.001 exists already"):
