@@ -51,7 +51,7 @@ def command(ctx: click.Context, as_json: bool) -> None:
             continue
         mark, colour = _MARKS[result.status]
         click.secho(f"{mark:>4}", fg=colour, nl=False)
-        echo(f"  {padded(result.check, 23)}{shown(result.message)}")
+        echo(f"  {padded(result.check, 22)} {shown(result.message)}")
         if result.repair:
             echo(f"{'':<29} {shown(Text('Repair: {how}.', how=result.repair))}")
     ctx.exit(max((result.exit_status for result in results), default=0))
