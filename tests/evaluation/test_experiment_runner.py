@@ -275,6 +275,10 @@ def test_a_model_that_fails_is_counted_and_one_that_is_needed_and_not_there_refu
         ExperimentRejected, match="The condition or needs a language model, and no language model is conf"
     ):
         run_small(demo_home, tmp_path / "r", experiment)
+    with pytest.raises(
+        ExperimentRejected, match="The condition or needs a language model, and --no-model is given: leave out --no-mo"
+    ):
+        run_small(demo_home, tmp_path / "r", experiment, LanguageModels(ignored=True))
     assert not (tmp_path / "r").exists()
     ran = run_small(demo_home, tmp_path / "r", experiment, _choice([], failing=True))
     assert ran.table.sets[0].rows[0].fallbacks == 10
