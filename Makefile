@@ -27,9 +27,9 @@ help: ## list the targets
 
 setup: $(VENV)/.lean $(LUCENE) shrag.toml ## install what searching and serving need (no torch; 0.9 GB)
 
-setup-gpu: .venv-gpu/.gpu ## install torch, encoders and FAISS for a GPU, in .venv-gpu
+setup-gpu: .venv-gpu/.gpu shrag.toml ## install torch, encoders and FAISS for a GPU, in .venv-gpu
 
-setup-models: $(VENV)/.models ## install torch, encoders and FAISS for processors, in the environment of make setup
+setup-models: $(VENV)/.models shrag.toml ## install torch, encoders and FAISS for processors, in the environment of make setup
 
 index: setup ## index CORPUS (default: demo), with vectors by ENCODER or by the one encoder in SHRAG_HOME/weights
 	@$(BIN)/shrag index $(CORPUS) $(if $(ENCODER),--encoder $(ENCODER))

@@ -69,7 +69,7 @@ from shrag.evaluation.reports.plots import check_plots, draw_plots
 from shrag.evaluation.reports.result_folder import TITLES_FILE, ResultFolder, file_digests, write_questions
 from shrag.evaluation.reports.table import ResultTable, make_table, write_table
 from shrag.evaluation.reports.timings import write_times
-from shrag.indexing.storage.vector_card import weights_folder
+from shrag.indexing.storage.vector_card import canonical_encoder, weights_folder
 from shrag.messages.text import Text, message_of
 from shrag.models.language_model import LanguageModel
 
@@ -171,6 +171,9 @@ def _check_prerequisites(experiment: Experiment, folder: Path, models: LanguageM
         check_plots()
     for peer in dict.fromkeys(condition.peer for condition in experiment.conditions if condition.peer):
         check_peer(peer)
+    for judged_set, encoder in required_indexes(experiment):
+        if judged_set.corpus and (chosen := encoder or judged_set.encoder):
+            canonical_encoder(chosen)
 
 
 def _check_conditions(experiment: Experiment, folders: Folders, indexes: OpenIndexes, models: LanguageModels) -> None:

@@ -187,11 +187,14 @@ def _sources(given: tuple[str, ...]) -> list[LanguageModelSource]:
 
 
 def _language_models(experiment: Experiment, *, no_model: bool) -> LanguageModels:
-    """Return the configured language model, and the models of the experiment whose endpoints are known."""
+    """Return the configured language model, and the models of the experiment whose endpoints are known.
+
+    With ``no_model`` there is none.
+    """
     from shrag.evaluation.experiments.language_models import LanguageModels
 
     if no_model:
-        return LanguageModels()
+        return LanguageModels(ignored=True)
     settings = llm_settings()
     named = {
         each.name: _named_settings(settings, each)

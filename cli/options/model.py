@@ -9,6 +9,7 @@ import os
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager, nullcontext
 from contextvars import copy_context
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -148,16 +149,21 @@ def running_language_model(
 def plan_retrieval(home: Home, indexes: Sequence[str], reranker: str) -> tuple[MemoryPart, ...]:
     """Return the GPU memory of the re-ranker and of the indexes' encoders and vectors."""
     from shrag.indexing.storage.generations import current_generation
-    from shrag.indexing.storage.vector_card import LSA
+    from shrag.indexing.storage.vector_card import LSA, encoder_of
+    from shrag.models.encoders.choice import split_choice
+    from shrag.models.encoders.weights import is_path
     from shrag.models.memory_plan.retrieval_memory import NO_MODEL, VectorTable, retrieval_parts
     from shrag.serving.retrieval.rerankers import model_of_reranker
 
     manifests = [current_generation(home.indexes / check_name(index))[1] for index in indexes]
     cards = [card for manifest in manifests if (card := manifest.vectors) is not None and card.encoder != LSA]
+    encoders = [(encoder_of(card, home.weights), VectorTable(card.rows, card.dimension)) for card in cards]
+    # An index whose encoder was a folder that is gone is searched by words, so nothing of it is on the GPU.
+    found = [each for each in encoders if not is_path(each[0]) or Path(split_choice(each[0])[0]).is_dir()]
     return retrieval_parts(
-        [card.encoder for card in cards],
+        [encoder for encoder, _ in found],
         model_of_reranker(reranker, home.weights) or NO_MODEL,
-        [VectorTable(card.rows, card.dimension) for card in cards],
+        [vectors for _, vectors in found],
         home.weights,
     )
 

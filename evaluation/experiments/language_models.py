@@ -27,10 +27,14 @@ class ModelChoice:
 
 @dataclass(frozen=True, slots=True)
 class LanguageModels:
-    """The configured language model, if there is one, and those of an experiment's ``models`` by name."""
+    """The configured language model, if there is one, and those of an experiment's ``models`` by name.
+
+    There is neither if they are ``ignored`` (``--no-model``).
+    """
 
     configured: ModelChoice | None = None
     named: Mapping[str, ModelChoice] = field(default_factory=dict)
+    ignored: bool = False
 
     def of(self, condition: Condition) -> ModelChoice | None:
         """Return the language model of a condition; None if it uses none, or if its model is missing."""
@@ -42,6 +46,8 @@ class LanguageModels:
         """Return why a condition lacks the language model that it needs; empty if it has one or needs none."""
         if not condition.model or self.of(condition) is not None:
             return ""
+        if self.ignored:
+            return Text("--no-model is given")
         if isinstance(condition.model, str):
             return Text("the language model {name} has no address", name=condition.model)
         return Text("no language model is configured")
@@ -51,7 +57,9 @@ class LanguageModels:
         for condition in experiment.conditions:
             if why := self.missing(condition):
                 way_out = Text("set [llm] url in shrag.toml or SHRAG_LLM_URL")
-                if isinstance(condition.model, str):
+                if self.ignored:
+                    way_out = Text("leave out --no-model")
+                elif isinstance(condition.model, str):
                     way_out = Text("give --model {name}=URL, or its url in [[models]]", name=condition.model)
                 raise ExperimentRejected(
                     Text(

@@ -23,6 +23,7 @@ from shrag.evaluation.questions.tree_figures import TREE_FIGURES
 from shrag.messages.text import Text
 from shrag.serving.errors import ServingError
 from shrag.serving.request import LARGEST_K, parse_filter
+from shrag.serving.retrieval.rerankers import check_reranker
 from shrag.serving.search_settings import SearchSettings
 from shrag.serving.strategies.registry import find_strategy
 
@@ -97,6 +98,7 @@ def check_experiment(path: Path, experiment: Experiment) -> None:
             if condition.peer:
                 find_peer(condition.peer)
             find_strategy(condition.strategy)
+            check_reranker(condition.reranker)
             SearchSettings.from_mapping(condition.settings)
             parse_filter(condition.filter)
     except (EvaluationError, ServingError) as error:

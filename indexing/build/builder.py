@@ -77,6 +77,7 @@ from shrag.indexing.storage.vector_card import (
     LSA,
     NO_ENCODER,
     canonical_encoder,
+    encoder_of,
     load_vector_card,
     weights_folder,
 )
@@ -336,13 +337,13 @@ def _encoder(chosen: str | None, index: Path, weights: Path, options: BuildOptio
     """Return the encoder that a canonical choice stands for; None stands for the current generation's encoder."""
     if chosen is not None and chosen != AUTO:
         return chosen
-    inherited = _inherited_encoder(index)
+    inherited = _inherited_encoder(index, weights)
     if chosen == AUTO and inherited == NO_ENCODER:
         return default_encoder(index.name, weights, options.notify)
     return inherited
 
 
-def _inherited_encoder(index: Path) -> str:
+def _inherited_encoder(index: Path, weights: Path) -> str:
     try:
         vectors = current_generation(index)[1].vectors
     except IndexMissing:
@@ -359,7 +360,7 @@ def _inherited_encoder(index: Path) -> str:
                 )
             ) from None
         return NO_ENCODER
-    return vectors.encoder if vectors else NO_ENCODER
+    return encoder_of(vectors, weights)
 
 
 def _folder_with(index: Path, file: str, hint: str) -> Path | None:

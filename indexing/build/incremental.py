@@ -40,7 +40,7 @@ from shrag.indexing.lexical.writer import LuceneIndexWriter
 from shrag.indexing.open_index import check_analyzer
 from shrag.indexing.storage.generations import check_files, current_generation, next_generation, remove_folder
 from shrag.indexing.storage.manifest import IndexManifest
-from shrag.indexing.storage.vector_card import NO_ENCODER, weights_folder
+from shrag.indexing.storage.vector_card import encoder_of, weights_folder
 from shrag.messages.text import Text, message_of
 
 Change = Literal["added", "changed", "unchanged"]
@@ -100,7 +100,7 @@ def update_index(
             choices = IndexChoices(
                 dictionary=load_dictionary(folder),
                 corrections=stored_corrections(folder),
-                encoder=manifest.vectors.encoder if manifest.vectors else NO_ENCODER,
+                encoder=encoder_of(manifest.vectors, weights_folder(indexes)),
                 weights=weights_folder(indexes),
             )
             check_analyzer(name, manifest, analyzer_fingerprint(choices.dictionary))

@@ -11,7 +11,8 @@ from shrag.corpora.near_names import did_you_mean
 from shrag.indexing.errors import IndexMismatch, UnknownEncoder
 from shrag.messages.text import Text
 from shrag.models.encoders.catalog import read_catalog
-from shrag.models.encoders.choice import SETTINGS_FORMAT, LsaOptions, canonical_choice, choose_encoder
+from shrag.models.encoders.choice import SETTINGS_FORMAT, LsaOptions, canonical_choice, choose_encoder, split_choice
+from shrag.models.encoders.weights import is_path
 
 FOLDER = "vectors"
 """Name of the folder of vectors in an index's folder."""
@@ -112,6 +113,20 @@ def canonical_encoder(choice: str) -> str:
             )
         )
     return known
+
+
+def encoder_of(card: VectorCard | None, weights: Path) -> str:
+    """Return the canonical choice of the encoder that made an index's vectors, ``none`` if it has none.
+
+    If it is the path of a folder that is not there any more, the folder of the same name below ``weights`` is taken.
+    """
+    if card is None:
+        return NO_ENCODER
+    folder = Path(split_choice(card.encoder)[0])
+    moved = weights.absolute() / folder.name
+    if is_path(card.encoder) and not folder.is_dir() and moved.is_dir():
+        return str(moved.with_name(Path(card.encoder).name))
+    return card.encoder
 
 
 def encoder_settings(encoder: str, weights: Path) -> str:

@@ -43,7 +43,7 @@ def find_card(name: str) -> GpuCard:
             return card
     raise UnknownName(
         Text(
-            "There is no GPU {name!r}: use one of {cards}, or leave --card out to read this machine's GPU.",
+            "There is no GPU {name!r}: use one of {cards}, or leave it out to read this machine's GPU.",
             name=name,
             cards=", ".join(cards),
         )

@@ -83,15 +83,28 @@ def ask_nvidia_smi(options: Sequence[str]) -> str:
         command = ["nvidia-smi", *options]
         done = subprocess.run(command, capture_output=True, text=True, check=True, timeout=_SECONDS)  # noqa: S603  (numbers and names of its own)
     except FileNotFoundError:
-        raise GpuMissing(Text("There is no nvidia-smi here to read a GPU's memory: name a GPU with --card.")) from None
+        raise GpuMissing(
+            Text(
+                "There is no nvidia-smi here to read a GPU's memory: name a GPU with --card, or for shrag-serve with "
+                "[llm] card."
+            )
+        ) from None
     except subprocess.TimeoutExpired:
         raise GpuMissing(
-            Text("nvidia-smi did not answer within {seconds} s: check the driver, or use --card.", seconds=_SECONDS)
+            Text(
+                "nvidia-smi did not answer within {seconds} s: check the driver, or name a GPU with --card, or for "
+                "shrag-serve with [llm] card.",
+                seconds=_SECONDS,
+            )
         ) from None
     except subprocess.CalledProcessError as error:
         output = (error.stderr or error.stdout or "").strip().rpartition("\n")[2] or Text("nothing")
         raise GpuMissing(
-            Text("nvidia-smi failed ({output}): check the driver, or use --card.", output=output)
+            Text(
+                "nvidia-smi failed ({output}): check the driver, or name a GPU with --card, or for shrag-serve with "
+                "[llm] card.",
+                output=output,
+            )
         ) from None
     return done.stdout
 
@@ -106,7 +119,12 @@ def read_gpu(query: NvidiaSmi = ask_nvidia_smi, gpu: int = 0) -> GpuUse:
         capability = float(fields[4])
     except (ValueError, IndexError):
         raise GpuMissing(
-            Text("nvidia-smi does not report the memory of GPU {gpu} ({line!r}): use --card.", gpu=gpu, line=line)
+            Text(
+                "nvidia-smi does not report the memory of GPU {gpu} ({line!r}): name a GPU with --card, or for "
+                "shrag-serve with [llm] card.",
+                gpu=gpu,
+                line=line,
+            )
         ) from None
     by_process: dict[int, int] = {}
     for process in query([which, "--query-compute-apps=pid,used_memory", _CSV]).splitlines():

@@ -98,18 +98,18 @@ def test_its_options_are_those_of_the_server() -> None:
 
 
 def test_the_model_is_served_as_shrag_serve_would_and_connects_to_nothing() -> None:
-    from shrag.models.model_server.command import _VLLM_ENVIRONMENT, COMPACT_JSON_FLAGS, OFFLINE
+    from shrag.models.model_server.command import COMPACT_JSON_FLAGS, server_environment
 
+    given = server_environment({}, Path())
+    del given["VLLM_CACHE_ROOT"]
     text = VLLM.read_text(encoding="utf-8")
     named = re.findall(r"^Environment=(.*)$", text, re.MULTILINE)
-    assert {f"{name}={value}" for name, value in {**OFFLINE, **_VLLM_ENVIRONMENT}.items()} <= set(
-        " ".join(named).split()
-    )
+    assert {f"{name}={value}" for name, value in given.items()} <= set(" ".join(named).split())
     name, value = COMPACT_JSON_FLAGS
     assert f"{name} '{value}'" in text
     assert "\nIPAddressDeny=any\nIPAddressAllow=localhost\n" in text
     job = (ROOT / "deploy" / "shrag.slurm").read_text(encoding="utf-8")
-    assert all(f"{name}={value}" in job for name, value in {**OFFLINE, **_VLLM_ENVIRONMENT}.items())
+    assert all(f"{name}={value}" in job for name, value in given.items())
     assert f"{name} '{value}'" in job
 
 

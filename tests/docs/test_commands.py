@@ -77,6 +77,22 @@ def test_every_documented_command_and_option_exists(page: Path) -> None:
     assert wrong == []
 
 
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
+def test_weights_are_copied_into_a_folder_that_is_there(page: Path) -> None:
+    for block in blocks(page):
+        if re.search(r"^cp -r \S+ var/weights/", block.text, re.MULTILINE):
+            assert "mkdir -p var/weights\n" in block.text.partition("cp -r")[0], block
+
+
+@pytest.mark.parametrize("target", ["setup", "setup-models", "setup-gpu"])
+def test_each_environment_finds_the_data_folder_of_the_checkout(tmp_path: Path, target: str) -> None:
+    for file in ("Makefile", "pyproject.toml", "constraints.txt", "deploy/wheel_backend.py"):
+        (tmp_path / file).parent.mkdir(exist_ok=True)
+        shutil.copy(ROOT / file, tmp_path / file)
+    done = subprocess.run(["make", "--dry-run", target], cwd=tmp_path, capture_output=True, text=True, check=True)
+    assert "cp cli/commands/init.toml shrag.toml" in done.stdout
+
+
 def test_commands_stand_in_fenced_blocks() -> None:
     indented = []
     for page in PAGES:

@@ -26,6 +26,7 @@ from shrag.evaluation.questions.outcome import QuestionRecord
 from shrag.evaluation.reports.result_folder import open_results
 from shrag.evaluation.reports.table import read_table
 from shrag.indexing.build.builder import build_index
+from shrag.indexing.errors import UnknownEncoder
 from shrag.models.errors import ModelUnavailable
 from shrag.models.language_model import LanguageModel
 from shrag.serving.engine import open_engine
@@ -274,6 +275,10 @@ def test_a_model_that_fails_is_counted_and_one_that_is_needed_and_not_there_refu
         ExperimentRejected, match="The condition or needs a language model, and no language model is conf"
     ):
         run_small(demo_home, tmp_path / "r", experiment)
+    with pytest.raises(
+        ExperimentRejected, match="The condition or needs a language model, and --no-model is given: leave out --no-mo"
+    ):
+        run_small(demo_home, tmp_path / "r", experiment, LanguageModels(ignored=True))
     assert not (tmp_path / "r").exists()
     ran = run_small(demo_home, tmp_path / "r", experiment, _choice([], failing=True))
     assert ran.table.sets[0].rows[0].fallbacks == 10
@@ -293,6 +298,14 @@ def test_a_strategy_that_lacks_what_it_needs_is_named_before_a_question_is_asked
     with pytest.raises(ExperimentRejected, match=says):
         run_small(demo_home, tmp_path / "r", experiment)
     assert not (tmp_path / "r" / "card.json").exists()
+
+
+def test_an_encoder_that_does_not_exist_is_refused_before_an_index_is_built(demo_home: Path, tmp_path: Path) -> None:
+    new = msgspec.structs.replace(DEMO_SET, name="new")
+    experiment = msgspec.structs.replace(SMALL, sets=(new,), conditions=(OR, Condition("v", encoder="mine")))
+    with pytest.raises(UnknownEncoder, match="There is no encoder 'mine'"):
+        run_small(demo_home, tmp_path / "r", experiment)
+    assert not (demo_home / "corpora" / "new").exists()
 
 
 def test_vectors_that_a_strategy_with_a_model_needs_are_missed_before_a_question_is_asked(

@@ -11,7 +11,9 @@ from pathlib import Path
 
 import pytest
 
+from shrag.cli.commands import doctor
 from shrag.cli.doctor.data import check_corpora, check_home, check_indexes
+from shrag.cli.doctor.finding import DoctorFinding
 from shrag.cli.main import run
 from shrag.cli.settings import Home
 from shrag.indexing.storage.generations import generation_folder
@@ -164,3 +166,15 @@ def test_the_lines_are_in_korean(
     out = capsys.readouterr().out
     assert "  ok  외부 연결              외부로 연결하는 설정이 없습니다" in out
     assert "해결 방법: `shrag index demo` 명령으로 자료에서 다시 만들거나" in out
+
+
+def test_a_long_name_and_what_is_said_of_it_are_two_words(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for check in ("check_parts", "check_machine", "check_home", "check_corpora", "check_indexes"):
+        monkeypatch.setattr(doctor, check, lambda *given: [])
+    monkeypatch.setattr(
+        doctor, "check_models", lambda weights: [DoctorFinding("an-encoder-of-a-long-name", "ok", "fine")]
+    )
+    assert run(["--home", str(tmp_path), "doctor"]) == 0
+    assert "  ok  an-encoder-of-a-long-name fine\n" in capsys.readouterr().out

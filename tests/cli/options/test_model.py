@@ -12,6 +12,7 @@ import time
 import urllib.request
 from contextlib import closing
 from pathlib import Path
+from types import SimpleNamespace
 
 import click
 import pytest
@@ -19,6 +20,8 @@ import pytest
 from shrag.cli.main import run
 from shrag.cli.options.model import open_language_model, plan_retrieval, read_llm_settings
 from shrag.cli.settings import Home
+from shrag.indexing.storage import generations
+from shrag.indexing.storage.vector_card import VectorCard
 from shrag.models.chat.client import OpenAIModel
 from shrag.models.chat.endpoint_pool import EndpointPool
 from shrag.models.chat.settings import LlmSettings
@@ -206,3 +209,18 @@ def test_the_plan_of_a_server_counts_its_re_ranker_and_the_encoders_of_all_its_i
     assert plan_retrieval(home, ["demo"], "auto") == ()
     (reranker, *_) = plan_retrieval(home, ["demo"], "cross-encoder")
     assert (reranker.name, reranker.size) == ("re-ranker gte-multilingual-reranker-base", 611_919_362)
+
+
+def test_the_plan_of_a_server_counts_an_encoder_that_was_moved_and_none_that_is_gone(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    card = VectorCard("/elsewhere/own-encoder:32", "settings", "digest", 32, 10)
+    monkeypatch.setattr(generations, "current_generation", lambda index: (index, SimpleNamespace(vectors=card)))
+    home = Home(tmp_path)
+    assert plan_retrieval(home, ["demo"], "auto") == ()
+    folder = home.weights / "own-encoder"
+    folder.mkdir(parents=True)
+    header = json.dumps({"w": {"dtype": "F16", "shape": [6], "data_offsets": [0, 12]}}).encode()
+    (folder / "model.safetensors").write_bytes(len(header).to_bytes(8, "little") + header + bytes(12))
+    parts = {part.name: part.size for part in plan_retrieval(home, ["demo"], "auto")}
+    assert (parts["encoder own-encoder"], parts["FAISS vectors"]) == (12, 640)

@@ -151,6 +151,7 @@ def test_a_file_may_begin_with_a_byte_order_mark(tmp_path: Path) -> None:
         (('index = "demo"', 'index = "demo"\nsample = 0'), "sample of the set s is 0 but must be at least 1"),
         (('name = "or"', 'name = "or"\nstrategy = "best"'), "There is no strategy 'best': use one of shrag, bm25"),
         (('name = "or"', 'name = "or"\nstrategy = "retrieve(5) > rank(2)"'), "There is no stage"),
+        (('name = "or"', 'name = "or"\nreranker = "vector"'), "There is no re-ranker 'vector': use one of auto"),
         *[
             (
                 ('name = "or"', f'name = "or"\npeer = "x"\n{key}'),

@@ -113,6 +113,19 @@ def test_weights_chosen_by_a_path_are_found_again_in_another_home(home: Path, ma
         moved.rename(made)
 
 
+def test_a_build_and_an_update_find_them_there_too(home: Path, made: Path, tmp_path: Path) -> None:
+    corpora, indexes = home / "corpora", home / "indexes"
+    moved = made.rename(made.with_name("away"))
+    try:
+        assert not build_index(corpora, indexes, "demo", encoder="auto")[1]
+        add_corpus(corpora, "demo", "scienceon", [_write_records(tmp_path / "fewer.jsonl", ROWS - 1)], replace=True)
+        vectors = update_index(corpora, indexes, "demo")[0].vectors
+        assert vectors is not None
+        assert vectors.encoder == f"{home / 'weights' / 'tiny-encoder'}:32"
+    finally:
+        moved.rename(made)
+
+
 @pytest.mark.parametrize("how", ["absent", "others", "cut"])
 def test_without_weights_keyword_search_works_and_vectors_are_an_error(home: Path, made: Path, how: str) -> None:
     moved = made.rename(made.with_name("away"))  # the path that the index remembers

@@ -61,7 +61,7 @@ def test_processes_without_reported_memory_are_left_out() -> None:
 
 @pytest.mark.parametrize("answer", ["", "No devices were found\n", "Tesla, [N/A], [N/A], [N/A], 9.0", "X, 1, 2, 3, ?"])
 def test_a_card_without_reported_memory_is_an_error(answer: str) -> None:
-    with pytest.raises(GpuMissing, match=r"does not report the memory of GPU 0 .*use --card"):
+    with pytest.raises(GpuMissing, match=r"does not report the memory of GPU 0 .*or for shrag-serve with .llm. card"):
         read_gpu(Smi(answer))
 
 
