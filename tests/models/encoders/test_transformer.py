@@ -107,13 +107,13 @@ def test_another_configuration_has_another_rotary_embedding(tmp_path: Path) -> N
     ],
 )
 def test_with_a_wrong_rotary_embedding_this_comparison_fails(
-    encoder_folder: Path, monkeypatch: pytest.MonkeyPatch, wrong: dict[str, object]
+    folder: Path, monkeypatch: pytest.MonkeyPatch, wrong: dict[str, object]
 ) -> None:
     def wrongly(config: Mapping[str, Any], architecture: str) -> dict[str, Any]:
         return {**native_config(config, architecture), "rope_parameters": wrong}
 
     monkeypatch.setattr(staging, "native_config", wrongly)
-    assert _worst(_load(encoder_folder), lambda text: _reference(encoder_folder, text)) < 0.999
+    assert _worst(_load(folder), lambda text: _reference(folder, text)) < 0.999
 
 
 def test_a_passage_is_read_as_title_and_text_and_a_question_alone(transformer: TransformerEncoder) -> None:
