@@ -148,24 +148,15 @@ class EvidenceCollector(ScratchDatabase):
 
     def expansions(self) -> dict[str, str]:
         """Return for each acronym's term its most frequent expansion."""
-        self._flush()
-        rows = self._database.execute("SELECT acronym, phrase FROM expansions ORDER BY acronym, count DESC, phrase")
-        best: dict[str, str] = {}
-        for acronym, phrase in rows:
-            best.setdefault(acronym, phrase)
-        return best
+        return {acronym: phrases[0][0] for acronym, phrases in self._phrases_of_acronyms()}
 
     def acronyms(self, analyzer: Analyzer) -> list[tuple[str, str]]:
         """Return the acronyms that have one usual expansion in the records, in capitals, and that expansion."""
-        self._flush()
-        rows = self._database.execute(
-            "SELECT acronym, phrase, count FROM expansions ORDER BY acronym, count DESC, phrase"
-        )
         usual: list[tuple[str, str]] = []
-        for acronym, group in groupby(rows, key=lambda row: str(row[0])):
+        for acronym, phrases in self._phrases_of_acronyms():
             spellings: dict[tuple[str, ...], str] = {}
             counts = Counter[tuple[str, ...]]()
-            for _, phrase, count in group:
+            for phrase, count in phrases:
                 terms = phrase_terms(analyzer, phrase)
                 spellings.setdefault(terms, phrase)
                 counts[terms] += count
@@ -175,6 +166,15 @@ class EvidenceCollector(ScratchDatabase):
             if count >= max(_LEAST_EXPANDED, _LEAST_SHARE * counts.total()) and initials != f"{acronym}s":
                 usual.append((acronym.upper(), spellings[terms]))
         return usual
+
+    def _phrases_of_acronyms(self) -> Iterator[tuple[str, list[tuple[str, int]]]]:
+        """Yield each acronym's term, sorted, with its expansions and their counts, the most frequent first."""
+        self._flush()
+        rows = self._database.execute(
+            "SELECT acronym, phrase, count FROM expansions ORDER BY acronym, count DESC, phrase"
+        )
+        for acronym, group in groupby(rows, key=lambda row: str(row[0])):
+            yield acronym, [(phrase, count) for _, phrase, count in group]
 
     def bilingual_texts(self) -> Iterator[BilingualPair]:
         """Yield the sampled bilingual titles and records as pairs of texts."""

@@ -122,11 +122,14 @@ def encoder_of(card: VectorCard | None, weights: Path) -> str:
     """
     if card is None:
         return NO_ENCODER
-    folder = Path(split_choice(card.encoder)[0])
-    moved = weights.absolute() / folder.name
-    if is_path(card.encoder) and not folder.is_dir() and moved.is_dir():
-        return str(moved.with_name(Path(card.encoder).name))
-    return card.encoder
+    moved = moved_encoder(card.encoder, weights)
+    earlier_folder, folder = (Path(split_choice(choice)[0]) for choice in (card.encoder, moved))
+    return moved if is_path(card.encoder) and not earlier_folder.is_dir() and folder.is_dir() else card.encoder
+
+
+def moved_encoder(path: str, weights: Path) -> str:
+    """Return the choice of the folder of the same name below ``weights``, where an encoder may have been moved to."""
+    return str(weights.absolute() / Path(path).name)
 
 
 def encoder_settings(encoder: str, weights: Path) -> str:

@@ -16,7 +16,14 @@ import msgspec
 
 from shrag.indexing.analysis.analyzer import Analyzer
 from shrag.indexing.errors import EncoderUnavailable, IndexDamaged
-from shrag.indexing.storage.vector_card import ENCODER_FOLDER, LSA, NO_ENCODER, VectorCard, check_vector_card
+from shrag.indexing.storage.vector_card import (
+    ENCODER_FOLDER,
+    LSA,
+    NO_ENCODER,
+    VectorCard,
+    check_vector_card,
+    moved_encoder,
+)
 from shrag.indexing.vectors.store import StoredDocuments
 from shrag.messages.text import Text
 from shrag.models.encoder import Encoder
@@ -92,7 +99,7 @@ def _find_weights_of(card: VectorCard, weights: Path) -> EncoderChoice:
     """
     choices = [card.encoder]
     if is_path(card.encoder):
-        choices.append(str(weights.absolute() / Path(card.encoder).name))
+        choices.append(moved_encoder(card.encoder, weights))
     found: list[EncoderChoice] = []
     missing: WeightsMissing | None = None
     for choice_or_path in choices:

@@ -1,4 +1,4 @@
-"""What a server prints on stderr without waiting for a reader."""
+"""Messages of the command line on stderr: printed if somebody reads them, dropped without waiting if not."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which records are a pair of texts in two languages, and what acronyms mean in the records."""
+"""Evidence for the glossary: bilingual records, and the usual expansions of acronyms."""
 
 from __future__ import annotations
 

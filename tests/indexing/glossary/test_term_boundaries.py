@@ -1,4 +1,4 @@
-"""Where a Korean term before a bracket begins."""
+"""Choice of the Korean term that stands before a translation in brackets."""
 
 from __future__ import annotations
 
