@@ -39,13 +39,13 @@ def main(arguments: Sequence[str] | None = None) -> int:
     options = parser.parse_args(arguments)
     try:
         if options.command == "undo":
-            return _undo(Path(options.into).expanduser())
+            return _undo(options.into)
         bundle = _bundle(options.bundle, parser)
         if options.command == "verify":
             verify(bundle, options.minisign, options.gpg, _say)
         else:
             check_list(bundle, options.minisign, options.gpg, _say)
-            _install(bundle, Path(options.into).expanduser())
+            _install(bundle, options.into)
     except (DiskFull, DiskFailed) as error:
         return _fail(error, 5)
     except CorpusError as error:
@@ -135,6 +135,7 @@ def _parser() -> argparse.ArgumentParser:
     into = argparse.ArgumentParser(add_help=False)
     into.add_argument(
         "--into",
+        type=_folder,
         metavar="FOLDER",
         default=_DEFAULT_FOLDER,
         help=_shown(Text("where it is installed; {folder} by default", folder=_DEFAULT_FOLDER)),
@@ -148,6 +149,14 @@ def _parser() -> argparse.ArgumentParser:
     for name, text in helps.items():
         commands.add_parser(name, parents=parents[name], help=_shown(text), description=_shown(text))
     return parser
+
+
+def _folder(path: str) -> Path:
+    try:
+        return Path(path).expanduser()
+    except RuntimeError:
+        reason = Text("There is no home folder of a user for {path}: give the whole path of the folder.", path=path)
+        raise argparse.ArgumentTypeError(_shown(reason)) from None
 
 
 def _shown(text: str) -> str:

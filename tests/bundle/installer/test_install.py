@@ -260,6 +260,13 @@ def test_a_folder_of_other_content_and_one_in_use_are_refused(tmp_path: Path) ->
         install_bundle(bundle, bundle, _say_nothing)
 
 
+def test_the_home_of_an_unknown_user_is_refused_with_a_sentence(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit) as ended:
+        main(["undo", "--into", "~no-such-user/shrag"])
+    assert ended.value.code == 2
+    assert "~no-such-user/shrag: give the whole path of the folder" in capsys.readouterr().err
+
+
 def test_packages_that_pip_refuses_leave_the_old_installation_current(tmp_path: Path) -> None:
     folder = tmp_path / "there"
     write_small_bundle(tmp_path / "old.tar", "1.0")
