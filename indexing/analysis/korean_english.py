@@ -17,6 +17,7 @@ from itertools import chain
 from operator import itemgetter
 from typing import TYPE_CHECKING, Any
 
+from shrag.indexing.analysis.added_nouns import ADDED_NOUNS
 from shrag.indexing.analysis.analyzer import VARIANTS, Token, fold
 from shrag.indexing.analysis.irregular_forms import IRREGULAR_FORMS
 from shrag.indexing.analysis.latin import STEMMER, find_words, is_all_capitals, plain_word_terms
@@ -71,7 +72,8 @@ def analyzer_fingerprint(dictionary: UserDictionary = EMPTY_DICTIONARY) -> str:
         f"rules {_RULES}; kiwipiepy {version('kiwipiepy')}, model {version('kiwipiepy_model')}, "
         f"no name dictionaries; tags {' '.join(INDEXED_TAGS)}; "
         f"snowball {STEMMER} (PyStemmer {version('PyStemmer')}); stop words {stop}; "
-        f"misread nouns {misread}; loanwords {loanwords}; irregular forms {irregular}; British spellings {british}; "
+        f"added nouns {_short_hash(ADDED_NOUNS)}; misread nouns {misread}; loanwords {loanwords}; "
+        f"irregular forms {irregular}; British spellings {british}; "
         f"dictionary {dictionary.fingerprint}"
     )
 

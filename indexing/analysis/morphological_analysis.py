@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, NamedTuple
 from weakref import WeakValueDictionary
 
+from shrag.indexing.analysis.added_nouns import ADDED_NOUNS
 from shrag.indexing.analysis.analyzer import Token, TokenKind
 from shrag.indexing.analysis.latin import MAX_TERM_LENGTH
 from shrag.indexing.analysis.misread_nouns import misread_noun, parts_of
@@ -230,6 +231,8 @@ def load_kiwi(dictionary: UserDictionary = EMPTY_DICTIONARY) -> Kiwi:
     # paragraph first without / with them: wiki-ko 0.914 / 0.911, multihop-ko 0.846 / 0.843. Kiwi also loads in 0.6 s
     # instead of 2.1 s.
     kiwi = Kiwi(num_workers=1, load_default_dict=False, load_multi_dict=False)
+    for noun in sorted(ADDED_NOUNS):
+        kiwi.add_user_word(noun, "NNG")
     for word in DictionaryMatcher(dictionary).korean:
         kiwi.add_user_word(with_standard_spellings(word.word.translate(ASCII_LOWER)), word.tag, word.score)
     kiwi.tokenize("준비")

@@ -11,7 +11,7 @@ from shrag.indexing.analysis.user_dictionary import parse_dictionary
 
 
 def test_every_spelling_alone_has_the_terms_of_the_standard_one(analyzer: KoreanEnglishAnalyzer) -> None:
-    assert len(STANDARD_SPELLINGS) == 172
+    assert len(STANDARD_SPELLINGS) == 189
     others, standard = analyzer.terms(list(STANDARD_SPELLINGS)), analyzer.terms(list(STANDARD_SPELLINGS.values()))
     assert others == standard
     assert all(each in found for each, found in zip(STANDARD_SPELLINGS.values(), standard, strict=True))
@@ -31,6 +31,8 @@ def test_no_standard_spelling_has_another_one() -> None:
         ("파트너쉽을", "파트너십을"),
         ("메테인과 아이오딘", "메탄과 요오드"),
         ("(네트웍)", "(네트워크)"),
+        ("딥런닝 기반", "딥러닝 기반"),
+        ("컨벌루션 신경망", "컨볼루션 신경망"),
     ],
 )
 def test_a_loanword_has_its_terms_with_particles_and_in_compounds(
