@@ -63,8 +63,9 @@ class QuerySegment:
         tokens: The tokens.
         terms: The distinct terms.
         translations: The translations, the most confident first.
-        is_framing: Whether the segment only frames the request (``Could you summarize``). It is then neither a keyword
-            nor translated, and should not weigh in a ranking.
+        is_framing: Whether the segment only frames the request (``Could you summarize``), or repeats the words before
+            it in the other language (라이다 LiDAR). It is then neither a keyword nor translated, and should not weigh
+            in a ranking.
         is_light: Whether it is a light word (:mod:`shrag.indexing.analysis.light_words`), a genre word or a limit by
             year. It is then neither a keyword nor translated, and has little weight.
         forms: The :func:`word_forms` of its tokens.
@@ -201,6 +202,7 @@ def translate_query(
         translations = add_synonyms(translatable, translate_phrases(text, translatable, lexicon, prefixes), lexicon)
         translations |= transliterate_words(text, translatable, translations, lexicon)
         translations = add_listed_synonyms(text, translatable, translations, lexicon, prefixes)
+    framed |= _repeated(groups, translations)
     light = _light(text, groups, framed, translations)
     if framed:
         framed |= {number for number, token in enumerate(compounds, len(groups)) if _within(token, framing)}
@@ -209,7 +211,7 @@ def translate_query(
         QuerySegment(
             tuple(group),
             tuple(dict.fromkeys([token.term for token in group])),
-            () if number in light else translations.get(number, ()),
+            () if number in light | framed else translations.get(number, ()),
             number in framed,
             number in light,
         )
@@ -368,6 +370,26 @@ def _light(
         )
     )
     return light if _have_keyword(groups, light | framed) else frozenset()
+
+
+def _repeated(
+    groups: Sequence[Sequence[Token]], translations: Mapping[int, Sequence[PhraseTranslation]]
+) -> frozenset[int]:
+    """Return the positions of words that translate the words before them: 라이다 LiDAR, 연합학습(federated learning)."""
+    repeated: set[int] = set()
+    terms = [{token.term for token in group} for group in groups]
+    texts = [{each.text for each in translations.get(number, ())} for number in range(len(groups))]
+    for number, found in translations.items():
+        for each in found if number not in repeated else ():
+            begin = number + 1
+            while begin < len(groups) and each.text in texts[begin]:  # the other words of the translated phrase
+                begin += 1
+            end = begin
+            while end < len(groups) and terms[end] <= set(each.terms):
+                end += 1
+            if set[str]().union(*terms[begin:end]) == set(each.terms):
+                repeated.update(range(begin, end))
+    return frozenset(repeated)
 
 
 def _within(token: Token, ranges: Iterable[tuple[int, int]]) -> bool:

@@ -77,6 +77,32 @@ def test_words_that_frame_a_request_are_marked_and_not_translated(demo: Engine) 
     assert framing("문서 요약 신경망") == []
 
 
+@pytest.mark.parametrize(
+    ("question", "repeated"),
+    [
+        ("태풍 라이다 lidar 관측", ["lidar"]),
+        ("연합학습(federated learning)의 보호", ["feder", "learn"]),
+        ("federated learning(연합학습)", ["연합", "학습"]),
+        ("federated machine learning 연합학습", []),
+        ("라이다 학습 lidar", []),
+        ("라이다", []),
+    ],
+)
+def test_words_that_repeat_those_before_them_in_the_other_language_do_not_count(
+    analyzer: KoreanEnglishAnalyzer, question: str, repeated: list[str]
+) -> None:
+    lexicon = EntriesLexicon(
+        [
+            Entry("라이다", "lidar", ("라이다",), ("lidar",), 40, "parenthetical", 1.0),
+            Entry("연합학습", "federated learning", ("연합", "학습"), ("feder", "learn"), 40, "parenthetical", 1.0),
+        ]
+    )
+    (tokens,) = analyzer.tokens([question])
+    found = [each for each in translate_query(tokens, lexicon, text=question) if each.is_framing]
+    assert [term for segment in found for term in segment.terms] == repeated
+    assert not any(segment.translations for segment in found)
+
+
 def test_framing_words_are_content_where_there_is_no_other_keyword(demo: Engine) -> None:
     index = demo.open_index
     analyzed = analyze_question("Please summarize it.", index.analyzer, index.searcher, index.glossary)
