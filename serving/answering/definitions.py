@@ -29,6 +29,9 @@ _QUESTIONS = (
 # A name may end like a particle (강의, 놀이): both readings are tried.
 _PARTICLE = re.compile("(?<=[\uac00-\ud7a3A-Za-z0-9])(?:이란|란|이라는|라는|은|는|이|가|의)$")
 _EXPLAINED = r"(?:\s?\([^()]{1,60}\))?"
+_PARENTHESES = re.compile(r"\s?\(([^()]{1,60})\)")
+# Where a name may be written with a blank or without: at its blanks, and between two Hangul syllables.
+_BLANKS = re.compile("[\\s-]+|(?<=[\uac00-\ud7a3])(?=[\uac00-\ud7a3])")
 # A sentence that matches it defines the name that stands in the place of {name}.
 _DEFINITION = (
     rf"(?<!\w){{name}}(?:e?s)?{_EXPLAINED},?\s+(?:(?:is|are)\s+(?:an?|the|one\s+of|any|defined|known\s+as|understood)\b"
@@ -43,18 +46,21 @@ _DEFINITION = (
 def defined_names(question: str, words: Sequence[QueryTerm]) -> tuple[str, ...]:
     """Return the names of the thing that a question asks to define; none if it asks for something else.
 
-    If the question has one distinctive word or phrase, the translations of this are names too.
+    A name in parentheses is a name too, as ``federated learning`` is in ``연합학습(federated learning)이란?``. If the
+    question has one distinctive word or phrase, the translations of this are names too.
 
     Args:
         question: The question.
         words: The words of the question.
     """
+    in_parentheses = [found.strip() for found in _PARENTHESES.findall(question)]
+    question = _PARENTHESES.sub("", question)
     for pattern in _QUESTIONS:
         if match := pattern.fullmatch(question):
             name = next(group for group in match.groups() if group)
             special = distinctive_words(words)
             translated = [each.text for each in special[0].translations] if len(special) == 1 else []
-            return tuple(dict.fromkeys((name, _PARTICLE.sub("", name), *translated)))
+            return tuple(dict.fromkeys((name, _PARTICLE.sub("", name), *in_parentheses, *translated)))
     return ()
 
 
@@ -65,9 +71,11 @@ def defines(sentence: str, names: Iterable[str]) -> bool:
     True
     >>> defines("얼굴 합성 기술을 딥페이크라고 한다.", ["딥페이크"]), defines("딥페이크는 늘고 있다.", ["딥페이크"])
     (True, False)
+    >>> defines("딥 러닝은 신경망으로 배우는 기술이다.", ["딥러닝"])
+    True
     """
     for name in names:
-        spaced = r"[\s-]?".join(map(re.escape, name.split()))
+        spaced = r"[\s-]?".join(map(re.escape, _BLANKS.split(name)))
         if re.search(_DEFINITION.replace("{name}", spaced), sentence, re.IGNORECASE):
             return True
     return False

@@ -46,6 +46,12 @@ def test_other_questions_ask_for_none(question: str) -> None:
     assert defined_names(question, []) == ()
 
 
+def test_a_name_in_parentheses_is_a_name_too() -> None:
+    assert {"연합학습", "federated learning"} <= {*defined_names("연합학습(federated learning)이란?", [])}
+    assert defined_names("What is explainable AI (XAI)?", []) == ("explainable AI", "XAI")
+    assert defined_names("(GAN)", []) == ()
+
+
 def test_the_translations_of_a_name_that_is_one_word_are_names_too() -> None:
     translations = (Translation("deepfake", ("deepfak",), 1.0),)
     word = QueryTerm("딥페이크", ("딥페이크",), 5.0, 1, keyword=True, known=True, translations=translations)
@@ -64,6 +70,9 @@ def test_the_translations_of_a_name_that_is_one_word_are_names_too() -> None:
         ("인공지능을 이용한 얼굴 합성 기술을 딥페이크라고 하며 누구든지 만들 수 있다.", ["딥페이크"]),
         ("오늘날 딥 러닝(Deep Learning)이란 세부적인 방법을 통칭한다.", ["딥 러닝"]),
         ("메타버스는 가상과 현실이 융합된 세계를 의미한다.", ["메타버스"]),
+        ("딥 러닝은 여러 층의 신경망으로 배우는 기술이다.", ["딥러닝"]),
+        ("딥러닝은 여러 층의 신경망으로 배우는 기술이다.", ["딥 러닝"]),
+        ("GPT 4 is a language model.", ["GPT-4"]),
         ("Deepfakes are a threat.", ["딥페이크", "deepfake"]),
     ],
 )
