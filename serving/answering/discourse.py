@@ -78,7 +78,8 @@ _INTRODUCES = re.compile(
 
 _STUDY = re.compile(
     r"(?:본|이|이번|해당) ?(?:연구|논문|글|고는|보고서|조사|실험)|본고|우리는|"
-    rf"\b(?:this|(?:the )?present|our) {_STUDY_NOUN}|\bwe\b",
+    # "We need to assume" says what people do, not what the study did.
+    rf"\b(?:this|(?:the )?present|our) {_STUDY_NOUN}|\bwe\b(?! (?:\w+ly |often )?(?:need|must|can|cannot|have to|should)\b)",
     re.IGNORECASE,
 )
 _AIM = re.compile(
@@ -159,6 +160,16 @@ _CAUSE = re.compile(
     "때문|원인|이유|까닭|기인|(?:으로|로) ?인(?:해|하여|한)|말미암|비롯(?:된|되|한다)|"
     r"\b(?:because|due to|owing to|caus(?:e[sd]?|ing)|reasons?|attribut(?:ed|able) to|"
     r"(?:result|stem)(?:s|ed|ming|ing)? from|leads? to|led to|barriers?|hinder\w*)\b",
+    re.IGNORECASE,
+)
+_METHODS = re.compile(
+    r"\bhow (?:do|does|did|can|could|is|are|was|were|to|should|might|would)\b|\b(?:ways?|methods?) (?:of|to)\b|"
+    "어떻게|어떤 (?:방법|방식|기법|절차)|방법(?=[은이을도]|에는|$)",
+    re.IGNORECASE,
+)
+_METHOD = re.compile(
+    r"\b(?:based on|by \w+ing|using|via|through|by means of|with the help of)\b|"
+    "(?:이용|활용|적용|사용)(?:하|한|해)|통(?:해|하여)|기반|토대로|바탕으로|방법|기법|방식",
     re.IGNORECASE,
 )
 
@@ -253,6 +264,20 @@ def is_question(sentence: str) -> bool:
 def asks_for_reasons(question: str) -> bool:
     """Return whether a question asks for reasons, which an abstract gives in the background before the study."""
     return bool(_REASONS.search(question))
+
+
+def asks_for_method(question: str) -> bool:
+    """Return whether a question asks how something is done, which an abstract may say only where it announces it.
+
+    >>> [asks_for_method(each) for each in ("How are films made?", "How many films?", "막을 어떻게 만드나?", "막이란?")]
+    [True, False, True, False]
+    """
+    return bool(_METHODS.search(question))
+
+
+def gives_method(sentence: str) -> bool:
+    """Return whether a sentence says by what means something is done: based on, by heating, 이용하여, 방법."""
+    return bool(_METHOD.search(sentence))
 
 
 def gives_cause(sentence: str) -> bool:

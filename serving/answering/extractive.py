@@ -17,7 +17,7 @@ from shrag.corpora.records import Language
 from shrag.indexing.analyzed_record import AnalyzedRecord
 from shrag.serving.answering.citations import cite, make_citations
 from shrag.serving.answering.definitions import defined_names, defines
-from shrag.serving.answering.discourse import asks_for_reasons
+from shrag.serving.answering.discourse import asks_for_method, asks_for_reasons
 from shrag.serving.answering.sentence_selection import (
     QuotableSentence,
     QuotableText,
@@ -111,9 +111,12 @@ def extract_answer(
     if scores:
         least = _LEAST_SCORE * scores[lead.number - 1]
         others = [other for other in others if scores[other.number - 1] >= least]
-    reasons = asks_for_reasons(question.text)
+    reasons, methods = asks_for_reasons(question.text), asks_for_method(question.text)
     sections = [
-        *[_section("record", each, select_sentences(each.text, reasons=reasons, names=names)) for each in shown],
+        *[
+            _section("record", each, select_sentences(each.text, reasons=reasons, methods=methods, names=names))
+            for each in shown
+        ],
         *_related_sections(others, lead, question, words, confidence, scores),
     ]
     return Answer(

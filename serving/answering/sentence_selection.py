@@ -28,6 +28,7 @@ from shrag.serving.answering.discourse import (
     contrasts,
     ends_list,
     gives_cause,
+    gives_method,
     introduces,
     is_general,
     is_noise,
@@ -68,6 +69,7 @@ _LEAST_NEW = 2  # distinctive words for which a sentence outside the quoted part
 _SHORT = 150  # English letters
 _LEAST_WORTH = 0.4  # share of the best sentence's worth
 _CAUSE = 0.5  # added to the role_worth() of a sentence with a cause, if the question asks for reasons
+_METHOD = 0.2  # the role_worth() of a sentence on how something was done
 _LEAST_FINDING = 0.8  # the role_worth() of a result, or of a finding with a figure
 # The least share of each language in a text of two languages.
 _LEAST_HALF = 0.25
@@ -118,13 +120,16 @@ def quotable_text(analyzed: AnalyzedRecord, words: Sequence[QueryTerm], language
     return QuotableText(chosen, tuple([sentence for spoken, sentence in found if spoken in {chosen, "und"}]))
 
 
-def select_sentences(text: QuotableText, *, reasons: bool = False, names: Sequence[str] = ()) -> list[QuotableSentence]:
+def select_sentences(
+    text: QuotableText, *, reasons: bool = False, methods: bool = False, names: Sequence[str] = ()
+) -> list[QuotableSentence]:
     """Return the sentences of a record to quote, in their order.
 
     The first sentence that defines one of the ``names`` is quoted wherever it stands.
 
     If the question asks for ``reasons``, the background before the study is treated like the text behind it, and
-    sentences that state a cause are preferred.
+    sentences that state a cause are preferred. If it asks for ``methods``, an announcement that says by what means
+    something is done counts as a sentence on how the study was done.
     """
     sentences = text.sentences
     together = _groups(sentences)
@@ -132,6 +137,11 @@ def select_sentences(text: QuotableText, *, reasons: bool = False, names: Sequen
     roles = _roles(sentences, start)
     if reasons:
         roles = [role + _CAUSE * gives_cause(each.text) for role, each in zip(roles, sentences, strict=True)]
+    if methods:
+        roles = [
+            _METHOD if role == ANNOUNCEMENT and gives_method(each.text) else role
+            for role, each in zip(roles, sentences, strict=True)
+        ]
     asked = next((together[index] for index, each in enumerate(sentences) if defines(each.text, names)), frozenset())
     length = sum(len(each.text) for each in sentences)
     if any(len(sentences) <= most and length <= longest for most, longest in USUAL[text.language]):

@@ -126,6 +126,19 @@ def test_where_reasons_are_asked_for_what_limits_earlier_work_is_quoted_though_i
     assert limitation not in [each.text for each in select_sentences(text)]
 
 
+def test_where_a_method_is_asked_for_an_announcement_that_says_it_is_quoted() -> None:
+    method = "We also propose a way to find torn films by smoothing the curves that the antennas have recorded."
+    aim = "We also discuss the history of such films in industry and in the homes of people in many countries."
+    for sentences in ([STUDY, RESULTS[0], method, aim], [*LONG[:-1], method, aim]):
+        text = quotable_text(_record(" ".join(sentences)), _words("smoothing", "graphene"), "en")
+        quoted = [each.text for each in select_sentences(text, methods=True)]
+        assert method in quoted
+        assert aim not in quoted
+    announced = [STUDY, RESULTS[0], method]
+    text = quotable_text(_record(" ".join(announced)), _words("graphene"), "en")
+    assert [each.text for each in select_sentences(text)] == announced[:2]
+
+
 def test_of_a_long_text_a_sentence_that_says_a_cause_is_preferred_only_where_reasons_are_asked_for() -> None:
     cause = "Sheets of copper are rarely chosen because the weight of every part is paid for in each hour of a flight."
     text = quotable_text(_record(" ".join([BACKGROUND[0], cause, *LONG[2:]])), _words("graphene"), "en")
