@@ -5,8 +5,12 @@ from __future__ import annotations
 from shrag.serving.events import Answer, EmptyReason, NearestRecord, Ranking
 from shrag.serving.request import Question, Request
 
-MOST_NEAREST = 3
-"""Most records that a refusal names as the nearest ones."""
+MOST_NEAREST = 5
+"""Most records that a refusal names as the nearest ones.
+
+Of eight questions that were refused though a record answers them, this record is the first for one, and the fourth or
+fifth for four.
+"""
 
 
 def is_refused(request: Request, ranking: Ranking, *, by_index: bool = True) -> bool:

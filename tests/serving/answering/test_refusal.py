@@ -14,8 +14,8 @@ from shrag.serving.request import parse_request
 QUESTION = "재택근무를 많이 할수록 일과 가정 사이의 갈등이 커지는가?"
 
 
-@pytest.mark.parametrize(("found", "named"), [(0, 0), (1, 1), (2, 2), (3, 3), (4, 3), (10, 3)])
-def test_at_most_three_nearest_records_are_named_and_words_only_where_there_is_one(
+@pytest.mark.parametrize(("found", "named"), [(0, 0), (1, 1), (2, 2), (5, 5), (6, 5), (10, 5)])
+def test_at_most_five_nearest_records_are_named_and_words_only_where_there_is_one(
     demo: Engine, found: int, named: int
 ) -> None:
     ranking = demo.search(QUESTION, k=10).ranking
