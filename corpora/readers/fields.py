@@ -27,7 +27,7 @@ UNREAD_YEAR = "year"
 """The name of the further field that keeps a year as written if it cannot be read as a year."""
 
 _DOI = re.compile(r"10\.\d{1,9}(?:\.\d{1,9}){0,3}/\S{1,300}")
-_YEAR = re.compile(r"(?<!\d)(1[5-9]\d\d|20\d\d)(?!\d)")
+_YEAR = re.compile(r"(?<!\d)(1[5-9]\d\d|20\d\d)(?:(?:0[1-9]|1[0-2])(?:0[1-9]|[12]\d|3[01]))?(?!\d)")
 _INNER_SPACE = re.compile(r"\s")
 _JSON_KINDS: dict[type, Text] = {list: Text("a list"), dict: Text("an object"), bool: Text("true or false")}
 
@@ -95,9 +95,9 @@ def check_docid(docid: str) -> str:
 
 
 def year_field(fields: Mapping[str, object], key: str) -> int | None:
-    """Return the first four-digit year from 1500 to 2099 in the field, or None."""
+    """Return the first four-digit year from 1500 to 2099 in the field, also of a date such as 20210304, or None."""
     match = _YEAR.search(_raw_text(fields.get(key), key))
-    return int(match.group()) if match else None
+    return int(match.group(1)) if match else None
 
 
 def list_field(fields: Mapping[str, object], key: str, separators: tuple[str, ...] = (";",)) -> tuple[str, ...]:

@@ -2,7 +2,8 @@ from __future__ import annotations
 
 import pytest
 
-from shrag.corpora.readers.fields import bibliography, doi_field, other_fields
+from shrag.corpora.errors import RejectedLine
+from shrag.corpora.readers.fields import bibliography, doi_field, other_fields, year_field
 
 
 @pytest.mark.parametrize(
@@ -18,6 +19,33 @@ from shrag.corpora.readers.fields import bibliography, doi_field, other_fields
 )
 def test_a_doi_has_no_address_in_front(raw: object, doi: str) -> None:
     assert doi_field({"doi": raw}, "doi") == doi
+
+
+@pytest.mark.parametrize(
+    ("raw", "year"),
+    [
+        (1500, 1500),
+        ("2099", 2099),
+        ("1499 2100", None),
+        ("c2020.", 2020),
+        ("제3호(1998-2001)", 1998),
+        ("20210304", 2021),
+        ("발행일 20211231호", 2021),
+        ("20211301", None),
+        ("20210232", None),
+        ("20210400", None),
+        ("202103", None),
+        ("120210304", None),
+        ("202103041", None),
+        (True, "reject"),
+    ],
+)
+def test_a_year_is_a_number_of_four_digits_or_the_beginning_of_a_date(raw: object, year: int | str | None) -> None:
+    if year == "reject":
+        with pytest.raises(RejectedLine, match="'year' is true or false, expected text"):
+            year_field({"year": raw}, "year")
+    else:
+        assert year_field({"year": raw}, "year") == year
 
 
 def test_the_link_of_a_bibliography_keeps_its_parameters() -> None:
