@@ -45,6 +45,16 @@ _SIGNS = re.compile(r"[\W_]+")
 _VALUES = ("name", "value", "text", "content", "ko", "kor", "fullname", "full", "en", "eng")
 """Keys under which an object holds its value: ``title.ko``, ``authors.name``."""
 
+_OWN = ("id", "title", "text", "link", "doi", "type")
+_PARTS = frozenset(
+    (
+        *(alias for field in ("author", "journal", "publisher", "keyword") for alias in _RANKS[field]),
+        *"references reference citations citedby license licenses funder funders funding affiliation "
+        "affiliations".split(),
+    )
+)
+"""Objects in a record that have identifiers, titles and addresses of their own, which are not the record's."""
+
 
 @dataclass(frozen=True, slots=True)
 class Columns:
@@ -117,6 +127,8 @@ def count_recognised(names: Iterable[str]) -> int:
 
 def _rank(field: str, name: str) -> int | None:
     *before, last = name.split(".")
+    if field in _OWN and any(_plain(part) in _PARTS for part in before):
+        return None
     rank = _RANKS[field].get(_plain(name), _RANKS[field].get(_plain(last)))
     if rank is None and before and _plain(last) in _VALUES:
         rank = _RANKS[field].get(_plain(before[-1]))

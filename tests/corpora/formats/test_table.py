@@ -75,6 +75,10 @@ def test_known_names_are_found_in_the_objects_of_a_list(tmp_path: Path) -> None:
         ("초록|국문초록|제목", "text - title"),
         ("번호|비고", "- -"),
         ("lang|language", "- -"),
+        ("title|authors.name|authors.id|authors.url|authors.type", "title author - - -"),
+        ("title|journal.name|journal.id|journal.title|journal.volume|journal.year", "title journal - - volume year"),
+        ("bib.title|bib.license.url|bib.link.url|bib.references.doi|bib.keywords.text", "title - link - keyword"),
+        ("meta.id|meta.title|identifiers.doi|content.abstract|date.year", "id title doi text year"),
     ],
 )  # fmt: skip
 def test_what_names_of_columns_are_taken_for(names: str, mapped: str) -> None:
