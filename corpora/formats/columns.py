@@ -130,10 +130,9 @@ def _rank(field: str, name: str) -> int | None:
     if field in _OWN and any(_plain(part) in _PARTS for part in before):
         return None
     rank = _RANKS[field].get(_plain(name), _RANKS[field].get(_plain(last)))
-    if rank is None and before and _plain(last) in _VALUES:
-        rank = _RANKS[field].get(_plain(before[-1]))
-        return None if rank is None else rank + _VALUES.index(_plain(last))
-    return rank
+    inner = _RANKS[field].get(_plain(before[-1])) if before and _plain(last) in _VALUES else None
+    ranks = [rank, None if inner is None else inner + _VALUES.index(_plain(last))]
+    return min((each for each in ranks if each is not None), default=None)
 
 
 def _plain(name: str) -> str:

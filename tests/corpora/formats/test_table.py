@@ -78,6 +78,9 @@ def test_known_names_are_found_in_the_objects_of_a_list(tmp_path: Path) -> None:
         ("title|authors.name|authors.id|authors.url|authors.type", "title author - - -"),
         ("title|journal.name|journal.id|journal.title|journal.volume|journal.year", "title journal - - volume year"),
         ("bib.title|bib.license.url|bib.link.url|bib.references.doi|bib.keywords.text", "title - link - keyword"),
+        ("id|abstract|journal.title", "id text journal"),
+        ("title.en|title.ko|abstract.ko|abstract.en|keywords.en|keywords.name", "- title text - - keyword"),
+        ("b.c.title|x.title", "- title"),
         ("meta.id|meta.title|identifiers.doi|content.abstract|date.year", "id title doi text year"),
     ],
 )  # fmt: skip
