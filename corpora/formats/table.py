@@ -14,22 +14,13 @@ import msgspec
 from shrag.corpora.errors import CorpusError, RejectedLine
 from shrag.corpora.formats.columns import Columns, Mapped, count_recognised, map_columns
 from shrag.corpora.readers.csv_reader import read_csv
-from shrag.corpora.readers.fields import (
-    LONGEST_OTHER_VALUE,
-    MOST_OTHER,
-    UNREAD_YEAR,
-    bibliography,
-    docid_field,
-    other_fields,
-    text_field,
-)
+from shrag.corpora.readers.fields import bibliography, docid_field, other_fields, text_field, with_unread_year
 from shrag.corpora.readers.item import ParsedItem, SourceItem, parse_items
 from shrag.corpora.readers.json_reader import read_objects
 from shrag.corpora.readers.source import read_head
 from shrag.corpora.readers.spreadsheet_reader import OLE_MAGIC, read_spreadsheet
 from shrag.corpora.readers.zip_archive import ZIP_MAGIC
 from shrag.corpora.records import Language, Record
-from shrag.corpora.text.cleaning import plain_line
 from shrag.corpora.text.sentences import detect_language
 from shrag.messages.text import Text, joined
 
@@ -179,15 +170,13 @@ def parse_row(found: Mapping[str, object], mapped: Mapped) -> Record:
         )
     declared = str(flat.get("language") or "").strip().casefold()
     other = other_fields(_unused(found, {name for names in mapped.values() for name in names}), ())
-    if about["year"] is None and (written := plain_line(text_field(flat, "year"))):
-        other = ((UNREAD_YEAR, written[:LONGEST_OTHER_VALUE]), *other[: MOST_OTHER - 1])
     return Record(
         docid=docid,
         title=title,
         text=text,
         language=_LANGUAGES.get(declared) or detect_language(text or title),
         complete=bool(text),
-        other=other,
+        other=with_unread_year(other, flat, about["year"]),
         **about,
     )
 

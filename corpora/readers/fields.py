@@ -155,6 +155,20 @@ def other_fields(fields: Mapping[str, object], read: Container[str]) -> tuple[tu
     return tuple(other)
 
 
+def with_unread_year(
+    other: tuple[tuple[str, str], ...], fields: Mapping[str, object], year: int | None
+) -> tuple[tuple[str, str], ...]:
+    """Return the further fields after the year as written, if ``fields`` has one that cannot be read as ``year``."""
+    if year is not None or not (written := text_field(fields, "year")):
+        return other
+    return ((UNREAD_YEAR, _cut(written, LONGEST_OTHER_VALUE)), *other[: MOST_OTHER - 1])
+
+
+def has_unread_year(other: tuple[tuple[str, str], ...]) -> bool:
+    """Return whether :func:`with_unread_year` put a year in front of the further fields ``other``."""
+    return bool(other) and other[0][0] == UNREAD_YEAR and year_field(dict(other[:1]), UNREAD_YEAR) is None
+
+
 def _as_text(value: object) -> str:
     if isinstance(value, list) and not any(isinstance(part, list | dict) for part in value):
         return "; ".join(filter(None, map(_as_text, value)))

@@ -3,7 +3,14 @@ from __future__ import annotations
 import pytest
 
 from shrag.corpora.errors import RejectedLine
-from shrag.corpora.readers.fields import bibliography, doi_field, other_fields, year_field
+from shrag.corpora.readers.fields import (
+    bibliography,
+    doi_field,
+    has_unread_year,
+    other_fields,
+    with_unread_year,
+    year_field,
+)
 
 
 @pytest.mark.parametrize(
@@ -46,6 +53,19 @@ def test_a_year_is_a_number_of_four_digits_or_the_beginning_of_a_date(raw: objec
             year_field({"year": raw}, "year")
     else:
         assert year_field({"year": raw}, "year") == year
+
+
+def test_a_year_that_cannot_be_read_stands_before_the_other_fields_as_written() -> None:
+    other = tuple((f"name {number}", "value") for number in range(50))
+    found = with_unread_year(other, {"year": " 20l9\n"}, None)
+    assert found == (("year", "20l9"), *other[:49])
+    assert has_unread_year(found)
+    for fields, year in (({"year": "2019"}, 2019), ({"year": "없음"}, None), ({}, None)):
+        assert with_unread_year(other, fields, year) == other
+    assert len(with_unread_year((), {"year": "x" * 2_000}, None)[0][1]) == 1_000
+    assert not has_unread_year(())
+    assert not has_unread_year((("year", "2020"),))  # of a format that leaves years to the further fields
+    assert not has_unread_year((("volume", "x"), ("year", "20l9")))
 
 
 def test_the_link_of_a_bibliography_keeps_its_parameters() -> None:
