@@ -77,7 +77,8 @@ def test_each_reference_has_its_place_and_text_outside_of_them_is_a_reject(tmp_p
             "TI  - A|DO  - doi:10.1/x|PY  - in press",
             {"docid": "10.1/x", "year": None, "other": (("year", "in press"),)},
         ),
-        ("TI  - A|JF  - Full|JA  - Abbr.|T3  - Series", {"journal": "Full"}),
+        ("TI  - A|J2  - Abbr.|JF  - Full|T3  - Series", {"journal": "Full"}),
+        ("TI  - A|T3  - Series|JA  - Abbr.", {"journal": "Abbr."}),
         ("TI  - A|T3  - Series", {"journal": "Series"}),
     ],
 )
