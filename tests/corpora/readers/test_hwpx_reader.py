@@ -37,7 +37,7 @@ def test_paragraphs_are_lines_in_the_order_of_the_sections_numbers() -> None:
 
 
 def test_the_title_is_the_first_of_the_package() -> None:
-    package = "<opf:title> 온돌의\n 열 </opf:title><opf:title>둘째</opf:title><opf:creator>김</opf:creator>"
+    package = "<opf:title> 온돌의\n 열 </opf:title>밖<opf:title>둘째</opf:title><opf:creator>김</opf:creator>"
     assert read_hwpx(_archive(section0=_paragraph("가"), package=package))[0] == "온돌의 열"
     late = "<opf:creator>김</opf:creator><opf:title/><opf:title>둘째</opf:title>"
     assert read_hwpx(_archive(section0=_paragraph("가"), package=late))[0] == "둘째"
