@@ -19,7 +19,7 @@ _ALIASES: dict[str, str] = {
     "영문제목 제목영문 논문명영문 headline",
     "text": "abstract 초록 국문초록 한글초록 초록국문 요약 요약문 abstractkor abstractko abstractnote text "
     "contents content 본문 내용 body fulltext passage description summary 영문초록 초록영문 "
-    "abstracteng abstracten",
+    "abstracteng abstracten abstractinvertedindex",
     "author": "author authors 저자 저자명 저자들 연구자 작성자 지은이 authornames authorfullnames creator "
     "creators 주저자 제1저자",
     "journal": "journal 학술지 학술지명 저널 저널명 수록지 수록지명 게재지 간행물명 journalname "
@@ -42,7 +42,7 @@ FIELDS = tuple(_ALIASES)
 
 _RANKS = {field: {alias: rank for rank, alias in enumerate(names.split())} for field, names in _ALIASES.items()}
 _SIGNS = re.compile(r"[\W_]+")
-_VALUES = ("name", "value", "text", "content", "ko", "kor", "fullname", "full", "en", "eng")
+_VALUES = ("name", "value", "text", "content", "ko", "kor", "fullname", "full", "en", "eng", "displayname")
 """Keys under which an object holds its value: ``title.ko``, ``authors.name``."""
 
 _OWN = ("id", "title", "text", "link", "doi", "type")

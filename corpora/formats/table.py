@@ -31,6 +31,7 @@ _SHOWN_COLUMNS = 12
 _SAMPLE = 20
 """How many of the first items are searched for names of columns."""
 
+_INVERTED = "abstract_inverted_index"
 _DEEPEST = 4
 _DIGEST_BYTES = 10
 _HANGUL_NAMES = re.compile(r"[가-힣\s,·]+")
@@ -77,7 +78,8 @@ def read_table(path: Path, columns: Columns) -> Iterator[ParsedItem]:
         if kind == "JSON" and (new := dict.fromkeys(_paths(found))).keys() - names.keys():
             # A key that the first objects lack, such as the abstract, may be in later ones.
             names.update(new)
-            mapped = {**map_columns(list(names), columns), **in_first}
+            best = (name for group in mapped.values() for name in group)
+            mapped = {**map_columns([*best, *new], columns), **in_first}
         if unseen:
             unseen.difference_update([name for name in unseen if find_value(found, name) is not None])
         record = parse_row(found, mapped)
@@ -237,8 +239,18 @@ def _items(path: Path) -> tuple[str, Iterator[SourceItem]]:
     if head.startswith((ZIP_MAGIC, OLE_MAGIC)):
         return "spreadsheet", read_spreadsheet(path, count_recognised)
     if head.lstrip().startswith((b"{", b"[")):
-        return "JSON", read_objects(path)
+        return "JSON", map(_with_abstract, read_objects(path))
     return ("TSV" if head.split(b"\n", 1)[0].count(b"\t") else "CSV"), read_csv(path)
+
+
+def _with_abstract(item: SourceItem) -> SourceItem:
+    """Return an item; an abstract as OpenAlex has it, with the places of each word, becomes text."""
+    fields = item.fields
+    if not isinstance(fields, dict) or not isinstance(index := fields.get(_INVERTED), dict):
+        return item
+    places = [(at, word) for word, found in index.items() if isinstance(found, list) for at in found]
+    words = [word for at, word in sorted(place for place in places if isinstance(place[0], int))]
+    return item._replace(fields={**fields, _INVERTED: " ".join(words)})
 
 
 def _mapping(path: Path, first: list[SourceItem], columns: Columns) -> Mapped:

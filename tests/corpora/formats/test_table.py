@@ -1,12 +1,14 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
 
 from shrag.corpora.errors import CorpusError, RejectedLine
-from shrag.corpora.formats.columns import map_columns, parse_columns
+from shrag.corpora.formats import table
+from shrag.corpora.formats.columns import Columns, Mapped, map_columns, parse_columns
 from shrag.corpora.formats.detection import read_source
 from shrag.corpora.formats.registry import table_format
 from shrag.corpora.formats.table import find_value, inspect_table, parse_row
@@ -174,6 +176,48 @@ def test_a_field_that_the_first_rows_lack_is_read_from_the_later_ones(tmp_path: 
     *_, note, late = [line.outcome for line in read(tmp_path, objects) if isinstance(line.outcome, Record)]
     assert (note.text, note.year) == ("note", None)
     assert (late.text, late.year, late.complete) == ("late", 2020, True)
+
+
+def test_an_abstract_of_openalex_is_text_and_its_words_are_no_fields(tmp_path: Path) -> None:
+    works = [
+        {
+            "id": f"W{number}",
+            "title": "A",
+            "publication_year": 2020,
+            "authorships": [{"author": {"id": "A1", "display_name": name}} for name in ("Kim", "Lee")],
+            "biblio": {"volume": "7"},
+            "keywords": [{"id": "k", "display_name": "shields"}],
+            "abstract_inverted_index": index,
+        }
+        for number, index in enumerate([{"the": [0, 2], "volume": [3], "year.": [4, "x"], "In": [1], "issue": 5}, None])
+    ]
+    first, second = (item.outcome for item in read(tmp_path, list(works)))
+    assert isinstance(first, Record)
+    assert (first.text, first.complete) == ("the In the volume year.", True)
+    assert first.other == (("authorships.author.id", "A1; A1"), ("keywords.id", "k"))
+    assert (first.year, first.volume, first.issue) == (2020, "7", "")
+    assert (first.authors, first.keywords) == (("Kim", "Lee"), ("shields",))
+    assert isinstance(second, Record)
+    assert (second.text, second.complete, second.year) == ("", False, 2020)
+
+
+def test_objects_that_all_have_keys_of_their_own_take_linear_time(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    mapped: list[int] = []
+
+    def note(names: Sequence[str], columns: Columns) -> Mapped:
+        mapped.append(len(names))
+        return map_columns(names, columns)
+
+    monkeypatch.setattr(table, "map_columns", note)
+    objects = [{"id": number, "title": "A", "counts": {f"k{number}": 1}} for number in range(100)]
+    objects[90] |= {"abstract": "late", "x": {"year": 1999}}
+    objects[95] |= {"year": 2020}
+    records = [item.outcome for item in read(tmp_path, list(objects)) if isinstance(item.outcome, Record)]
+    assert len(records) == 100
+    assert (records[90].text, records[90].year, records[95].year) == ("late", 1999, 2020)
+    assert max(mapped[1:]) < 10
 
 
 def test_a_column_that_is_empty_in_the_first_rows_of_a_spreadsheet_is_a_column(tmp_path: Path) -> None:
