@@ -80,6 +80,28 @@ def test_markdown_gives_chunks_with_title_and_section_and_drops_what_is_not_wort
     ]
 
 
+@pytest.mark.parametrize(
+    ("front", "title"),
+    [
+        ("---\ntitle: Graphene: shields\nauthor: Kim\n---\n\n# Graphene: shields\n", "Graphene: shields"),
+        ("--- \r\nauthor: Kim\r\nTitle:  'Shields'  \r\n...\r\n", "Shields"),
+        ("---\ntitle: \"A 'b'\"\n---\n", "A 'b'"),
+        ("---\ntitle:\nauthor: Kim\n---\n# Shields\n", "Shields"),
+    ],
+)
+def test_the_metadata_in_front_of_markdown_are_no_text_and_have_the_title(
+    tmp_path: Path, front: str, title: str
+) -> None:
+    path = tmp_path / "a.md"
+    path.write_bytes(f"{front}One.\n\n---\n\nTwo.\n".encode())
+    assert records_of(path) == [("a#0", title, "One. --- Two.")]
+    for text in ("One.\n---\ntitle: x\n---\nTwo.", "---\nOne. Two.\n---\n", "---\ntitle: x\nOne.\n"):
+        path.write_text(text)
+        assert "".join(body for _, _, body in records_of(path)).endswith(
+            text.removeprefix("---").strip().replace("\n", " ")
+        )
+
+
 def test_printed_lines_are_joined_and_references_end_only_at_a_usual_heading(tmp_path: Path) -> None:
     path = tmp_path / "p.txt"
     path.write_text(PRINTED)
