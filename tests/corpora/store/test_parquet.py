@@ -92,17 +92,18 @@ def test_a_table_of_others_gives_values_of_json(tmp_path: Path) -> None:
         "names": [["b", None], []],
         "place": [{"city": "대전", "share": float("inf")}, None],
     }
-    pyarrow.parquet.write_table(pyarrow.table(columns), tmp_path / "t")
+    marks = pyarrow.array([[("ISSN", 1.0), ("b", None)], []], pyarrow.map_(pyarrow.string(), pyarrow.float64()))
+    pyarrow.parquet.write_table(pyarrow.table({**columns, "marks": marks}), tmp_path / "t")
     rows = list(read_table_rows(tmp_path / "t"))
     assert isinstance(rows[0]["volume"], int)
     assert rows == [
         {
             **{"text": "a", "count": 3, "share": 0.5, "volume": 12, "whole": True, "day": "2020-02-03", "key": "01ff"},
-            **{"names": ["b", None], "place": {"city": "대전", "share": None}},
+            **{"names": ["b", None], "place": {"city": "대전", "share": None}, "marks": {"ISSN": 1, "b": None}},
         },
         {
             **{"text": None, "count": -1, "share": None, "volume": None, "whole": False, "day": None, "key": ""},
-            **{"names": [], "place": None},
+            **{"names": [], "place": None, "marks": []},
         },
     ]
     (tmp_path / "t").write_bytes(b"PAR1")
