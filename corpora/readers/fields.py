@@ -106,7 +106,7 @@ def list_field(fields: Mapping[str, object], key: str, separators: tuple[str, ..
     The field is a list of strings, or a text that is split at the first of ``separators`` that occurs in it.
     """
     value = fields.get(key)
-    if isinstance(value, list) and value:
+    if isinstance(value, list):
         parts = [clean_text(_raw_text(part, key)) for part in value]
     else:
         # The text is cleaned before it is split, since HTML entities contain semicolons.

@@ -247,6 +247,12 @@ def test_chunks_have_the_fields_of_their_paper_under_either_name(fields: dict[st
         assert record.type == "article-journal"
 
 
+def test_a_paper_whose_lists_are_empty_is_read(tmp_path: Path) -> None:
+    path = tmp_path / "a.jsonl"
+    path.write_text(json.dumps({"paper_id": "p", "abstract": "One.", "authors": [], "keywords": []}))
+    assert records_of(path) == [("p#0", "Abstract", "One.")]
+
+
 def test_an_identifier_leaves_room_for_the_number_of_the_chunk() -> None:
     sections = [PaperSection("", "a b")] * 10
     assert chunk_paper("p" * 509, "T", sections, {}, str.split)[19].docid == "p" * 509 + "#19"
