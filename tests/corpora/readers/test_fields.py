@@ -5,9 +5,13 @@ import pytest
 from shrag.corpora.errors import RejectedLine
 from shrag.corpora.readers.fields import (
     bibliography,
+    docid_field,
     doi_field,
     has_unread_year,
+    link_field,
+    list_field,
     other_fields,
+    text_field,
     with_unread_year,
     year_field,
 )
@@ -22,6 +26,11 @@ from shrag.corpora.readers.fields import (
         ("not yet", ""),
         (None, ""),
         ("10." * 200_000, ""),
+        ("10.1.2.3.4/x", "10.1.2.3.4/x"),
+        ("10.1.2.3.4.5/x", ""),
+        ("10.1234567890/x", ""),
+        ("10.1/" + "x" * 400, "10.1/" + "x" * 300),
+        ("10.1/a b", "10.1/a"),
     ],
 )
 def test_a_doi_has_no_address_in_front(raw: object, doi: str) -> None:
@@ -66,6 +75,62 @@ def test_a_year_that_cannot_be_read_stands_before_the_other_fields_as_written() 
     assert not has_unread_year(())
     assert not has_unread_year((("year", "2020"),))  # of a format that leaves years to the further fields
     assert not has_unread_year((("volume", "x"), ("year", "20l9")))
+
+
+@pytest.mark.parametrize(
+    ("raw", "text"),
+    [(None, ""), (7, "7"), (0.5, "0.5"), (" a <b>b</b>\n", "a b"), ("no abstract", ""), ("N/A", ""), ("", "")],
+)
+def test_a_text_is_clean_and_a_number_is_a_text(raw: object, text: str) -> None:
+    assert text_field({"a": raw}, "a") == text
+    assert text_field({}, "a") == ""
+
+
+@pytest.mark.parametrize(
+    ("raw", "kind"),
+    [(["a"], "a list"), ({"a": 1}, "an object"), (True, "true or false"), (b"a", "bytes")],
+)
+def test_a_value_of_another_type_is_rejected_with_its_name(raw: object, kind: str) -> None:
+    for read in (text_field, link_field, docid_field, year_field):
+        with pytest.raises(RejectedLine, match=f"'a' is {kind}, expected text"):
+            read({"a": raw}, "a")
+
+
+def test_identifiers_are_normalized_bounded_and_without_blanks() -> None:
+    assert docid_field({"a": " e\u0301 "}, "a") == "\u00e9"
+    assert docid_field({"a": 7}, "a") == "7"
+    assert docid_field({"a": "x" * 512}, "a") == "x" * 512
+    for raw, reason in (
+        ("x" * 513, "has 513 characters, at most 512 are allowed"),
+        ("a\u00a0b", "has whitespace or control characters"),
+        ("a\u200bb", "has whitespace or control characters"),
+        (" ", "no identifier: 'a' is missing or empty"),
+    ):
+        with pytest.raises(RejectedLine, match=reason):
+            docid_field({"a": raw}, "a")
+
+
+@pytest.mark.parametrize(
+    ("raw", "parts"),
+    [
+        ("a; b;;c;", ("a", "b", "c")),
+        ("a, b", ("a, b",)),
+        ("R&amp;D; x", ("R&D", "x")),
+        ("a;없음;b", ("a", "b")),
+        (["a;b", " c ", "", 7], ("a;b", "c", "7")),
+        ([], ()),
+        (None, ()),
+        (2020, ("2020",)),
+    ],
+)
+def test_a_list_is_cut_at_semicolons_after_it_was_cleaned(raw: object, parts: tuple[str, ...]) -> None:
+    assert list_field({"a": raw}, "a") == parts
+
+
+def test_keywords_are_cut_at_the_first_separator_and_stand_once() -> None:
+    cut = {"a, b/c": ("a", "b/c"), "a/b . c": ("a", "b . c"), "a . b.c": ("a", "b.c"), "b;a;b": ("b", "a")}
+    for raw, keywords in cut.items():
+        assert bibliography({"keyword": raw})["keywords"] == keywords
 
 
 def test_the_link_of_a_bibliography_keeps_its_parameters() -> None:
