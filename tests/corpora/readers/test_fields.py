@@ -102,6 +102,7 @@ def test_identifiers_are_normalized_bounded_and_without_blanks() -> None:
     assert docid_field({"a": "x" * 512}, "a") == "x" * 512
     for raw, reason in (
         ("x" * 513, "has 513 characters, at most 512 are allowed"),
+        ("a b", "has whitespace or control characters"),
         ("a\u00a0b", "has whitespace or control characters"),
         ("a\u200bb", "has whitespace or control characters"),
         (" ", "no identifier: 'a' is missing or empty"),
