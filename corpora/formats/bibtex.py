@@ -6,6 +6,7 @@ import logging
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
+from typing import Any
 
 from shrag.corpora.errors import CorpusError, RejectedLine
 from shrag.corpora.formats.columns import first_columns
@@ -21,7 +22,7 @@ LARGEST_FILE = 64 * 2**20
 
 _PERCENT = re.compile(r"(?<!\\)%")
 _COLUMNS = {
-    "id": ("key",),
+    "id": ("entry key",),
     "title": ("title",),
     "text": ("abstract",),
     "author": ("author",),
@@ -36,6 +37,7 @@ _COLUMNS = {
     "pages": ("pages",),
     "type": ("entry type",),
 }
+_NAMES = ("author", "editor", "translator")
 
 
 def read_bibtex(path: Path) -> Iterator[ParsedItem]:
@@ -53,7 +55,7 @@ def parse_entry(fields: Mapping[str, object]) -> Record:
 
 
 def _entries(path: Path) -> Iterator[SourceItem]:
-    from bibtexparser import entrypoint, middlewares, model
+    from bibtexparser import model
 
     logging.getLogger("bibtexparser").addHandler(logging.NullHandler())
     try:
@@ -64,21 +66,12 @@ def _entries(path: Path) -> Iterator[SourceItem]:
     starts = [0]
     for line in lines:
         starts.append(starts[-1] + len(line.encode()) + 1)
-    library = entrypoint.parse_string(text)
-    addresses = [
-        next((each.value for each in block.fields if each.key.lower() == "url"), None)
-        if isinstance(block, model.Entry)
-        else None
-        for block in library.blocks
-    ]
-    _escape_percents(library.blocks)
-    for step in (middlewares.LatexDecodingMiddleware(), middlewares.SeparateCoAuthors()):
-        library = step.transform(library)
-    for block, address in zip(library.blocks, addresses, strict=True):
+    for block, address in _blocks(text):
         number = min(block.start_line or 0, len(lines) - 1)
         if isinstance(block, model.Entry):
-            fields: dict[str, object] = {"key": block.key, "entry type": block.entry_type}
-            fields |= {name.lower(): value for name, value in block.items() if name not in ("ID", "ENTRYTYPE")}
+            fields: dict[str, object] = {"entry key": block.key, "entry type": block.entry_type}
+            fields |= {field.key: field.value for field in block.fields}
+            fields |= {name: _listed(names) for name in _NAMES if isinstance(names := fields.get(name), str)}
             if isinstance(address, str) and "\\" not in address:  # as written: TeX has other meanings for ~ and &
                 fields["url"] = address
             if isinstance(pages := fields.get("pages"), str):
@@ -90,9 +83,41 @@ def _entries(path: Path) -> Iterator[SourceItem]:
             yield SourceItem(number + 1, starts[number], Text("not an entry of BibTeX: {reason}", reason=reason))
 
 
+def _blocks(text: str) -> Iterator[tuple[Any, object]]:
+    """Yield the blocks of a file with decoded fields, whose names are in lower case, and each block's ``url`` as it is.
+
+    The names of persons are separated by semicolons.
+    """
+    from bibtexparser import entrypoint, middlewares
+
+    library = entrypoint.parse_string(text)
+    for field in _fields(library.blocks):
+        field.key = field.key.lower()
+    addresses = [
+        next((field.value for field in _fields([block]) if field.key == "url"), None) for block in library.blocks
+    ]
+    _escape_percents(library.blocks)
+    # Persons are separated before the braces are gone: "{Institute of Standards and Technology}" is one name.
+    library = middlewares.SeparateCoAuthors(name_fields=_NAMES).transform(library)
+    for field in _fields(library.blocks):
+        if isinstance(field.value, list):
+            field.value = ";".join(field.value)  # lists are not decoded
+    library = middlewares.LatexDecodingMiddleware().transform(library)
+    yield from zip(library.blocks, addresses, strict=True)
+
+
 def _escape_percents(blocks: Iterable[object]) -> None:
     """Escape percent signs in the fields of entries: they are text in BibTeX, and TeX would take them for comments."""
-    for block in blocks:
-        for field in getattr(block, "fields", ()):
-            if isinstance(field.value, str):
-                field.value = _PERCENT.sub(r"\%", field.value)
+    for field in _fields(blocks):
+        if isinstance(field.value, str):
+            field.value = _PERCENT.sub(r"\%", field.value)
+
+
+def _fields(blocks: Iterable[object]) -> Iterator[Any]:
+    """Yield the fields of all entries."""
+    return (field for block in blocks for field in getattr(block, "fields", ()))
+
+
+def _listed(names: str) -> list[str]:
+    """Return the names that semicolons separate, without the "others" that stand for further ones."""
+    return [name for name in names.split(";") if name.strip() != "others"]

@@ -19,7 +19,7 @@ _ALIASES: dict[str, str] = {
     "영문제목 제목영문 논문명영문 headline",
     "text": "abstract 초록 국문초록 한글초록 초록국문 요약 요약문 abstractkor abstractko abstractnote text "
     "contents content 본문 내용 body fulltext passage description summary 영문초록 초록영문 "
-    "abstracteng abstracten",
+    "abstracteng abstracten abstractinvertedindex",
     "author": "author authors 저자 저자명 저자들 연구자 작성자 지은이 authornames authorfullnames creator "
     "creators 주저자 제1저자",
     "journal": "journal 학술지 학술지명 저널 저널명 수록지 수록지명 게재지 간행물명 journalname "
@@ -42,8 +42,18 @@ FIELDS = tuple(_ALIASES)
 
 _RANKS = {field: {alias: rank for rank, alias in enumerate(names.split())} for field, names in _ALIASES.items()}
 _SIGNS = re.compile(r"[\W_]+")
-_VALUES = ("name", "value", "text", "content", "ko", "kor", "fullname", "full", "en", "eng")
+_VALUES = ("name", "value", "text", "content", "ko", "kor", "fullname", "full", "en", "eng", "displayname")
 """Keys under which an object holds its value: ``title.ko``, ``authors.name``."""
+
+_OWN = ("id", "title", "text", "link", "doi", "type")
+_PARTS = frozenset(
+    (
+        *(alias for field in ("author", "journal", "publisher", "keyword") for alias in _RANKS[field]),
+        *"references reference citations citedby license licenses funder funders funding affiliation "
+        "affiliations".split(),
+    )
+)
+"""Objects in a record that have identifiers, titles and addresses of their own, which are not the record's."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,11 +127,12 @@ def count_recognised(names: Iterable[str]) -> int:
 
 def _rank(field: str, name: str) -> int | None:
     *before, last = name.split(".")
+    if field in _OWN and any(_plain(part) in _PARTS for part in before):
+        return None
     rank = _RANKS[field].get(_plain(name), _RANKS[field].get(_plain(last)))
-    if rank is None and before and _plain(last) in _VALUES:
-        rank = _RANKS[field].get(_plain(before[-1]))
-        return None if rank is None else rank + _VALUES.index(_plain(last))
-    return rank
+    inner = _RANKS[field].get(_plain(before[-1])) if before and _plain(last) in _VALUES else None
+    ranks = [rank, None if inner is None else inner + _VALUES.index(_plain(last))]
+    return min((each for each in ranks if each is not None), default=None)
 
 
 def _plain(name: str) -> str:

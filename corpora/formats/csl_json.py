@@ -54,7 +54,8 @@ def parse_csl(fields: Mapping[str, object]) -> Record:
 def _name(author: object) -> str:
     if not isinstance(author, dict):
         return str(author)
-    parts = [str(author.get(key) or "") for key in ("family", "given")]
+    groups = (("non-dropping-particle", "family"), ("given", "dropping-particle"), ("suffix",))
+    parts = [" ".join(str(author[key]) for key in keys if author.get(key)) for keys in groups]
     return ", ".join(filter(None, parts)) or str(author.get("literal") or author.get("name") or "")
 
 

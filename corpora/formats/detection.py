@@ -210,7 +210,7 @@ def _by_archive(path: Path) -> FormatGuess:
     found = (
         (is_hwpx(names), FormatGuess("papers", Text("is an HWPX document"))),
         (any(name.startswith("xl/workbook.") for name in names), FormatGuess("table", Text("is an Excel file (XLSX)"))),
-        ("content.xml" in names and path.suffix == ".ods", FormatGuess("table", Text("is a spreadsheet (ODS)"))),
+        ("content.xml" in names and _suffix(path) == ".ods", FormatGuess("table", Text("is a spreadsheet (ODS)"))),
         (
             "word/document.xml" in names,
             FormatGuess("", Text("is a Word document; save it as PDF or text, which are read")),
@@ -220,13 +220,18 @@ def _by_archive(path: Path) -> FormatGuess:
     return next(guess for fits, guess in found if fits)
 
 
+def _suffix(path: Path) -> str:
+    """Return the ending of a file's name in lower case, without ``.gz``."""
+    return Path(path.name.casefold().removesuffix(".gz")).suffix
+
+
 def _by_text(path: Path, text: bytes, columns: Columns) -> FormatGuess:
     if _RIS.search(text):
         return FormatGuess("ris", Text("holds references of RIS (TY … ER)"))
     if _BIBTEX.search(text):
         return FormatGuess("bibtex", Text("holds entries of BibTeX"))
     lines = [line for line in text.split(b"\n") if line.strip()]
-    suffix = Path(path.name.casefold().removesuffix(".gz")).suffix
+    suffix = _suffix(path)
     return _by_columns(text, lines, suffix, columns) or _by_lines(text, lines, suffix)
 
 

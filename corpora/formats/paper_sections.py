@@ -223,8 +223,6 @@ def _continues(before: str, line: str) -> bool:
 
 
 def _reopens(found: Heading, dropped: int, line: str) -> bool:
-    if is_excluded(found.title):
-        return True
     return found.level <= dropped if line.lstrip().startswith("#") else is_known(found.title)
 
 

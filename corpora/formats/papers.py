@@ -41,6 +41,9 @@ LARGEST_DOCUMENT = 256 * 2**20
 _URL = re.compile(r"\(?\b(?:https?://|ftp://|www\.)[^\s<>\"'|]+|\bdoi:\s*10\.\S+", re.IGNORECASE)
 _HEADING_SEPARATOR = re.compile(r"\s*:::\s*")  # the data set QASPER writes "Method ::: Data"
 _URL_END = re.compile(r"[.,;:!?)\]}>]+$")
+# The metadata in front of Markdown: lines of YAML between "---".
+_FRONT = re.compile(r"---[ \t]*\r?\n(?:(?:\w[\w-]*+[ \t]*+:|[ \t#-]|\r?$).*\n)*?(?:---|\.\.\.)[ \t]*\r?\n", re.MULTILINE)
+_FRONT_TITLE = re.compile(r"^title[ \t]*:[ \t]*([\"']?)(\S.{0,500}?)\1[ \t]{0,99}\r?$", re.IGNORECASE | re.MULTILINE)
 _ID_KEYS = ("paper_id", "id", "_id", "docid", "doi", "CN")
 _JSON_SUFFIXES = (".jsonl", ".json")
 
@@ -177,4 +180,8 @@ def _parse_hwpx(data: bytes) -> _Paper:
 
 
 def _parse_text(data: bytes) -> _Paper:
-    return _Paper(*sections_of_text(decode_text(convert_lines(data.removeprefix(UTF8_MARK)))))
+    text = decode_text(convert_lines(data.removeprefix(UTF8_MARK)))
+    if (front := _FRONT.match(text)) is None:
+        return _Paper(*sections_of_text(text))
+    title = _FRONT_TITLE.search(front.group())
+    return _Paper(*merge_titles(title.group(2) if title else "", *sections_of_text(text[front.end() :])))

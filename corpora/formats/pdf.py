@@ -110,4 +110,4 @@ def _extract(data: bytes) -> tuple[str, list[PdfPage]]:
         PdfPage(label if 0 < len(label) <= _LONGEST_LABEL and label.isprintable() else str(number), page.extract_text())
         for number, (label, page) in enumerate(zip(reader.page_labels, reader.pages, strict=True), 1)
     ]
-    return (reader.metadata.title or "") if reader.metadata else "", pages
+    return ((reader.metadata.title or "") if reader.metadata else "").strip(), pages

@@ -104,7 +104,7 @@ def with_columns(format: Format, columns: Columns) -> Format:
 
 def folder_files(folder: Path) -> list[Path]:
     """Return the files of a folder that may hold records, whatever their format, in natural order."""
-    files = [path for path in folder.iterdir() if path.is_file() and not path.name.startswith(".")]
+    files = (path for path in folder.iterdir() if not path.is_dir() and not path.name.startswith("."))
     return sorted((path for path in files if not path.name.lower().startswith(_NO_DATA)), key=_natural_order)
 
 
@@ -148,13 +148,8 @@ def each_once(files: list[Path], what: str) -> list[Path]:
 
 def _matching(format: Format, folder: Path) -> list[Path]:
     patterns = [pattern + end for pattern in format.patterns for end in ("", ".gz")]
-    names = ((file, file.name.lower()) for file in folder.iterdir())
-    found = (
-        file
-        for file, name in names
-        if any(fnmatchcase(name, pattern) for pattern in patterns) and not name.startswith(_NO_DATA)
-    )
-    return sorted(found, key=_natural_order)
+    files = folder_files(folder)
+    return [file for file in files if any(fnmatchcase(file.name.lower(), pattern) for pattern in patterns)]
 
 
 def _others(format: Format, folder: Path) -> str:

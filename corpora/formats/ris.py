@@ -18,7 +18,14 @@ _TAG = re.compile(r"([A-Z][A-Z0-9])  ?-(?: (.*)|\s*)$")
 _COLUMNS = {
     "title": ("title", "primary_title", "translated_title"),
     "text": ("abstract", "notes_abstract"),
-    "journal": ("journal_name", "secondary_title", "alternate_title3", "alternate_title1", "tertiary_title"),
+    "journal": (
+        "journal_name",
+        "secondary_title",
+        "alternate_title3",
+        "alternate_title1",
+        "alternate_title2",
+        "tertiary_title",
+    ),
     "publisher": ("publisher",),
     "year": ("year", "publication_year", "date"),
     "link": ("urls", "url", "link1"),

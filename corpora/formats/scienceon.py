@@ -8,7 +8,7 @@ from pathlib import Path
 
 from shrag.corpora.errors import CorpusError, RejectedLine
 from shrag.corpora.readers.csv_reader import column_names, read_csv
-from shrag.corpora.readers.fields import bibliography, docid_field, other_fields, text_field
+from shrag.corpora.readers.fields import bibliography, docid_field, other_fields, text_field, with_unread_year
 from shrag.corpora.readers.item import ParsedItem, SourceItem, parse_items
 from shrag.corpora.readers.json_reader import read_objects
 from shrag.corpora.readers.source import read_head
@@ -57,14 +57,15 @@ def parse_scienceon(fields: Mapping[str, object]) -> Record:
     abstract = text_field(known, "abstract")
     if not title and not abstract:
         raise RejectedLine(Text("record {docid} has neither a title nor an abstract", docid=docid))
+    about = bibliography(known)
     return Record(
         docid=docid,
         title=title,
         text=abstract,
         language=detect_language(abstract or title),
         complete=bool(title and abstract),
-        other=other,
-        **bibliography(known),
+        other=with_unread_year(other, known, about["year"]),
+        **about,
     )
 
 

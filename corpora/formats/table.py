@@ -14,22 +14,13 @@ import msgspec
 from shrag.corpora.errors import CorpusError, RejectedLine
 from shrag.corpora.formats.columns import Columns, Mapped, count_recognised, map_columns
 from shrag.corpora.readers.csv_reader import read_csv
-from shrag.corpora.readers.fields import (
-    LONGEST_OTHER_VALUE,
-    MOST_OTHER,
-    UNREAD_YEAR,
-    bibliography,
-    docid_field,
-    other_fields,
-    text_field,
-)
+from shrag.corpora.readers.fields import bibliography, docid_field, other_fields, text_field, with_unread_year
 from shrag.corpora.readers.item import ParsedItem, SourceItem, parse_items
 from shrag.corpora.readers.json_reader import read_objects
 from shrag.corpora.readers.source import read_head
 from shrag.corpora.readers.spreadsheet_reader import OLE_MAGIC, read_spreadsheet
 from shrag.corpora.readers.zip_archive import ZIP_MAGIC
 from shrag.corpora.records import Language, Record
-from shrag.corpora.text.cleaning import plain_line
 from shrag.corpora.text.sentences import detect_language
 from shrag.messages.text import Text, joined
 
@@ -40,6 +31,7 @@ _SHOWN_COLUMNS = 12
 _SAMPLE = 20
 """How many of the first items are searched for names of columns."""
 
+_INVERTED = "abstract_inverted_index"
 _DEEPEST = 4
 _DIGEST_BYTES = 10
 _HANGUL_NAMES = re.compile(r"[가-힣\s,·]+")
@@ -86,7 +78,8 @@ def read_table(path: Path, columns: Columns) -> Iterator[ParsedItem]:
         if kind == "JSON" and (new := dict.fromkeys(_paths(found))).keys() - names.keys():
             # A key that the first objects lack, such as the abstract, may be in later ones.
             names.update(new)
-            mapped = {**map_columns(list(names), columns), **in_first}
+            best = (name for group in mapped.values() for name in group)
+            mapped = {**map_columns([*best, *new], columns), **in_first}
         if unseen:
             unseen.difference_update([name for name in unseen if find_value(found, name) is not None])
         record = parse_row(found, mapped)
@@ -179,15 +172,13 @@ def parse_row(found: Mapping[str, object], mapped: Mapped) -> Record:
         )
     declared = str(flat.get("language") or "").strip().casefold()
     other = other_fields(_unused(found, {name for names in mapped.values() for name in names}), ())
-    if about["year"] is None and (written := plain_line(text_field(flat, "year"))):
-        other = ((UNREAD_YEAR, written[:LONGEST_OTHER_VALUE]), *other[: MOST_OTHER - 1])
     return Record(
         docid=docid,
         title=title,
         text=text,
         language=_LANGUAGES.get(declared) or detect_language(text or title),
         complete=bool(text),
-        other=other,
+        other=with_unread_year(other, flat, about["year"]),
         **about,
     )
 
@@ -248,8 +239,18 @@ def _items(path: Path) -> tuple[str, Iterator[SourceItem]]:
     if head.startswith((ZIP_MAGIC, OLE_MAGIC)):
         return "spreadsheet", read_spreadsheet(path, count_recognised)
     if head.lstrip().startswith((b"{", b"[")):
-        return "JSON", read_objects(path)
+        return "JSON", map(_with_abstract, read_objects(path))
     return ("TSV" if head.split(b"\n", 1)[0].count(b"\t") else "CSV"), read_csv(path)
+
+
+def _with_abstract(item: SourceItem) -> SourceItem:
+    """Return an item; an abstract as OpenAlex has it, with the places of each word, becomes text."""
+    fields = item.fields
+    if not isinstance(fields, dict) or not isinstance(index := fields.get(_INVERTED), dict):
+        return item
+    places = [(at, word) for word, found in index.items() if isinstance(found, list) for at in found]
+    words = [word for at, word in sorted(place for place in places if isinstance(place[0], int))]
+    return item._replace(fields={**fields, _INVERTED: " ".join(words)})
 
 
 def _mapping(path: Path, first: list[SourceItem], columns: Columns) -> Mapped:

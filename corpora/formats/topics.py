@@ -204,14 +204,17 @@ def _trec_topics(path: Path) -> Iterator[tuple[int, Topic]]:
     lines = list(read_text_lines(path))
     numbers = [number for number, _ in lines]
     at, start, parts = 0, 0, dict[str, str]()
-    open_part, begins_line = "", False
+    open_part, begins_line, is_open = "", False, False
     for tagged in read_tags("\n".join(text for _, text in lines)):
         if tagged.tag in _TOPIC_TAGS:
+            if is_open:
+                raise _unclosed(path, numbers[start])
+            is_open = True
             start, parts = at, {"num": match.group(1)} if (match := _NUMBER.search(tagged.attributes)) else {}
             open_part = ""
         elif tagged.tag.removeprefix("/") in _TOPIC_TAGS:
             yield numbers[start], _trec_topic(path, numbers[start], parts)
-            open_part, parts = "", {}
+            open_part, parts, is_open = "", {}, False
         elif open_part and not begins_line and tagged.tag.removeprefix("/") not in _PART_TAGS:
             parts[open_part] += tagged.source + tagged.text  # no tag of topics, but text: List<String>
         elif tagged.tag.startswith("/"):
@@ -223,10 +226,12 @@ def _trec_topics(path: Path) -> Iterator[tuple[int, Topic]]:
         before = tagged.text.rpartition("\n")
         begins_line = bool(before[1]) and not before[2].strip()
         at += tagged.text.count("\n")
-    if parts.get("num"):
-        raise CorpusError(
-            Text("{path} line {number}: this topic is not closed by </top>.", path=path, number=numbers[start])
-        )
+    if is_open:
+        raise _unclosed(path, numbers[start])
+
+
+def _unclosed(path: Path, number: int) -> CorpusError:
+    return CorpusError(Text("{path} line {number}: this topic is not closed by </top>.", path=path, number=number))
 
 
 def _trec_topic(path: Path, number: int, parts: dict[str, str]) -> Topic:

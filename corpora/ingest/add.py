@@ -20,7 +20,7 @@ from typing import NamedTuple
 import msgspec
 
 from shrag.corpora.errors import ConflictingRecords, CorpusError, TooManyRejectedLines, UnaccountedLines
-from shrag.corpora.files import FolderBusy, check_name, disk_errors, lock_folder, sync_file, try_to_remove_files
+from shrag.corpora.files import FolderBusy, check_name, disk_errors, lock_folder, sync_file
 from shrag.corpora.formats.columns import NO_COLUMNS, Columns
 from shrag.corpora.formats.registry import Format, find_format, with_columns
 from shrag.corpora.ingest.ledger import SeenIds
@@ -46,7 +46,7 @@ from shrag.corpora.store.manifest import (
     read_previous,
     write_manifest,
 )
-from shrag.corpora.store.open_corpus import FAILED_REJECTS
+from shrag.corpora.store.open_corpus import FAILED_REJECTS, remove_old_files
 from shrag.corpora.store.parquet import (
     RecordWriter,
     StoredRow,
@@ -192,7 +192,7 @@ class _Draft:
             if deletion := self._deletion(seen, stored_before, changes):
                 confirm(deletion)
         if stored_before is not None and self._is_stored(stored_before, manifest):
-            self._tidy(stored_before, read_previous(self._folder))
+            remove_old_files(self._folder, stored_before, read_previous(self._folder))
             return AdditionResult(stored_before, changes, stored=False)
         self._publish(manifest, stored_before)
         return AdditionResult(manifest, changes, stored=True)
@@ -308,18 +308,7 @@ class _Draft:
             drafted.replace(self._folder / final)
         sync_file(self._folder)  # the new files must be on the disk before the manifest names them
         write_manifest(self._folder, manifest, previous)
-        self._tidy(manifest, previous)
-
-    def _tidy(self, manifest: CorpusManifest, previous: CorpusManifest | None) -> None:
-        """Remove the files of earlier versions and of killed additions, unless a build reads one of them."""
-        (self._folder / FAILED_REJECTS).unlink(missing_ok=True)
-        kept = {name for each in (manifest, previous) if each for name in (each.records_file, each.rejects_file)}
-        found = (
-            path
-            for pattern in ("records-*.parquet", "rejects-*.jsonl", ".*.new")
-            for path in self._folder.glob(pattern)
-        )
-        try_to_remove_files(self._folder, [path for path in found if path.name not in kept])
+        remove_old_files(self._folder, manifest, previous)
 
 
 def _accounts_by_name(accounts: Sequence[SourceAccount]) -> dict[tuple[str, str], list[SourceAccount]]:

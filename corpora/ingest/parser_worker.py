@@ -24,7 +24,7 @@ from shrag.corpora.ingest.parser import (
     receive_message,
     send_message,
 )
-from shrag.corpora.readers.fields import UNREAD_YEAR
+from shrag.corpora.readers.fields import has_unread_year
 from shrag.corpora.readers.item import ParsedItem, reject_reason
 from shrag.corpora.records import Record
 from shrag.corpora.text.repairs import UNREAD_YEARS, repair_record
@@ -98,7 +98,7 @@ class _FileTask:
             record, repairs = repair_record(record)
             self._repairs.update(repairs)
             item = item._replace(outcome=record)
-        if record.year is None and record.other and record.other[0][0] == UNREAD_YEAR:
+        if record.year is None and has_unread_year(record.other):
             self._repairs[UNREAD_YEARS] += 1
         self._items.append(item)
         self._characters += len(record.title) + len(record.text)

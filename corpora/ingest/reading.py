@@ -70,6 +70,7 @@ class DraftReader:
         self._files, self._on_duplicate, self._report, self._repair = files, on_duplicate, report, repair
         self._sources: list[_Source] = []
         self._paper = ("", 0)  # the paper whose chunks are being read, and the number of those read
+        self._kept: Origin | None = None  # of its version that was read before and is kept
         self.stored = 0
         """The number of rows that were copied from the stored corpus; they are the first rows of the draft."""
         self.lines = 0
@@ -104,9 +105,9 @@ class DraftReader:
         for items, repairs in self._files.parser.read(path, format, repair=self._repair):
             source.repairs.update(repairs)
             for item in items:
-                self._count(source, item)
                 if format.chunks and isinstance(item.outcome, Record):
-                    self._count_chunk(item.outcome.docid)
+                    self._begin_chunk(item.outcome.docid)
+                self._count(source, item)
         self._drop_later_chunks()
         self._report("lines read", self.lines)
         if _file_state(path) != before:
@@ -137,6 +138,11 @@ class DraftReader:
     def _add(self, source: _Source, record: Record, origin: Origin) -> None:
         """Write a record, or count it as a duplicate, as superseded or as a conflict."""
         row = StoredRow(record, record_digest(record), origin)
+        if self._kept is not None and self._files.seen.find(record.docid) is None:
+            source.counts["superseded"] += 1
+            there = self._name(self._kept)
+            self._write_reject(origin, f"paper {self._paper[0]} is already in {there}, without this chunk")
+            return
         now = SeenRecord(row.digest, origin, self._files.writer.rows)
         earlier = self._files.seen.add(record.docid, now)
         if earlier is None:
@@ -162,21 +168,22 @@ class DraftReader:
             source.counts["rejected"] += 1
             self._write_reject(origin, conflict_reason(record.docid, there))
 
-    def _count_chunk(self, docid: str) -> None:
-        paper, chunks = docid.rpartition("#")[0], self._paper[1]
-        if paper != self._paper[0]:
+    def _begin_chunk(self, docid: str) -> None:
+        paper, _, number = docid.rpartition("#")
+        if number == "0":
             self._drop_later_chunks()
-            chunks = 0
-        self._paper = (paper, chunks + 1)
+            earlier = self._files.seen.find(docid) if self._on_duplicate == "first" else None
+            self._kept = earlier.origin if earlier else None
+        self._paper = (paper, int(number) + 1)
 
     def _drop_later_chunks(self) -> None:
-        """Drop the stored chunks of the paper just read that its new version no longer has, since it is shorter."""
-        (paper, number), self._paper = self._paper, ("", 0)
+        """Drop the chunks of the paper just read that only its earlier version has, since it was longer."""
+        (paper, number), self._paper, self._kept = self._paper, ("", 0), None
         if not paper or self._on_duplicate == "first":
             return
         while (chunk := self._files.seen.find(docid := f"{paper}#{number}")) is not None:
             source = self._sources[chunk.origin.source]
-            if not source.stored:
+            if not source.stored and self._on_duplicate == "error":
                 return
             self._files.seen.remove(docid)
             source.counts.update(records=-1, superseded=1)

@@ -115,21 +115,22 @@ def preview_sources(
             ((_, found),) = resolve_formats(parser, chosen, [path], columns, lambda _, guess: guesses.append(guess))
             batches = parser.read(path, found, repair=repair)
             items = (item for batch in batches for item in batch.items)
-            records: list[Record] = []
+            records: dict[str, Record] = {}
             rejects: list[str] = []
             for item in islice(items, max(left, _FIRST_LINES)):
                 outcome = item.outcome
                 if isinstance(outcome, Record):
                     digest, here = record_digest(outcome), line_name(printable_path(path), item.number, item.element)
+                    is_new = outcome.docid not in seen
                     earlier, there = seen.setdefault(outcome.docid, (digest, here))
                     if earlier != digest and on_duplicate == "error":
                         rejects.append(conflict_reason(outcome.docid, there))
-                    elif len(records) < most:
-                        records.append(outcome)
+                    elif (is_new or on_duplicate == "newest") and (outcome.docid in records or len(records) < most):
+                        records[outcome.docid] = outcome
                 elif outcome is not None:
                     rejects.append(outcome)
                 left -= 1
             complete = next(items, None) is None
             batches.close()
             guess = guesses[0] if guesses else FormatGuess(found.name, "")
-            yield FilePreview(path, guess, tuple(records), tuple(rejects), complete)
+            yield FilePreview(path, guess, tuple(records.values()), tuple(rejects), complete)

@@ -27,7 +27,7 @@ UNREAD_YEAR = "year"
 """The name of the further field that keeps a year as written if it cannot be read as a year."""
 
 _DOI = re.compile(r"10\.\d{1,9}(?:\.\d{1,9}){0,3}/\S{1,300}")
-_YEAR = re.compile(r"(?<!\d)(1[5-9]\d\d|20\d\d)(?!\d)")
+_YEAR = re.compile(r"(?<!\d)(1[5-9]\d\d|20\d\d)(?:(?:0[1-9]|1[0-2])(?:0[1-9]|[12]\d|3[01]))?(?!\d)")
 _INNER_SPACE = re.compile(r"\s")
 _JSON_KINDS: dict[type, Text] = {list: Text("a list"), dict: Text("an object"), bool: Text("true or false")}
 
@@ -95,9 +95,9 @@ def check_docid(docid: str) -> str:
 
 
 def year_field(fields: Mapping[str, object], key: str) -> int | None:
-    """Return the first four-digit year from 1500 to 2099 in the field, or None."""
+    """Return the first four-digit year from 1500 to 2099 in the field, also of a date such as 20210304, or None."""
     match = _YEAR.search(_raw_text(fields.get(key), key))
-    return int(match.group()) if match else None
+    return int(match.group(1)) if match else None
 
 
 def list_field(fields: Mapping[str, object], key: str, separators: tuple[str, ...] = (";",)) -> tuple[str, ...]:
@@ -106,7 +106,7 @@ def list_field(fields: Mapping[str, object], key: str, separators: tuple[str, ..
     The field is a list of strings, or a text that is split at the first of ``separators`` that occurs in it.
     """
     value = fields.get(key)
-    if isinstance(value, list) and value:
+    if isinstance(value, list):
         parts = [clean_text(_raw_text(part, key)) for part in value]
     else:
         # The text is cleaned before it is split, since HTML entities contain semicolons.
@@ -153,6 +153,20 @@ def other_fields(fields: Mapping[str, object], read: Container[str]) -> tuple[tu
         if len(other) == MOST_OTHER:
             break
     return tuple(other)
+
+
+def with_unread_year(
+    other: tuple[tuple[str, str], ...], fields: Mapping[str, object], year: int | None
+) -> tuple[tuple[str, str], ...]:
+    """Return the further fields after the year as written, if ``fields`` has one that cannot be read as ``year``."""
+    if year is not None or not (written := text_field(fields, "year")):
+        return other
+    return ((UNREAD_YEAR, _cut(written, LONGEST_OTHER_VALUE)), *other[: MOST_OTHER - 1])
+
+
+def has_unread_year(other: tuple[tuple[str, str], ...]) -> bool:
+    """Return whether :func:`with_unread_year` put a year in front of the further fields ``other``."""
+    return bool(other) and other[0][0] == UNREAD_YEAR and year_field(dict(other[:1]), UNREAD_YEAR) is None
 
 
 def _as_text(value: object) -> str:

@@ -234,7 +234,7 @@ class _Scanner:
         if self._around:
             self._rest += rest
             if len(self._rest) > LONGEST_LINE:
-                raise self._more_after(self._offset + self._at)
+                raise self._more_after(self._offset + len(self._buffer) - len(self._rest))
         elif rest.strip(_SPACE):
             raise self._more_after(self._offset + self._at + len(rest) - len(rest.lstrip(_SPACE)))
         self._at = self._start = len(self._buffer)
@@ -243,7 +243,7 @@ class _Scanner:
         """Raise :class:`CorpusError` if the bytes after the array are not the rest of the objects around it."""
         rest = convert_lines(self._rest.strip(_SPACE)).removeprefix(b",")
         if isinstance(decode_object(b'{"":' * (self._around - 1) + b"{" + rest), str):
-            raise self._more_after(self._offset)
+            raise self._more_after(self._offset + len(self._buffer) - len(self._rest))
 
     def _more_after(self, offset: int) -> CorpusError:
         return CorpusError(

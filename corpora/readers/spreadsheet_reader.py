@@ -85,6 +85,6 @@ def _rows(path: Path) -> list[list[_Cell]]:
 def _text(cell: _Cell) -> str:
     if isinstance(cell, float) and cell.is_integer():
         return str(int(cell))
-    if isinstance(cell, datetime.date | datetime.time):
+    if isinstance(cell, datetime.date):
         return cell.isoformat()
     return str(cell).strip()

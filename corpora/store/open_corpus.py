@@ -10,7 +10,7 @@ from pathlib import Path
 import msgspec
 
 from shrag.corpora.errors import CorpusError
-from shrag.corpora.files import check_name, is_name, keep_files, raise_if_unreadable
+from shrag.corpora.files import check_name, is_name, keep_files, raise_if_unreadable, try_to_remove_files
 from shrag.corpora.records import Record, Reject
 from shrag.corpora.store.manifest import MANIFEST_FILE, CorpusManifest, read_manifest
 from shrag.corpora.store.parquet import read_parquet, read_rows, record_digest
@@ -106,6 +106,15 @@ def check_files(folder: Path, manifest: CorpusManifest) -> int:
     for _ in _read_rejects(folder / manifest.rejects_file):
         pass
     return records
+
+
+def remove_old_files(folder: Path, manifest: CorpusManifest, previous: CorpusManifest | None) -> None:
+    """Remove the files of versions before ``previous`` and of killed or failed additions, unless a build reads one."""
+    (folder / FAILED_REJECTS).unlink(missing_ok=True)
+    kept = {name for each in (manifest, previous) if each for name in (each.records_file, each.rejects_file)}
+    patterns = ("records-*.parquet", "rejects-*.jsonl", ".*.new")
+    found = (path for pattern in patterns for path in folder.glob(pattern))
+    try_to_remove_files(folder, [path for path in found if path.name not in kept])
 
 
 def _read_rejects(path: Path) -> Iterator[Reject]:

@@ -232,7 +232,10 @@ def _plain_value(value: object) -> object:
     if value is None or isinstance(value, str | bool | int):
         return value
     if isinstance(value, float):
-        return value if math.isfinite(value) else None
+        # A column of whole numbers in which one is missing is a column of floats.
+        return int(value) if value.is_integer() else value if math.isfinite(value) else None
+    if isinstance(value, list) and any(isinstance(part, tuple) for part in value):  # a map
+        return _plain_value(dict(value))
     if isinstance(value, list):
         return [_plain_value(part) for part in value]
     if isinstance(value, dict):

@@ -18,7 +18,7 @@ from shrag.corpora.store.manifest import (
     read_previous,
     write_manifest,
 )
-from shrag.corpora.store.open_corpus import check_files, hold_corpus
+from shrag.corpora.store.open_corpus import check_files, hold_corpus, remove_old_files
 from shrag.messages.text import Text, message_of
 
 
@@ -77,7 +77,9 @@ def import_corpus(corpora: Path, path: Path, name: str = "", *, replace: bool = 
                     sync_file(folder / each)
                 sync_file(folder)
                 # Of a corpus whose files were damaged, the version before stays the previous one.
-                write_manifest(folder, manifest, read_previous(folder) if same else stored)
+                previous = read_previous(folder) if same else stored
+                write_manifest(folder, manifest, previous)
+                remove_old_files(folder, manifest, previous)
                 return manifest, True
             finally:
                 shutil.rmtree(draft, ignore_errors=True)

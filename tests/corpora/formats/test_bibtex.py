@@ -51,3 +51,37 @@ def test_an_entry_that_is_cut_off_is_rejected_with_the_reason(tmp_path: Path, re
     path.write_text(f"@article{{a, {rest}")
     (item,) = read_bibtex(path)
     assert item.outcome == f"not an entry of BibTeX: {reason}"
+
+
+def test_the_identifier_is_the_key_of_the_entry_and_not_its_field_of_that_name(tmp_path: Path) -> None:
+    path = tmp_path / "a.bib"
+    path.write_text("@misc{one, key = {IEEE}, title = {One}}\n@misc{two, key = {IEEE}, title = {Two}}")
+    records = [item.outcome for item in read_bibtex(path) if isinstance(item.outcome, Record)]
+    assert [(record.docid, record.other) for record in records] == [
+        ("one", (("key", "IEEE"),)),
+        ("two", (("key", "IEEE"),)),
+    ]
+
+
+@pytest.mark.parametrize("field", ["author", "AUTHOR"])
+def test_names_are_separated_outside_braces_and_the_others_are_no_author(tmp_path: Path, field: str) -> None:
+    path = tmp_path / "a.bib"
+    names = r"van der Berg, Jan and {Institute of Tests and Trials} and M{\"u}ller, \'A. and 홍, 길동 and others"
+    path.write_text(f"@misc{{a, title = {{One}}, {field} = {{{names}}}, editor = {{Kim, A. and Lee, B.}}}}")
+    (item,) = read_bibtex(path)
+    assert isinstance(item.outcome, Record)
+    assert item.outcome.authors == (
+        "van der Berg, Jan",
+        "Institute of Tests and Trials",
+        "Müller, Á.",
+        "홍, 길동",
+    )
+    assert item.outcome.other == (("editor", "Kim, A.; Lee, B."),)
+
+
+def test_one_korean_name_with_a_comma_is_one_author(tmp_path: Path) -> None:
+    path = tmp_path / "a.bib"
+    path.write_text("@misc{a, title = {One}, author = {홍, 길동}}")
+    (item,) = read_bibtex(path)
+    assert isinstance(item.outcome, Record)
+    assert item.outcome.authors == ("홍, 길동",)

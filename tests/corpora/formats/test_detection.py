@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import gzip
+import io
 import json
 import re
+import zipfile
 from pathlib import Path
 
 import pytest
@@ -173,6 +176,25 @@ def test_objects_are_surely_a_table_where_several_have_the_same_keys(tmp_path: P
         path.write_text(lines)
         guess = guess_format(path)
         assert (guess is not None and guess.name == "table") is certain
+
+
+@pytest.mark.parametrize(
+    ("name", "guess"),
+    [
+        ("a.ods", "table"),
+        ("A.ODS", "table"),
+        ("a.ods.gz", "table"),
+        ("a.odt", None),
+    ],
+)
+def test_a_spreadsheet_of_open_document_is_known_by_its_ending(tmp_path: Path, name: str, guess: str | None) -> None:
+    data = io.BytesIO()
+    with zipfile.ZipFile(data, "w") as archive:
+        archive.writestr("content.xml", "<office/>")
+    path = tmp_path / name
+    path.write_bytes(gzip.compress(data.getvalue()) if name.endswith(".gz") else data.getvalue())
+    found = guess_format(path)
+    assert (found and found.name) == guess
 
 
 @pytest.mark.parametrize("name", ["refs.ris", "refs.bib", "refs.txt"])

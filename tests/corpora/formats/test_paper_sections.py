@@ -2,12 +2,15 @@ from __future__ import annotations
 
 import pytest
 
+from shrag.corpora.errors import RejectedLine
 from shrag.corpora.formats.paper_sections import (
     UNMARKED_LEVEL,
     Heading,
     PaperSection,
     find_heading,
     is_excluded,
+    merge_titles,
+    sections_of_object,
     sections_of_text,
 )
 
@@ -112,3 +115,98 @@ def test_a_line_of_a_sentence_that_begins_like_an_appendix_drops_nothing(before:
 def test_an_appendix_after_the_end_of_a_sentence_is_left_out(before: str) -> None:
     text = f"A title\n\n1 Introduction\nIt begins.\n{before}\nAppendix B. Prompts\nThey are long.\n"
     assert "They are long." not in str(sections_of_text(text))
+
+
+LONG = "Films were made of flakes " * 8  # 208 characters
+
+
+@pytest.mark.parametrize(
+    ("text", "title"),
+    [
+        ("\n\n  Graphene shields \nIt works.", "Graphene shields"),
+        ("# Graphene. Shields.\nIt works.", "Graphene. Shields."),
+        ("x" * 200 + "\nIt works.", "x" * 200),
+        ("x" * 201 + "\nIt works.", ""),
+        ("Graphene shields.\nIt works.", ""),
+        ("Do they shield?\nIt works.", ""),
+        ("Shields!\nIt works.", ""),
+        ("Graphene, which\nshields.", "Graphene, which"),
+        ("Graphene shields,\nor not.", ""),
+        ("1 Introduction\nIt works.", ""),
+        ("Abstract\nIt works.", ""),
+        ("A title:\nIt works.", "A title:"),
+        ("", ""),
+    ],
+)
+def test_the_title_is_a_short_first_line_that_is_no_heading_and_no_sentence(text: str, title: str) -> None:
+    found, sections = sections_of_text(text, paragraph_lines=False)
+    assert found == title
+    whole = "\n".join(f"{section.heading}\n{section.text}" for section in sections)
+    assert all(line.strip(" #") in (title, *whole.splitlines()) or line[:1] == "1" for line in text.splitlines())
+
+
+def test_each_line_is_a_paragraph_where_most_of_the_text_is_in_long_lines() -> None:
+    short = "A closer look"
+    for rest, headings in ((len(LONG) - len(short) - 3, ["", short]), (len(LONG) - len(short) - 2, [""])):
+        # Of the text, LONG is the half or more; two line breaks and the end of the rest count too.
+        text = f"{LONG}\n{short}\n{'y' * rest}"
+        assert [section.heading for section in sections_of_text(text)[1]] == headings
+
+
+def test_sections_that_are_left_out_end_at_a_heading_of_their_level_or_at_a_usual_name() -> None:
+    markdown = "# T\nOne.\n## References\nHong.\n### Appendix\nKim.\n### Results\nLee.\n## More\nTwo.\n"
+    assert sections_of_text(markdown) == ("T", [PaperSection("", "One."), PaperSection("More", "Two.")])
+    printed = "T\nOne.\nReferences\n1 Hong Plates\nAcknowledgements\nWe thank.\n2 Kim Films\nand flakes\nDiscussion\nTwo.\n"
+    assert sections_of_text(printed) == ("T", [PaperSection("", "One."), PaperSection("Discussion", "Two.")])
+
+
+@pytest.mark.parametrize(
+    ("known", "found", "merged"),
+    [
+        ("A", "A", ("A", [])),
+        ("A  b", "A b", ("A  b", [])),
+        ("A", "", ("A", [])),
+        ("", "B", ("B", [])),
+        ("A", "B", ("A", [PaperSection("", "B")])),
+    ],
+)
+def test_a_title_in_the_text_that_differs_from_the_known_one_is_text(
+    known: str, found: str, merged: tuple[str, list[PaperSection]]
+) -> None:
+    assert merge_titles(known, found, []) == merged
+
+
+@pytest.mark.parametrize(
+    ("fields", "found"),
+    [
+        ({"title": "T", "abstract": ["One.", "Two."]}, ("T", [PaperSection("Abstract", "One.\nTwo.")])),
+        ({"sections": ["One.", {"text": "Two."}]}, ("", [PaperSection("", "One."), PaperSection("", "Two.")])),
+        (
+            {"sections": [{"heading": "A", "content": [{"text": "One."}, "Two."], "sections": [{"text": "Three."}]}]},
+            ("", [PaperSection("A", "One.\nTwo."), PaperSection("", "Three.")]),
+        ),
+        (
+            {"sections": [{"heading": "References", "text": "x", "subsections": [{"text": "y"}]}, {"text": "One."}]},
+            ("", [PaperSection("", "One.")]),
+        ),
+        ({"title": "T", "sections": [], "text": "T\nOne."}, ("T", [PaperSection("", "One.")])),
+        ({"title": "T", "text": "Other\nOne."}, ("T", [PaperSection("", "Other"), PaperSection("", "One.")])),
+        ({"sections": [{"text": "One."}], "text": "Two."}, ("", [PaperSection("", "One.")])),
+        ({"full_text": {"section_name": ["A", "B"], "paragraphs": ["One."]}}, ("", [PaperSection("A", "One.")])),
+        ({"title": 7, "abstract": 8}, ("7", [PaperSection("Abstract", "8")])),
+    ],
+)
+def test_the_sections_of_an_object(fields: dict[str, object], found: tuple[str, list[PaperSection]]) -> None:
+    assert sections_of_object(fields) == found
+
+
+@pytest.mark.parametrize("listed", [{"text": "One."}, [7], "One.", {"section_name": ["A"], "paragraphs": "One."}])
+def test_sections_of_another_form_are_rejected(listed: object) -> None:
+    with pytest.raises(RejectedLine, match="sections is not a list of objects with a heading and a text"):
+        sections_of_object({"abstract": "A.", "sections": listed})
+
+
+@pytest.mark.parametrize("fields", [{}, {"title": "T"}, {"abstract": " ", "sections": [{"heading": "A", "text": " "}]}])
+def test_a_paper_without_text_is_rejected(fields: dict[str, object]) -> None:
+    with pytest.raises(RejectedLine, match="a paper without text: expected abstract, sections or text"):
+        sections_of_object(fields)

@@ -5,9 +5,10 @@ from pathlib import Path
 
 import pytest
 
+from shrag.corpora.errors import RejectedLine
 from shrag.corpora.formats.detection import read_source
-from shrag.corpora.formats.paper_sections import sections_of_text
-from shrag.corpora.formats.papers import replace_urls
+from shrag.corpora.formats.paper_sections import PaperSection, sections_of_text
+from shrag.corpora.formats.papers import chunk_paper, replace_urls
 from shrag.corpora.formats.registry import FORMATS
 from shrag.corpora.readers.item import ParsedItem
 from shrag.corpora.records import Record
@@ -77,6 +78,28 @@ def test_markdown_gives_chunks_with_title_and_section_and_drops_what_is_not_wort
         ("shield_paper#2", "Graphene shields — 결과", "차폐 효율은 30 dB였다."),
         ("shield_paper#3", "Graphene shields — Postscript", "It worked."),
     ]
+
+
+@pytest.mark.parametrize(
+    ("front", "title"),
+    [
+        ("---\ntitle: Graphene: shields\nauthor: Kim\n---\n\n# Graphene: shields\n", "Graphene: shields"),
+        ("--- \r\nauthor: Kim\r\nTitle:  'Shields'  \r\n...\r\n", "Shields"),
+        ("---\ntitle: \"A 'b'\"\n---\n", "A 'b'"),
+        ("---\ntitle:\nauthor: Kim\n---\n# Shields\n", "Shields"),
+    ],
+)
+def test_the_metadata_in_front_of_markdown_are_no_text_and_have_the_title(
+    tmp_path: Path, front: str, title: str
+) -> None:
+    path = tmp_path / "a.md"
+    path.write_bytes(f"{front}One.\n\n---\n\nTwo.\n".encode())
+    assert records_of(path) == [("a#0", title, "One. --- Two.")]
+    for text in ("One.\n---\ntitle: x\n---\nTwo.", "---\nOne. Two.\n---\n", "---\ntitle: x\nOne.\n"):
+        path.write_text(text)
+        assert "".join(body for _, _, body in records_of(path)).endswith(
+            text.removeprefix("---").strip().replace("\n", " ")
+        )
 
 
 def test_printed_lines_are_joined_and_references_end_only_at_a_usual_heading(tmp_path: Path) -> None:
@@ -180,3 +203,88 @@ def test_chunks_share_words_or_with_the_other_format_whole_sentences(tmp_path: P
     }
     assert [text[:8] for text in texts["papers"][:3]] == ["The film", "well and", "well and"]
     assert all(text.startswith("The film") for text in texts["papers-sentences"])
+
+
+@pytest.mark.parametrize(
+    "fields",
+    [
+        {"author": "Kim, A.;Lee, B.", "journal": "J", "link": "http://x.y/?a=1&copy=2", "keyword": "a;b"},
+        {"authors": ["Kim, A.", "Lee, B."], "venue": "J", "url": "http://x.y/?a=1&copy=2", "keywords": "a, b, a"},
+        {
+            **{"author": "Kim, A.;Lee, B.", "journal": "J", "link": "http://x.y/?a=1&copy=2", "keyword": ["a", "b"]},
+            **{"authors": ["X"], "venue": "X", "url": "X", "keywords": ["X"]},
+        },
+    ],
+)
+def test_chunks_have_the_fields_of_their_paper_under_either_name(fields: dict[str, object]) -> None:
+    more = {
+        "publisher": "P",
+        "year": "2020",
+        "doi": "doi:10.1/x",
+        "volume": 1,
+        "issue": 2,
+        "pages": "3-4",
+        "type": "JOUR",
+    }
+    sections = [
+        PaperSection("", "가나 다라 http://a.b"),
+        PaperSection("1 A ::: <b>B</b>", "one two"),
+        PaperSection("C", ""),
+    ]
+    records = chunk_paper("p", "<i>T</i>", sections, {**fields, **more}, str.split)
+    assert [(record.docid, record.title, record.text, record.language) for record in records] == [
+        ("p#0", "T", "가나", "ko"),
+        ("p#1", "T", "다라", "ko"),
+        ("p#2", "T", "URL", "en"),
+        ("p#3", "T — 1 A: B", "one", "en"),
+        ("p#4", "T — 1 A: B", "two", "en"),
+    ]
+    for record in records:
+        assert record.complete
+        assert (record.authors, record.journal, record.publisher) == (("Kim, A.", "Lee, B."), "J", "P")
+        assert (record.year, record.link, record.keywords) == (2020, "http://x.y/?a=1&copy=2", ("a", "b"))
+        assert (record.doi, record.volume, record.issue, record.pages) == ("10.1/x", "1", "2", "3-4")
+        assert record.type == "article-journal"
+
+
+def test_a_paper_whose_lists_are_empty_is_read(tmp_path: Path) -> None:
+    path = tmp_path / "a.jsonl"
+    path.write_text(json.dumps({"paper_id": "p", "abstract": "One.", "authors": [], "keywords": []}))
+    assert records_of(path) == [("p#0", "Abstract", "One.")]
+
+
+def test_an_identifier_leaves_room_for_the_number_of_the_chunk() -> None:
+    sections = [PaperSection("", "a b")] * 10
+    assert chunk_paper("p" * 509, "T", sections, {}, str.split)[19].docid == "p" * 509 + "#19"
+    with pytest.raises(RejectedLine, match="the identifier has 513 characters, at most 512"):
+        chunk_paper("p" * 510, "T", sections, {}, str.split)
+    with pytest.raises(RejectedLine, match="has whitespace or control characters"):
+        chunk_paper("p q", "T", sections, {}, str.split)
+
+
+@pytest.mark.parametrize(
+    ("fields", "docid"),
+    [
+        ({"paper_id": "a", "id": "b"}, "a#0"),
+        ({"paper_id": "", "id": None, "_id": 0, "docid": "c"}, "0#0"),
+        ({"docid": "c", "doi": "10.1/x"}, "c#0"),
+        ({"doi": "10.1/x", "CN": "d"}, "10.1/x#0"),
+        ({"CN": "d"}, "d#0"),
+    ],
+)
+def test_the_identifier_of_a_paper_is_the_first_of_its_keys_that_has_a_value(
+    tmp_path: Path, fields: dict[str, object], docid: str
+) -> None:
+    path = tmp_path / "a.jsonl"
+    path.write_text(json.dumps({**fields, "abstract": "One."}))
+    assert records_of(path) == [(docid, "Abstract", "One.")]
+
+
+@pytest.mark.parametrize(
+    ("name", "docid"),
+    [("a b\tc.txt", "a_b_c#0"), ("a.b.md.gz", "a.b#0"), ("e\u0301.txt", "\u00e9#0"), ("a&amp;b.txt", "a&b#0")],
+)
+def test_the_identifier_of_a_file_is_its_name_without_blanks(tmp_path: Path, name: str, docid: str) -> None:
+    path = tmp_path / name
+    path.write_text("A title\n\nIt works.")
+    assert records_of(path) == [(docid, "A title", "It works.")]

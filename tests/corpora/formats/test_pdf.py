@@ -112,7 +112,7 @@ def test_pages_have_the_labels_that_readers_show_or_their_numbers() -> None:
     assert [page.label for page in read_pdf(hostile).pages] == ["1"]
 
 
-@pytest.mark.parametrize("title", ["", "Microsoft Word - final2.docx", "Untitled", "paper.hwp"])
+@pytest.mark.parametrize("title", ["", "  ", "Microsoft Word - final2.docx", "Untitled ", "paper.hwp"])
 def test_what_a_word_processor_writes_is_no_title(tmp_path: Path, title: str) -> None:
     path = tmp_path / "a.pdf"
     path.write_bytes(make_pdf(LINES, title=title))

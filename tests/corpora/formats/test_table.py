@@ -1,15 +1,17 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
 
 from shrag.corpora.errors import CorpusError, RejectedLine
-from shrag.corpora.formats.columns import map_columns, parse_columns
+from shrag.corpora.formats import table
+from shrag.corpora.formats.columns import Columns, Mapped, map_columns, parse_columns
 from shrag.corpora.formats.detection import read_source
 from shrag.corpora.formats.registry import table_format
-from shrag.corpora.formats.table import find_value, inspect_table, parse_row
+from shrag.corpora.formats.table import find_value, inspect_table, parse_row, read_table
 from shrag.corpora.readers.item import ParsedItem
 from shrag.corpora.records import Record
 from tests.support.realistic_files import write_xlsx
@@ -75,6 +77,13 @@ def test_known_names_are_found_in_the_objects_of_a_list(tmp_path: Path) -> None:
         ("초록|국문초록|제목", "text - title"),
         ("번호|비고", "- -"),
         ("lang|language", "- -"),
+        ("title|authors.name|authors.id|authors.url|authors.type", "title author - - -"),
+        ("title|journal.name|journal.id|journal.title|journal.volume|journal.year", "title journal - - volume year"),
+        ("bib.title|bib.license.url|bib.link.url|bib.references.doi|bib.keywords.text", "title - link - keyword"),
+        ("id|abstract|journal.title", "id text journal"),
+        ("title.en|title.ko|abstract.ko|abstract.en|keywords.en|keywords.name", "- title text - - keyword"),
+        ("b.c.title|x.title", "- title"),
+        ("meta.id|meta.title|identifiers.doi|content.abstract|date.year", "id title doi text year"),
     ],
 )  # fmt: skip
 def test_what_names_of_columns_are_taken_for(names: str, mapped: str) -> None:
@@ -169,6 +178,75 @@ def test_a_field_that_the_first_rows_lack_is_read_from_the_later_ones(tmp_path: 
     assert (late.text, late.year, late.complete) == ("late", 2020, True)
 
 
+def test_an_abstract_of_openalex_is_text_and_its_words_are_no_fields(tmp_path: Path) -> None:
+    works = [
+        {
+            "id": f"W{number}",
+            "title": "A",
+            "publication_year": 2020,
+            "authorships": [{"author": {"id": "A1", "display_name": name}} for name in ("Kim", "Lee")],
+            "biblio": {"volume": "7"},
+            "keywords": [{"id": "k", "display_name": "shields"}],
+            "abstract_inverted_index": index,
+        }
+        for number, index in enumerate([{"the": [0, 2], "volume": [3], "year.": [4, "x"], "In": [1], "issue": 5}, None])
+    ]
+    first, second = (item.outcome for item in read(tmp_path, list(works)))
+    assert isinstance(first, Record)
+    assert (first.text, first.complete) == ("the In the volume year.", True)
+    assert first.other == (("authorships.author.id", "A1; A1"), ("keywords.id", "k"))
+    assert (first.year, first.volume, first.issue) == (2020, "7", "")
+    assert (first.authors, first.keywords) == (("Kim", "Lee"), ("shields",))
+    assert isinstance(second, Record)
+    assert (second.text, second.complete, second.year) == ("", False, 2020)
+
+
+def test_objects_that_all_have_keys_of_their_own_take_linear_time(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    mapped: list[int] = []
+
+    def note(names: Sequence[str], columns: Columns) -> Mapped:
+        mapped.append(len(names))
+        return map_columns(names, columns)
+
+    monkeypatch.setattr(table, "map_columns", note)
+    objects = [{"id": number, "title": "A", "counts": {f"k{number}": 1}} for number in range(100)]
+    objects[90] |= {"abstract": "late", "x": {"year": 1999}}
+    objects[95] |= {"year": 2020}
+    objects[99] = {"id": 99, "title": "A", "abstract": "last"}
+    records = [item.outcome for item in read(tmp_path, list(objects)) if isinstance(item.outcome, Record)]
+    assert len(records) == 100
+    assert (records[90].text, records[90].year, records[95].year) == ("late", 1999, 2020)
+    assert records[99].text == "last"
+    assert max(mapped[1:]) < 10
+
+
+def test_a_field_that_the_first_objects_have_is_not_read_from_a_better_key_of_later_ones(tmp_path: Path) -> None:
+    objects: list[object] = [{"id": number, "title": "A"} for number in range(19)]
+    objects += [{"id": 19, "title": "A", "summary": "first"}, {"id": 20, "title": "A", "abstract": "late"}]
+    *_, last = read(tmp_path, objects)
+    assert isinstance(last.outcome, Record)
+    assert (last.outcome.text, last.outcome.other) == ("", (("abstract", "late"),))
+
+
+def test_keys_are_found_four_objects_deep_and_named_deeper(tmp_path: Path) -> None:
+    (line,) = read(tmp_path, [{"a": {"b": {"c": {"title": "A", "d": {"abstract": "B"}}}}}])
+    assert isinstance(line.outcome, Record)
+    assert (line.outcome.title, line.outcome.text) == ("A", "")
+    assert line.outcome.other == (("a.b.c.d", '{"abstract":"B"}'),)
+    (line,) = read(tmp_path, [{"a": {"b": {"c": {"title": "A", "d": {"abstract": "B"}}}}}], "text=a.b.c.d.abstract")
+    assert isinstance(line.outcome, Record)
+    assert (line.outcome.title, line.outcome.text) == ("A", "B")
+
+
+def test_a_column_that_is_named_is_missed_only_where_there_are_records(tmp_path: Path) -> None:
+    path = tmp_path / "a.jsonl"
+    path.write_text('{"id": 1, "text": ""}\n')
+    (item,) = read_table(path, parse_columns(["title=titel"]))
+    assert str(item.outcome).startswith("record 1 has neither a title nor a text: 'titel' and 'text' empty")
+
+
 def test_a_column_that_is_empty_in_the_first_rows_of_a_spreadsheet_is_a_column(tmp_path: Path) -> None:
     rows: list[tuple[str, ...]] = [("제목", "초록"), *(("가", "") for _ in range(25)), ("나", "늦은 초록")]
     path = write_xlsx(tmp_path / "a.xlsx", rows)
@@ -192,6 +270,8 @@ def test_what_is_left_of_an_object_that_is_read_in_part_is_stored(tmp_path: Path
 def test_a_list_of_records_in_an_object_is_not_merged_into_one_record(tmp_path: Path, key: str) -> None:
     (line,) = read(tmp_path, [{"entry": {"hits": [{key: "10.1/a", "title": "A"}, {key: "10.1/b", "title": "B"}]}}])
     assert str(line.outcome).startswith("'entry.hits' is a list of records in one object")
+    (line,) = read(tmp_path, [{"entry": {"hits": [{key: "10.1/a", "title": "A"}]}}])
+    assert isinstance(line.outcome, Record)
     row = {"id": 1, "titles": [{"title": "A"}, {"title": "B"}], "descriptions": [{"abstract": "C"}, {"abstract": "D"}]}
     (line,) = read(tmp_path, [row])
     assert isinstance(line.outcome, Record)

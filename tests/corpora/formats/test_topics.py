@@ -105,6 +105,8 @@ def test_trec_topics_may_be_xml_with_numbers_as_attributes(tmp_path: Path) -> No
         ("<top>\n<num>1\n</top>\n", "line 1 is not a topic: expected <num> and <title>"),
         ("\n<x>\n<top><title>a</top>\n", "line 3 is not a topic"),
         ("<top>\n<num>1<title>a\n", "line 1: this topic is not closed by </top>"),
+        ("<top>\n<num>1<title>a\n<top>\n<num>2<title>b</top>\n", "line 1: this topic is not closed by </top>"),
+        ("<top>\n<num>1<title>a</top>\n<top><title>b\n", "line 3: this topic is not closed by </top>"),
         ("<x></x>", "holds no topic"),
         (TREC + TREC, "line 12 gives topic 301 a second time"),
     ],

@@ -179,6 +179,22 @@ def test_repairs_are_stored_and_counted_by_source(tmp_path: Path) -> None:
     ]
 
 
+@pytest.mark.parametrize(
+    ("format", "row", "other"),
+    [
+        ("scienceon", {"CN": "1", "title": "A", "year": "20l9", "ISSN": "1"}, (("year", "20l9"), ("ISSN", "1"))),
+        ("table", {"id": "1", "title": "A", "발행년": "20l9", "ISSN": "1"}, (("year", "20l9"), ("ISSN", "1"))),
+        ("beir", {"_id": "1", "text": "A", "metadata": {"year": "2019"}}, (("year", "2019"),)),
+    ],
+)
+def test_years_that_cannot_be_read_are_kept_and_counted(
+    tmp_path: Path, format: str, row: dict[str, object], other: tuple[tuple[str, str], ...]
+) -> None:
+    manifest = add_corpus(tmp_path, "c", format, [_source(tmp_path, json.dumps(row), name="corpus.jsonl")]).manifest
+    assert [record.other for record in open_corpus(tmp_path, "c")[1]] == [other]
+    assert manifest.sources[0].repairs == ({} if format == "beir" else {"unread years": 1})
+
+
 def test_without_repair_the_text_is_stored_as_it_is(tmp_path: Path) -> None:
     source = _source(tmp_path, FAULTY)
     manifest = add_corpus(tmp_path, "c", "scienceon", [source], repair=False).manifest

@@ -257,6 +257,41 @@ def test_chunks_of_a_paper_stay_where_the_first_version_is_kept(tmp_path: Path) 
     assert _texts(tmp_path) == before
 
 
+@pytest.mark.parametrize("stored", [False, True], ids=["at once", "one after the other"])
+@pytest.mark.parametrize("counts", [(100, 30), (30, 100)], ids=["longer first", "shorter first"])
+@pytest.mark.parametrize(("on_duplicate", "kept"), [("first", "first"), ("newest", "second")])
+def test_of_two_versions_of_a_paper_no_chunks_are_mixed(
+    tmp_path: Path, on_duplicate: OnDuplicate, kept: str, counts: tuple[int, int], stored: bool
+) -> None:
+    papers = [
+        _file(tmp_path / name, "A title", "", "1 Method", f"The {version} version has this. " * count)
+        for name, version, count in zip(("paper.md", "paper.txt"), ("first", "second"), counts, strict=True)
+    ]
+    if stored:
+        add_corpus(tmp_path, "c", "papers", papers[:1])
+    manifest = add_corpus(tmp_path, "c", "papers", papers, on_duplicate=on_duplicate).manifest
+    texts = _texts(tmp_path)
+    assert all(f"The {kept} version has this." in text for text in texts.values())
+    add_corpus(tmp_path, "alone", "papers", [papers[kept == "second"]])
+    assert texts == {record.docid: record.text for record in open_corpus(tmp_path, "alone")[1]}
+    rejects = list(stored_rejects(tmp_path, "c"))
+    assert len(rejects) == sum(account.superseded for account in manifest.sources)
+    if on_duplicate == "first" and counts[0] < counts[1]:
+        assert rejects[-1].reason == f"paper paper is already in {papers[0]} line 1, without this chunk"
+
+
+def test_of_one_paper_twice_in_a_file_the_later_leaves_no_chunk_of_the_earlier(tmp_path: Path) -> None:
+    lines = [
+        json.dumps({"paper_id": "p", "abstract": f"The {version} version has this. " * count})
+        for version, count in (("first", 100), ("second", 30))
+    ]
+    source = _file(tmp_path / "1.jsonl", *lines)
+    add_corpus(tmp_path, "c", "papers", [source], on_duplicate="newest")
+    assert all("second version" in text for text in _texts(tmp_path).values())
+    add_corpus(tmp_path, "c", "papers", [_file(source, *lines[::-1])], on_duplicate="first", replace=True)
+    assert all("second version" in text for text in _texts(tmp_path).values())
+
+
 def test_adding_may_leave_the_stored_record_and_still_refuses_conflicts_of_its_own(tmp_path: Path) -> None:
     _add(tmp_path, _file(tmp_path / "1.jsonl", _line("A")))
     two = _file(tmp_path / "2.jsonl", _line("A", "새 초록."))

@@ -153,8 +153,12 @@ def test_an_array_in_an_object_beyond_the_limit_is_found_by_the_beginning(
 
 
 @pytest.mark.parametrize("rest", ["", "}}", ", {}}", '}\n{"records": []}', ', "more": [}'])
-def test_an_object_around_an_array_that_does_not_end_as_one_is_an_error(tmp_path: Path, rest: str) -> None:
+def test_an_object_around_an_array_that_does_not_end_as_one_is_an_error_that_says_where(
+    tmp_path: Path, rest: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
     path = tmp_path / "a.json"
-    path.write_text(f'{{"records": [{{"a": 1}}]{rest}')
-    with pytest.raises(CorpusError, match="has more after the end of its JSON array, at byte"):
-        list(read_objects(path))
+    path.write_text(f'{{"records":\n[{{"a": 1}}]{rest}')
+    for size in (1_000, 3):
+        monkeypatch.setattr(json_reader, "_CHUNK", size)
+        with pytest.raises(CorpusError, match="has more after the end of its JSON array, at byte 22:"):
+            list(read_objects(path))

@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from shrag.corpora.errors import CorpusError
+from shrag.corpora.errors import CorpusError, RejectedLine
 from shrag.corpora.readers import source
-from shrag.corpora.readers.source import SourceLine, open_source, read_head, read_lines, source_encoding
+from shrag.corpora.readers.source import SourceLine, open_source, read_bytes, read_head, read_lines, source_encoding
 
 
 @pytest.mark.slow
@@ -135,6 +135,33 @@ def test_utf_32_is_named_as_itself(tmp_path: Path, encoding: str, pack: Callable
     (tmp_path / "a").write_bytes(pack('\ufeff{"a": 1}\n'.encode(encoding)))
     with pytest.raises(CorpusError, match=r"is UTF-32: .*iconv -f UTF-32 -t UTF-8"):
         list(read_lines(tmp_path / "a"))
+
+
+@pytest.mark.parametrize("pack", [bytes, gzip.compress], ids=["plain", "gzip"])
+def test_a_file_may_be_as_large_as_the_limit(
+    tmp_path: Path, pack: Callable[[bytes], bytes], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(source, "_PIECE", 4)
+    (tmp_path / "a").write_bytes(pack(b"0123456789"))
+    assert read_bytes(tmp_path / "a", 10) == b"0123456789"
+    with pytest.raises(RejectedLine, match="longer than 9 bytes"):
+        read_bytes(tmp_path / "a", 9)
+
+
+@pytest.mark.parametrize(
+    ("data", "encoding"),
+    [
+        (b"", "UTF-8"),
+        (b"ascii\n" * 9, "UTF-8"),
+        ("ascii\n가나다\n".encode("cp949"), "CP949"),
+        ("가\n".encode() + "가나다\n".encode("cp949"), "UTF-8"),
+        ("가나다\n".encode("cp949") + "가\n".encode(), "CP949"),
+        ("\ufeffascii\n가".encode(), "UTF-8"),
+    ],
+)
+def test_the_encoding_is_that_of_the_first_line_that_is_not_ascii(tmp_path: Path, data: bytes, encoding: str) -> None:
+    (tmp_path / "a").write_bytes(data)
+    assert source_encoding(tmp_path / "a") == encoding
 
 
 def test_what_is_no_regular_file_is_refused_without_waiting(tmp_path: Path) -> None:

@@ -102,6 +102,25 @@ def test_an_answer_in_cp949_is_converted(tmp_path: Path, name: str) -> None:
     ]
 
 
+def test_elements_may_be_nested_a_hundred_deep(tmp_path: Path) -> None:
+    record = "<record><CN>1</CN></record>"
+    data = "<x>" * 98 + record + "</x>" * 98
+    assert [item.fields for item in items_of(tmp_path, data.encode())] == [{"CN": "1"}]
+    with pytest.raises(CorpusError, match="nests XML deeper than 100 elements"):
+        items_of(tmp_path, f"<x>{data}</x>".encode())
+
+
+def test_an_error_beside_records_or_without_a_code_costs_no_record(tmp_path: Path) -> None:
+    data = b"<x><errorCode>E1</errorCode><record><CN>1</CN></record><record/></x>"
+    assert [item.fields for item in items_of(tmp_path, data)] == [{"CN": "1"}, {}]
+    assert items_of(tmp_path, b"<x><errorCode> </errorCode><errorMessage>none</errorMessage></x>") == []
+
+
+def test_blank_values_are_no_values_and_repeated_ones_are_joined(tmp_path: Path) -> None:
+    data = b"<x><record><a> </a><a>1</a><a/><a>2</a><item metaName='B'>3</item><item metaCode=''>4</item></record></x>"
+    assert [item.fields for item in items_of(tmp_path, data)] == [{"a": "1;2", "B": "3", "item": "4"}]
+
+
 def test_an_answer_without_records_has_none(tmp_path: Path) -> None:
     assert items_of(tmp_path, b"<MetaData><recordList></recordList></MetaData>") == []
 

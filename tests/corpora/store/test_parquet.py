@@ -85,21 +85,25 @@ def test_a_table_of_others_gives_values_of_json(tmp_path: Path) -> None:
         "text": ["a", None],
         "count": [3, -1],
         "share": [0.5, float("nan")],
+        "volume": [12.0, None],  # whole numbers become such where one is missing
         "whole": [True, False],
         "day": [date(2020, 2, 3), None],
         "key": [b"\x01\xff", b""],
         "names": [["b", None], []],
         "place": [{"city": "대전", "share": float("inf")}, None],
     }
-    pyarrow.parquet.write_table(pyarrow.table(columns), tmp_path / "t")
-    assert list(read_table_rows(tmp_path / "t")) == [
+    marks = pyarrow.array([[("ISSN", 1.0), ("b", None)], []], pyarrow.map_(pyarrow.string(), pyarrow.float64()))
+    pyarrow.parquet.write_table(pyarrow.table({**columns, "marks": marks}), tmp_path / "t")
+    rows = list(read_table_rows(tmp_path / "t"))
+    assert isinstance(rows[0]["volume"], int)
+    assert rows == [
         {
-            **{"text": "a", "count": 3, "share": 0.5, "whole": True, "day": "2020-02-03", "key": "01ff"},
-            **{"names": ["b", None], "place": {"city": "대전", "share": None}},
+            **{"text": "a", "count": 3, "share": 0.5, "volume": 12, "whole": True, "day": "2020-02-03", "key": "01ff"},
+            **{"names": ["b", None], "place": {"city": "대전", "share": None}, "marks": {"ISSN": 1, "b": None}},
         },
         {
-            **{"text": None, "count": -1, "share": None, "whole": False, "day": None, "key": ""},
-            **{"names": [], "place": None},
+            **{"text": None, "count": -1, "share": None, "volume": None, "whole": False, "day": None, "key": ""},
+            **{"names": [], "place": None, "marks": []},
         },
     ]
     (tmp_path / "t").write_bytes(b"PAR1")

@@ -17,7 +17,7 @@ from shrag.corpora.files import DiskFull
 from shrag.corpora.ingest.add import add_corpus
 from shrag.corpora.store.archive import HEADER
 from shrag.corpora.store.manifest import read_manifest
-from shrag.corpora.store.open_corpus import list_corpora, open_corpus
+from shrag.corpora.store.open_corpus import hold_corpus, list_corpora, open_corpus
 from shrag.corpora.store.transfer import export_corpus, import_corpus
 from shrag.corpora.store.versions import undo_change
 
@@ -78,6 +78,23 @@ def test_other_records_are_replaced_only_where_that_is_said_and_come_back_by_und
     assert read_manifest(there / "lib") == before
     assert import_corpus(there, carried, replace=True)[0].records == 30
     assert undo_change(there, "lib")[0].records == 7
+
+
+def test_an_import_keeps_the_files_of_two_versions_and_those_that_a_build_reads(
+    here: Path, there: Path, tmp_path: Path
+) -> None:
+    for count in (1, 2, 3, 4):
+        _add(here, count)
+        export_corpus(here, "lib", tmp_path / f"{count}.tar")
+    for count in (1, 2, 3):
+        import_corpus(there, tmp_path / f"{count}.tar", replace=True)
+    assert len(_left(there)) == 1 + 2 * 2
+    with hold_corpus(there, "lib"):
+        import_corpus(there, tmp_path / "4.tar", replace=True)
+        assert len(_left(there)) == 1 + 3 * 2
+    import_corpus(there, tmp_path / "1.tar", replace=True)
+    assert len(_left(there)) == 1 + 2 * 2
+    assert undo_change(there, "lib")[0].records == 4
 
 
 @pytest.mark.parametrize("replace", [False, True])
