@@ -54,3 +54,21 @@ def test_an_acronym_has_the_expansion_that_most_records_give_it(
         evidence.add(count_evidence(records, analyzer))
         # IDS has the term of ID, PSO is in one record, and SVM has two meanings.
         assert evidence.acronyms(analyzer) == [("HMM", "hidden markov model")]
+
+
+def test_an_acronym_is_written_as_in_the_records_and_not_as_its_stem(
+    analyzer: KoreanEnglishAnalyzer, tmp_path: Path
+) -> None:
+    texts = [
+        "An organic light emitting diode (OLED) shines.",
+        "Organic light emitting diodes (OLED) are thin.",
+        "An unmanned aerial vehicle (UAV) lands.",
+        "Unmanned aerial vehicles (UAVs) fly.",
+    ]
+    records = [Record(str(number), "", text, "en", complete=True) for number, text in enumerate(texts)]
+    with EvidenceCollector(tmp_path / "scratch") as evidence:
+        evidence.add(count_evidence(records, analyzer))
+        assert evidence.acronyms(analyzer) == [
+            ("OLED", "organic light emitting diode"),
+            ("UAV", "unmanned aerial vehicle"),
+        ]
