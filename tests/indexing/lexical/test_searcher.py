@@ -5,8 +5,12 @@ from pathlib import Path
 
 import pytest
 
+from shrag.corpora.records import Record
+from shrag.indexing.analyzed_record import AnalyzedRecord, pack_record
+from shrag.indexing.bm25 import Bm25
 from shrag.indexing.lexical.schema import FOLDER
 from shrag.indexing.lexical.searcher import LuceneSearcher, RecordCache
+from shrag.indexing.lexical.writer import LuceneIndexWriter
 from shrag.indexing.record_filter import EVERY_RECORD, NO_FACETS, RecordFilter, count_records, value_key
 from shrag.indexing.storage.generations import current_generation
 from shrag.serving.engine import Engine
@@ -106,6 +110,22 @@ def test_the_records_of_authors_are_filtered_and_counted_as_hits_are(demo: Engin
         assert searcher.facets_of_authors(names, record_filter) == count_records(theirs, record_filter)
     assert searcher.facets_of_authors(["nobody"], EVERY_RECORD) == NO_FACETS
     assert searcher.facets_of_authors([], EVERY_RECORD) == NO_FACETS
+    searcher.close()
+
+
+def test_an_authors_newest_records_come_first_then_by_docid_and_those_without_a_year_last(tmp_path: Path) -> None:
+    years = {"n": None, "b": 2020, "e": 2019, "d": 2021, "a": 2020, "m": None, "c": 2020}  # in the order of the index
+    records = [
+        Record(docid, "Title", "Text.", "en", complete=True, year=year, authors=("Kim, Ada",))
+        for docid, year in years.items()
+    ]
+    with LuceneIndexWriter(tmp_path, Bm25()) as writer:
+        writer.add(pack_record(AnalyzedRecord(record, "titl", ("text",))) for record in records)
+        writer.commit({})
+    searcher = LuceneSearcher(tmp_path, Bm25())
+    assert searcher.newest_of_authors(["kim,  ADA"], 10) == ["d", "a", "b", "c", "e", "m", "n"]
+    assert searcher.newest_of_authors(["Kim, Ada"], 2) == ["d", "a"]
+    assert searcher.newest_of_authors(["Kim, Ada"], 9, RecordFilter(year_to=2019)) == ["e"]
     searcher.close()
 
 
