@@ -208,6 +208,7 @@ def test_hits_that_the_database_cannot_make_certain_are_an_error_and_never_other
         certain += bool(found)
         _check(found, wanted, 5)
     assert certain > 40
+    assert _as_any(opened)._collection.depths[:3] == [5, 8, 5]  # twice as deep, and no deeper than the database gives
     assert [message.partition(", and")[0] for message in refused] == [
         "The best records of this query cannot be determined from 8 candidates"
     ]
@@ -218,7 +219,7 @@ def test_hits_that_the_database_cannot_make_certain_are_an_error_and_never_other
         opened.search([any_of("ab")], 0)
 
 
-@pytest.mark.parametrize("opened", [8, 60], indirect=True)
+@pytest.mark.parametrize("opened", [14, 60], indirect=True)  # 60 numbers are divided into ranges of 15
 def test_records_are_counted_and_listed_though_the_database_gives_few_at_once(opened: DistributedSearcher) -> None:
     queries: list[Query] = [any_of("ab"), Not(Term("c"), Term("a"))]
     for chosen in FILTERS:
