@@ -44,6 +44,8 @@ def opened(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Vocabula
     monkeypatch.setattr(module, "_ASKED", 2)
     monkeypatch.setattr(module, "_CACHED_TERMS", 3)
     path = tmp_path / "loads" / "vocabulary.sqlite"
+    path.parent.mkdir()
+    path.with_name("vocabulary.sqlite.draft").write_bytes(b"of a killed load")
     for source in ("earlier", "digest"):
         write_vocabulary(path, source, 10, WORDS, cast("SearchEngine", _Engine()), Bm25())
     assert [each.name for each in path.parent.iterdir()] == ["vocabulary.sqlite"]
