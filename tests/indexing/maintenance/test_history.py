@@ -198,6 +198,7 @@ def test_an_index_is_removed_with_all_generations_unless_one_is_open_or_it_is_wr
     for name in ("demo", "other"):
         for number in (1, 2):
             _publish(tmp_path / name, number)
+    (tmp_path / "empty").mkdir()
     hold = FolderHold(tmp_path / "demo" / "gen-000001")
     with pytest.raises(IndexingError, match=r"demo is open in a server or another command \(generation 1\): stop it"):
         remove_index(tmp_path, "demo")
