@@ -135,6 +135,7 @@ def test_an_archive_must_have_the_files_that_its_manifest_names_and_no_others(tm
             import_index(tmp_path / "indexes", path)
     assert not list((tmp_path / "indexes").glob("*/gen-*"))
     assert import_index(tmp_path / "indexes", complete, "named").generation == 1
+    assert current_generation(tmp_path / "indexes" / "named")[1].generation == 1
     (generation / "golden.json").write_text("{}")  # of the same size
     complete.unlink()
     with pytest.raises(IndexDamaged, match=others):
