@@ -9,8 +9,15 @@ import pytest
 from shrag.corpora.records import Record
 from shrag.corpora.text.sentences import detect_language
 from shrag.indexing.analysis.korean_english import KoreanEnglishAnalyzer
+from shrag.indexing.glossary import evidence as module
 from shrag.indexing.glossary.bilingual_fields import BilingualPair
-from shrag.indexing.glossary.evidence import EvidenceCollector, _bilingual_record, count_evidence
+from shrag.indexing.glossary.evidence import (
+    CountedEvidence,
+    EvidenceCollector,
+    TermContext,
+    _bilingual_record,
+    count_evidence,
+)
 
 KOREAN, ENGLISH = "더위에 지친 젖소의 우유", "Milk of dairy cows under heat stress"
 
@@ -72,3 +79,62 @@ def test_an_acronym_is_written_as_in_the_records_and_not_as_its_stem(
             ("OLED", "organic light emitting diode"),
             ("UAV", "unmanned aerial vehicle"),
         ]
+
+
+def _counted(*numbers: int) -> CountedEvidence:
+    """Return evidence of three contexts of two terms, and of the bilingual records with these hashes."""
+    return CountedEvidence(
+        [
+            (("ann", "인공 신경망", "ANN", False), 1),
+            (("ann", "신경망", "ANN", True), 2),
+            (("bee", "꿀벌", "bee", False), 1),
+        ],
+        [(("hmm", "hidden markov model", "HMM"), 1), (("hmm", "hidden markov models", "HMM"), 2)],
+        [(BilingualPair("꿀벌", "bee"), 1)],
+        {"bee": 2, "once": 1},
+        {"꿀벌": 2, "하나": 1},
+        [(number, f"d{number}", f"글 {number}", f"text {number}") for number in numbers],
+    )
+
+
+@pytest.mark.parametrize("flush_size", [1, 4, 100])
+def test_evidence_adds_up_whether_it_is_in_memory_or_in_the_temporary_file(
+    flush_size: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(module, "_FLUSH_SIZE", flush_size)
+    with EvidenceCollector(tmp_path / "scratch") as evidence:
+        for _ in range(3):
+            evidence.add(_counted())
+        for _ in range(2):  # read twice
+            assert list(evidence.contexts()) == [
+                (
+                    ("ann",),
+                    [TermContext(("신경망",), "ANN", True, 6), TermContext(("인공", "신경망"), "ANN", False, 3)],
+                ),
+                (("bee",), [TermContext(("꿀벌",), "bee", False, 3)]),
+            ]
+            assert evidence.expansions() == {"hmm": "hidden markov models"}
+        assert evidence.keywords == {BilingualPair("꿀벌", "bee"): 3}
+
+
+def test_the_sample_of_bilingual_records_has_the_smallest_hashes_in_whatever_order_they_come(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(module, "SAMPLED_RECORDS", 2)
+    for order in ((5, 1, 3, 4), (1, 3, 4, 5), (5, 4, 3, 1)):
+        with EvidenceCollector(tmp_path / "scratch") as evidence:
+            evidence.add(_counted(*order[:1]))
+            evidence.add(_counted(*order[1:]))
+            assert list(evidence.bilingual_texts()) == [
+                BilingualPair("글 3", "text 3"),
+                BilingualPair("글 1", "text 1"),
+            ]
+
+
+def test_words_seen_once_are_dropped_where_there_are_too_many(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(module, "_MAX_COUNTED_WORDS", 2)
+    with EvidenceCollector(tmp_path / "scratch") as evidence:
+        evidence.add(_counted())
+        assert (evidence.english_words, evidence.korean_words) == ({"bee": 2, "once": 1}, {"꿀벌": 2, "하나": 1})
+        evidence.add(_counted()._replace(english_words={"third": 1, "twice": 2}, korean_words={"셋": 1}))
+        assert (evidence.english_words, evidence.korean_words) == ({"bee": 2, "twice": 2}, {"꿀벌": 2})
