@@ -105,6 +105,7 @@ def test_evidence_adds_up_whether_it_is_in_memory_or_in_the_temporary_file(
     with EvidenceCollector(tmp_path / "scratch") as evidence:
         for _ in range(3):
             evidence.add(_counted())
+            assert len(evidence._contexts) + len(evidence._expansions) < flush_size
         for _ in range(2):  # read twice
             assert list(evidence.contexts()) == [
                 (

@@ -18,16 +18,16 @@ RECORDS = [
     Record(
         "a", "Monte Carlo", "The Monte Carlo Markov chain, a cross-over trial of the chain. 콘크리트와 학교", "en", True
     ),
-    Record("b", "", "A cross-over design, one chain. 콘크리트와", "en", True),
+    Record("b", "", "The Monte cross-over design, one chain. 콘크리트와", "en", True),
 ]
 
 
 def test_words_are_counted_by_records_and_names_by_occurrences() -> None:
     counts = count_spellings(RECORDS)
     assert {word: counts.english[word] for word in ("monte", "chain", "design", "cross", "the")} == {
-        "monte": 1, "chain": 2, "design": 1, "cross": 2, "the": 1,
+        "monte": 2, "chain": 2, "design": 1, "cross": 2, "the": 2,
     }  # fmt: skip
-    assert counts.phrases == {"monte carlo": 2, "the monte": 1, "carlo markov": 1, "cross-over": 2}
+    assert counts.phrases == {"monte carlo": 2, "the monte": 2, "carlo markov": 1, "cross-over": 2}
     assert counts.korean == {"콘크리트와": 2}
 
 
