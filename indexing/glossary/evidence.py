@@ -50,7 +50,7 @@ class CountedEvidence(NamedTuple):
 
     Attributes:
         contexts: Terms of an English phrase, Korean words, English text, whether exact → records.
-        expansions: Term of an acronym, phrase, the acronym in capitals → records.
+        expansions: Term of an acronym, phrase, the acronym as written without a plural's s → records.
         keywords: Korean and English keyword → records.
         english_words: English word → records.
         korean_words: Korean word → records.
@@ -77,7 +77,7 @@ def count_evidence(records: Iterable[Record], analyzer: Analyzer) -> CountedEvid
         for mention in set(find_mentions(both)):
             if isinstance(mention, AcronymExpansion):
                 if acronym := " ".join(phrase_terms(analyzer, mention.acronym)):
-                    expansions[acronym, mention.phrase.lower(), mention.acronym.removesuffix("s").upper()] += 1
+                    expansions[acronym, mention.phrase.lower(), mention.acronym.removesuffix("s")] += 1
             elif terms := " ".join(phrase_terms(analyzer, mention.english)):
                 contexts[terms, " ".join(mention.korean), mention.english, mention.exact] += 1
         keywords.update(set(pair_keywords(record.text, record.keywords)))
@@ -152,7 +152,7 @@ class EvidenceCollector(ScratchDatabase):
         return {acronym: phrases[0][0] for acronym, phrases in self._phrases_of_acronyms()}
 
     def acronyms(self, analyzer: Analyzer) -> list[tuple[str, str]]:
-        """Return the acronyms that have one usual expansion in the records, in capitals, and that expansion."""
+        """Return the acronyms that have one usual expansion in the records, as written, and that expansion."""
         usual: list[tuple[str, str]] = []
         for acronym, phrases in self._phrases_of_acronyms():
             spellings: dict[tuple[str, ...], tuple[str, str]] = {}
@@ -172,15 +172,16 @@ class EvidenceCollector(ScratchDatabase):
     def _phrases_of_acronyms(self) -> Iterator[tuple[str, list[tuple[str, str, int]]]]:
         """Yield each acronym's term, sorted, with its expansions, the most frequent first.
 
-        Each expansion has the acronym in capitals (UAV rather than UAVS), and its count.
+        Each expansion has the acronym as it is most often written beside it, and its count.
         """
         self._flush()
-        rows = self._database.execute(
-            "SELECT acronym, phrase, min(written), sum(count) FROM expansions GROUP BY acronym, phrase "
-            "ORDER BY acronym, sum(count) DESC, phrase"
-        )
+        rows = self._database.execute("SELECT acronym, phrase, written, count FROM expansions ORDER BY 1, 2, 3")
         for acronym, group in groupby(rows, key=lambda row: str(row[0])):
-            yield acronym, [(phrase, written, count) for _, phrase, written, count in group]
+            phrases: dict[str, Counter[str]] = {}
+            for _, phrase, written, count in group:
+                phrases.setdefault(phrase, Counter())[written] = count
+            found = [(phrase, counts.most_common(1)[0][0], counts.total()) for phrase, counts in phrases.items()]
+            yield acronym, sorted(found, key=lambda each: (-each[2], each[0]))
 
     def bilingual_texts(self) -> Iterator[BilingualPair]:
         """Yield the sampled bilingual titles and records as pairs of texts."""

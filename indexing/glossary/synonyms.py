@@ -48,7 +48,7 @@ def select_synonyms(
 
     Args:
         entries: The entries of the glossary.
-        acronyms: Acronyms of the records in capitals, and their expansions. Those that are spelt like a listed word, or
+        acronyms: Acronyms of the records, and their expansions. Those that are spelt like a listed word, or
             have the term of one, are left out: *AIDS* and *AID*, an autoimmune disease, would be one for *aid*.
         corrections: The synonyms that the user adds and removes.
         frequencies: Document frequencies of the corpus.

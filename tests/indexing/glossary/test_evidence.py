@@ -71,11 +71,15 @@ def test_an_acronym_is_written_as_in_the_records_and_not_as_its_stem(
         "Organic light emitting diodes (OLED) are thin.",
         "An unmanned aerial vehicle (UAV) lands.",
         "Unmanned aerial vehicles (UAVs) fly.",
+        "The internet of things (IoT) grows.",
+        "Sensors of the Internet of Things (IoT).",
+        "INTERNET OF THINGS (IOT)",
     ]
     records = [Record(str(number), "", text, "en", complete=True) for number, text in enumerate(texts)]
     with EvidenceCollector(tmp_path / "scratch") as evidence:
         evidence.add(count_evidence(records, analyzer))
         assert evidence.acronyms(analyzer) == [
+            ("IoT", "internet of things"),
             ("OLED", "organic light emitting diode"),
             ("UAV", "unmanned aerial vehicle"),
         ]
