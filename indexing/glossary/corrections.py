@@ -101,8 +101,10 @@ def _convert_tbx(content: bytes, name: str) -> bytes:
     """
     lines: list[bytes] = []
     for concept in parse_tbx(content, name):
-        english = [term for term in map(_plain_term, concept.english) if term and not _HANGUL.search(term)]
-        korean = [term for term in map(_plain_term, concept.korean) if _HANGUL.search(term)]
+        # A concept may have the same term for several countries (en-US, en-GB).
+        ours, theirs = (dict.fromkeys(map(_plain_term, terms)) for terms in (concept.korean, concept.english))
+        english = [term for term in theirs if term and not _HANGUL.search(term)]
+        korean = [term for term in ours if _HANGUL.search(term)]
         rows = [(term, english) for term in korean] if english else []
         rows += [(terms[0], terms[1:]) for terms in (korean, english) if len(terms) > 1]
         lines += [_origin(name, concept.line) + f"{term}\t{', '.join(others)}\n".encode() for term, others in rows]

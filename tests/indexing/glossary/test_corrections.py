@@ -161,3 +161,12 @@ def test_files_whose_names_are_not_utf_8_are_read(ending: bytes, tmp_path: Path)
     path.write_text(tbx if ending == b".tbx" else "전지\tbattery\n", encoding="utf-8")
     (pair,) = parse_corrections(read_corrections([path])).pairs
     assert (pair.korean, pair.english, pair.origin.partition(", ")[2]) == ("전지", "battery", "line 1")
+
+
+def test_a_term_that_a_concept_of_tbx_has_for_two_countries_keeps_its_place(tmp_path: Path) -> None:
+    sides = [("ko", "승강기"), ("en-US", "elevator"), ("en-US", "lift"), ("en-GB", "elevator"), ("ko-KP", "승강기")]
+    concept = "".join(f"<langSec xml:lang='{side}'><term>{term}</term></langSec>" for side, term in sides)
+    (tmp_path / "terms.tbx").write_text(f"<tbx><conceptEntry>{concept}</conceptEntry></tbx>", encoding="utf-8")
+    found = parse_corrections(read_corrections([tmp_path / "terms.tbx"]))
+    assert [(pair.english, pair.confidence) for pair in found.pairs] == [("elevator", 1.0), ("lift", 0.95)]
+    assert [each.words for each in found.synonyms] == [("elevator", "lift")]
