@@ -63,6 +63,21 @@ def test_an_acronym_has_the_expansion_that_most_records_give_it(
         assert evidence.acronyms(analyzer) == [("HMM", "hidden markov model")]
 
 
+@pytest.mark.parametrize(
+    ("records", "other_records", "usual"), [(1, 0, False), (2, 0, True), (2, 1, True), (3, 2, True), (4, 3, False)]
+)
+def test_an_expansion_is_usual_from_two_records_and_three_fifths_of_all(
+    analyzer: KoreanEnglishAnalyzer, tmp_path: Path, records: int, other_records: int, usual: bool
+) -> None:
+    phrases = {"support vector machines": 1, "support vector machine": records - 1, "spatial models": other_records}
+    expansions = [(("svm", phrase, "SVM"), count) for phrase, count in phrases.items() if count]
+    with EvidenceCollector(tmp_path / "scratch") as evidence:
+        evidence.add(CountedEvidence([], expansions, [], {}, {}, []))
+        found = evidence.acronyms(analyzer)
+    assert [acronym for acronym, _ in found] == ["SVM"] * usual
+    assert not usual or found[0][1].startswith("support vector machine")
+
+
 def test_an_acronym_is_written_as_in_the_records_and_not_as_its_stem(
     analyzer: KoreanEnglishAnalyzer, tmp_path: Path
 ) -> None:
