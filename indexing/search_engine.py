@@ -80,6 +80,8 @@ class AuthorSearch(Protocol):
     ) -> list[str]:
         """Return the docids of the authors' records that pass the filter, the newest first, those without a year last.
 
+        Records of one year are in the order of their docids.
+
         Args:
             names: Whole names, as the records have them. Letter case and repeated spaces do not matter.
             most: The largest number of docids to return.

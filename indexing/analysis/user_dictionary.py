@@ -196,7 +196,7 @@ def _parse_score(raw: str) -> float:
                 max_score=_MAX_SCORE,
             )
         )
-    return score + 0.0  # no -0
+    return float(f"{score:g}") + 0.0  # as the canonical text has it, and no -0
 
 
 _PART = re.compile(r"[\uac00-\ud7a3]+|[^\W_\uac00-\ud7a3]+|[^\w\s]|_")

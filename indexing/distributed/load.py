@@ -181,7 +181,8 @@ def _load(
         return False
     with open_documents(folder, manifest) as (searcher, vocabulary, vectors):
         card = manifest.vectors
-        collection = there or database.create(progress.collection, card.dimension if card else 0)
+        # Qdrant also gets the indexes that it lacks if the creation was interrupted.
+        collection = database.create(progress.collection, card.dimension if card else 0)
         if not done or collection.count(Between("number", 0, done - 1)) != done:
             done = 0
         progress.begin(done)

@@ -122,7 +122,12 @@ class MilvusDatabase:
     def create(self, name: str, dimension: int) -> MilvusCollection:
         """See :class:`~shrag.indexing.distributed.collection.VectorDatabase`."""
         if not self.call(lambda: self.client.has_collection(name, timeout=self.timeout)):
-            self.call(lambda: self._create(name, dimension))
+            try:
+                self.call(lambda: self._create(name, dimension))
+            except EngineUnavailable:
+                with suppress(EngineUnavailable):
+                    self.drop(name)  # Milvus loads no collection that lacks an index, so it could never be used
+                raise
         return MilvusCollection(self, name)
 
     def open(self, name: str) -> MilvusCollection | None:

@@ -122,7 +122,7 @@ class DistributedSearcher:
         depth = min(k + _EXTRA_CANDIDATES, self._documents)
         while open_plans:
             if k > MOST_HITS:
-                raise _too_many(k)
+                raise _too_many()
             found = self._search(open_plans, min(depth, MOST_HITS), filtered)
             self._load_candidates({number for each in found.values() for number, _ in each})
             for place, scored in found.items():
@@ -131,7 +131,7 @@ class DistributedSearcher:
                     hits[place] = ranked
                     del open_plans[place]
             if open_plans and depth >= MOST_HITS:
-                raise _too_many(depth)
+                raise _too_many()
             depth *= _DEPTH_FACTOR
         return hits
 
@@ -373,12 +373,12 @@ def _both(condition: Condition, other: Condition) -> Condition:
     return Every((condition, other))
 
 
-def _too_many(candidates: int) -> TooManyCandidates:
+def _too_many() -> TooManyCandidates:
     return TooManyCandidates(
         Text(
             "The best records of this query cannot be determined from {candidates:,} candidates, and a vector "
             "database gives no more: ask for fewer records, use other words, or use the engine lucene.",
-            candidates=candidates,
+            candidates=MOST_HITS,
         )
     )
 

@@ -89,7 +89,7 @@ def read_corrections(paths: Sequence[Path]) -> bytes:
         if is_tbx(content):
             parts.append(_convert_tbx(content, path.name))
         elif content.strip():
-            parts.append(f"# from {path.name}, line 1\n".encode() + content.removeprefix(b"\xef\xbb\xbf") + b"\n")
+            parts.append(_origin(path.name, 1) + content.removeprefix(b"\xef\xbb\xbf") + b"\n")
             parse_corrections(content, path.name)
     return b"".join(parts)
 
@@ -99,19 +99,26 @@ def _convert_tbx(content: bytes, name: str) -> bytes:
 
     Korean terms without Hangul are left out, since they need no translation. So are English terms with Hangul.
     """
-    lines: list[str] = []
+    lines: list[bytes] = []
     for concept in parse_tbx(content, name):
-        english = [term for term in map(_plain_term, concept.english) if term and not _HANGUL.search(term)]
-        korean = [term for term in map(_plain_term, concept.korean) if _HANGUL.search(term)]
+        # A concept may have the same term for several countries (en-US, en-GB).
+        ours, theirs = (dict.fromkeys(map(_plain_term, terms)) for terms in (concept.korean, concept.english))
+        english = [term for term in theirs if term and not _HANGUL.search(term)]
+        korean = [term for term in ours if _HANGUL.search(term)]
         rows = [(term, english) for term in korean] if english else []
         rows += [(terms[0], terms[1:]) for terms in (korean, english) if len(terms) > 1]
-        lines += [f"# from {name}, line {concept.line}\n{term}\t{', '.join(others)}\n" for term, others in rows]
-    return "".join(lines).encode()
+        lines += [_origin(name, concept.line) + f"{term}\t{', '.join(others)}\n".encode() for term, others in rows]
+    return b"".join(lines)
+
+
+def _origin(name: str, line: int) -> bytes:
+    """Return the comment that names the file and the line of what follows; a name may have bytes that are not UTF-8."""
+    return f"# from {name}, line {line}\n".encode(errors="backslashreplace")
 
 
 def _plain_term(term: str) -> str:
-    """Return a term without what has a meaning in a line: a comma with a space, and a leading ``#`` or ``-``."""
-    return _TRANSLATIONS.sub(" ", term).lstrip("#- ")
+    """Return a folded term without what has a meaning in a line: a comma with a space, and a leading ``#`` or ``-``."""
+    return _TRANSLATIONS.sub(" ", fold(term)).lstrip("#- ")
 
 
 def stored_corrections(folder: Path) -> bytes:

@@ -50,7 +50,7 @@ class CountedEvidence(NamedTuple):
 
     Attributes:
         contexts: Terms of an English phrase, Korean words, English text, whether exact → records.
-        expansions: Term of an acronym, phrase → records.
+        expansions: Term of an acronym, phrase, the acronym as written without a plural's s → records.
         keywords: Korean and English keyword → records.
         english_words: English word → records.
         korean_words: Korean word → records.
@@ -58,7 +58,7 @@ class CountedEvidence(NamedTuple):
     """
 
     contexts: list[tuple[tuple[str, str, str, bool], int]]
-    expansions: list[tuple[tuple[str, str], int]]
+    expansions: list[tuple[tuple[str, str, str], int]]
     keywords: list[tuple[BilingualPair, int]]
     english_words: dict[str, int]
     korean_words: dict[str, int]
@@ -68,7 +68,7 @@ class CountedEvidence(NamedTuple):
 def count_evidence(records: Iterable[Record], analyzer: Analyzer) -> CountedEvidence:
     """Collect the evidence of some records."""
     contexts: Counter[tuple[str, str, str, bool]] = Counter()
-    expansions: Counter[tuple[str, str]] = Counter()
+    expansions: Counter[tuple[str, str, str]] = Counter()
     keywords: Counter[BilingualPair] = Counter()
     english_words, korean_words = Counter[str](), Counter[str]()
     bilingual: list[tuple[int, str, str, str]] = []
@@ -77,7 +77,7 @@ def count_evidence(records: Iterable[Record], analyzer: Analyzer) -> CountedEvid
         for mention in set(find_mentions(both)):
             if isinstance(mention, AcronymExpansion):
                 if acronym := " ".join(phrase_terms(analyzer, mention.acronym)):
-                    expansions[acronym, mention.phrase.lower()] += 1
+                    expansions[acronym, mention.phrase.lower(), mention.acronym.removesuffix("s")] += 1
             elif terms := " ".join(phrase_terms(analyzer, mention.english)):
                 contexts[terms, " ".join(mention.korean), mention.english, mention.exact] += 1
         keywords.update(set(pair_keywords(record.text, record.keywords)))
@@ -104,10 +104,11 @@ class EvidenceCollector(ScratchDatabase):
             scratch,
             "contexts (terms TEXT, words TEXT, english TEXT, exact INTEGER, count INTEGER, "
             "PRIMARY KEY (terms, words, english, exact)) WITHOUT ROWID",
-            "expansions (acronym TEXT, phrase TEXT, count INTEGER, PRIMARY KEY (acronym, phrase)) WITHOUT ROWID",
+            "expansions (acronym TEXT, phrase TEXT, written TEXT, count INTEGER, "
+            "PRIMARY KEY (acronym, phrase, written)) WITHOUT ROWID",
         )
         self._contexts: Counter[tuple[str, str, str, bool]] = Counter()
-        self._expansions: Counter[tuple[str, str]] = Counter()
+        self._expansions: Counter[tuple[str, str, str]] = Counter()
         self._sample: list[tuple[int, str, str, str]] = []
         self.keywords: Counter[BilingualPair] = Counter()
         self.english_words: Counter[str] = Counter()
@@ -151,30 +152,36 @@ class EvidenceCollector(ScratchDatabase):
         return {acronym: phrases[0][0] for acronym, phrases in self._phrases_of_acronyms()}
 
     def acronyms(self, analyzer: Analyzer) -> list[tuple[str, str]]:
-        """Return the acronyms that have one usual expansion in the records, in capitals, and that expansion."""
+        """Return the acronyms that have one usual expansion in the records, as written, and that expansion."""
         usual: list[tuple[str, str]] = []
         for acronym, phrases in self._phrases_of_acronyms():
-            spellings: dict[tuple[str, ...], str] = {}
+            spellings: dict[tuple[str, ...], tuple[str, str]] = {}
             counts = Counter[tuple[str, ...]]()
-            for phrase, count in phrases:
+            for phrase, written, count in phrases:
                 terms = phrase_terms(analyzer, phrase)
-                spellings.setdefault(terms, phrase)
+                spellings.setdefault(terms, (written, phrase))
                 counts[terms] += count
             terms, count = counts.most_common(1)[0]
-            initials = "".join(word[0] for word in _WORD.findall(spellings[terms]))
+            written, phrase = spellings[terms]
+            initials = "".join(word[0] for word in _WORD.findall(phrase))
             # The term of IDS, intrusion detection system, is that of ID.
             if count >= max(_LEAST_EXPANDED, _LEAST_SHARE * counts.total()) and initials != f"{acronym}s":
-                usual.append((acronym.upper(), spellings[terms]))
+                usual.append((written, phrase))
         return usual
 
-    def _phrases_of_acronyms(self) -> Iterator[tuple[str, list[tuple[str, int]]]]:
-        """Yield each acronym's term, sorted, with its expansions and their counts, the most frequent first."""
+    def _phrases_of_acronyms(self) -> Iterator[tuple[str, list[tuple[str, str, int]]]]:
+        """Yield each acronym's term, sorted, with its expansions, the most frequent first.
+
+        Each expansion has the acronym as it is most often written beside it, and its count.
+        """
         self._flush()
-        rows = self._database.execute(
-            "SELECT acronym, phrase, count FROM expansions ORDER BY acronym, count DESC, phrase"
-        )
+        rows = self._database.execute("SELECT acronym, phrase, written, count FROM expansions ORDER BY 1, 2, 3")
         for acronym, group in groupby(rows, key=lambda row: str(row[0])):
-            yield acronym, [(phrase, count) for _, phrase, count in group]
+            phrases: dict[str, Counter[str]] = {}
+            for _, phrase, written, count in group:
+                phrases.setdefault(phrase, Counter())[written] = count
+            found = [(phrase, counts.most_common(1)[0][0], counts.total()) for phrase, counts in phrases.items()]
+            yield acronym, sorted(found, key=lambda each: (-each[2], each[0]))
 
     def bilingual_texts(self) -> Iterator[BilingualPair]:
         """Yield the sampled bilingual titles and records as pairs of texts."""
@@ -187,7 +194,7 @@ class EvidenceCollector(ScratchDatabase):
             ((*key, count) for key, count in self._contexts.items()),
         )
         self._database.executemany(
-            "INSERT INTO expansions VALUES (?, ?, ?) ON CONFLICT DO UPDATE SET count = count + excluded.count",
+            "INSERT INTO expansions VALUES (?, ?, ?, ?) ON CONFLICT DO UPDATE SET count = count + excluded.count",
             ((*key, count) for key, count in self._expansions.items()),
         )
         self._contexts.clear()

@@ -48,8 +48,8 @@ def select_synonyms(
 
     Args:
         entries: The entries of the glossary.
-        acronyms: Acronyms of the records in capitals, and their expansions. Those that are spelt like a listed word are
-            left out: *AID*, an autoimmune disease, would be one for *aid*.
+        acronyms: Acronyms of the records, and their expansions. Those that are spelt like a listed word, or
+            have the term of one, are left out: *AIDS* and *AID*, an autoimmune disease, would be one for *aid*.
         corrections: The synonyms that the user adds and removes.
         frequencies: Document frequencies of the corpus.
         analyzer: The index's analyzer.
@@ -59,7 +59,10 @@ def select_synonyms(
     added = [each.words for each in corrections if each.is_added]
     listed = read_synonyms()
     words = {member for group in listed for member in group} | {term.english for term in read_vocabulary()}
-    groups = [*added, *(pair for pair in acronyms if pair[0].lower() not in words), *listed]
+    usable = [
+        pair for pair in acronyms if words.isdisjoint({pair[0].lower(), " ".join(phrase_terms(analyzer, pair[0]))})
+    ]
+    groups = [*added, *usable, *listed]
     removed = [(each.words[0], other) for each in corrections if not each.is_added for other in each.words[1:]]
     forms = dict(_forms({member for group in groups for member in group}, analyzer))
     forms.update({word: _own_forms(word, analyzer) for each in corrections for word in each.words})

@@ -210,7 +210,9 @@ class LuceneSearcher:
             passing = project_class("FilterFields").query([_limit_to_authors(names), *write_limits(record_filter)])
             oldest = lucene_class("search.SortedNumericSelector$Type").MIN
             newest_first = lucene_class("document.IntField").newSortField(YEAR, True, oldest)
-            found = self._searcher.search(passing, most, lucene_class("search.Sort")(newest_first))
+            # Records of one year would be in the order of the index, which depends on how it was built.
+            by_docid = lucene_class("search.SortField")(DOCID, lucene_class("search.SortField$Type").STRING_VAL)
+            found = self._searcher.search(passing, most, lucene_class("search.Sort")(newest_first, by_docid))
             return self.docids([int(hit.doc) for hit in found.scoreDocs])
 
     def facets_of_authors(self, names: Sequence[str], record_filter: RecordFilter) -> FacetCounts:

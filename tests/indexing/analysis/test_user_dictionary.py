@@ -43,6 +43,13 @@ def test_words_get_their_defaults_and_a_canonical_form() -> None:
     assert EMPTY_DICTIONARY.fingerprint == "none"
 
 
+@pytest.mark.parametrize("score", ["1.23456789", "-0", "1e-7", "19.9999999", "-20"])
+def test_the_canonical_form_is_read_as_the_same_dictionary_whatever_the_score(score: str) -> None:
+    dictionary = parse_dictionary([f"그래프\tNNG\t{score}"], "words.tsv")
+    assert parse_dictionary(dictionary.text.splitlines(), "again.tsv") == dictionary
+    assert dictionary.words[0].score == pytest.approx(float(score), rel=1e-5)
+
+
 @pytest.mark.parametrize(
     ("line", "rule"),
     [

@@ -9,15 +9,16 @@ import shutil
 import signal
 import subprocess
 import sys
-from contextlib import closing
+from contextlib import closing, nullcontext
 from pathlib import Path
+from unittest.mock import MagicMock
 
 import numpy as np
 import pytest
 
 from shrag.corpora.ingest.add import add_corpus
 from shrag.indexing.build.builder import build_index
-from shrag.indexing.distributed import searcher
+from shrag.indexing.distributed import load, searcher
 from shrag.indexing.distributed.collection import Between, StoredParts
 from shrag.indexing.distributed.database import alias_name, collection_name, is_of_index, open_database
 from shrag.indexing.distributed.load import LoadProgress, load_index
@@ -35,6 +36,7 @@ from shrag.indexing.storage.checksums import Verify
 from shrag.indexing.storage.generations import generation_folder, read_generation, remove_folder, set_current
 from shrag.serving.engine import Engine, open_engine
 from shrag.serving.runtime import hot_reload
+from tests.indexing.storage.test_manifest import SMALL
 from tests.support.published import publish_copy
 
 pytestmark = pytest.mark.slow
@@ -157,6 +159,21 @@ def test_a_killed_load_goes_on_after_its_last_shard_and_ends_in_the_same_collect
     assert load_index(home / "indexes", "demo", _edge(home))
     assert len(resumed) == 235
     assert _same(resumed, _stored(home))
+
+
+def test_a_collection_that_was_not_created_to_the_end_is_completed_before_it_is_filled(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    there, complete, filled = MagicMock(), MagicMock(), MagicMock()
+    there.count.return_value, complete.count.return_value = 0, 1
+    database = MagicMock(open=MagicMock(return_value=there), create=MagicMock(return_value=complete))
+    monkeypatch.setattr(load, "open_documents", lambda *_: nullcontext(("searcher", "vocabulary", None)))
+    monkeypatch.setattr(load, "copy_documents", filled)
+    progress = LoadProgress(tmp_path / "progress", "collection")
+    assert load._load(database, tmp_path, SMALL, progress, lambda what, done: None, 8)
+    database.create.assert_called_once_with("collection", 0)
+    assert filled.call_args.args[:5] == ("searcher", "vocabulary", complete, None, 0)
+    complete.finish.assert_called_once_with()
 
 
 def test_a_database_that_has_lost_what_was_loaded_is_loaded_anew(home: Path) -> None:

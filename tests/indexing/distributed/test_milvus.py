@@ -10,6 +10,8 @@ import time
 from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
+from typing import ClassVar
+from unittest.mock import MagicMock
 
 import pytest
 
@@ -130,6 +132,37 @@ def test_a_file_without_milvus_lite_is_told_which_package_to_install(
     with pytest.raises(DependencyMissing, match=r"needs milvus-lite, .*: `pip install milvus-lite`"):
         MilvusDatabase(str(tmp_path / "new" / "lite.db"))
     assert not (tmp_path / "new").exists()
+
+
+class _Client(MagicMock):
+    """A client of a server with these collections that does not create indexes in time."""
+
+    collections: ClassVar[set[str]] = {"other"}
+
+    def has_collection(self, name: str, timeout: float) -> bool:
+        return name in self.collections
+
+    def create_collection(self, name: str, **options: object) -> None:
+        self.collections.add(name)
+
+    def create_index(self, name: str, indexes: object, timeout: float) -> None:
+        raise OSError("deadline exceeded")
+
+    def drop_collection(self, name: str, timeout: float) -> None:
+        self.collections.remove(name)
+
+
+def test_a_collection_that_could_not_be_created_whole_is_dropped_since_it_could_never_be_loaded() -> None:
+    database = MilvusDatabase.__new__(MilvusDatabase)
+    database.client, database.errors, database.timeout = _Client(), (OSError,), TIMEOUT
+    database.address, database._milvus = "http://milvus", MagicMock()
+    for _ in range(2):
+        with pytest.raises(EngineUnavailable, match=r"does not answer correctly \(deadline exceeded\)"):
+            database.create("one", 0)
+        assert database.client.collections == {"other"}
+    database.client.drop_collection = MagicMock(side_effect=OSError("not now"))
+    with pytest.raises(EngineUnavailable, match="deadline exceeded"):
+        database.create("one", 0)
 
 
 @pytest.mark.slow

@@ -33,3 +33,9 @@ def test_keyword_lists_of_equal_length_are_paired_by_position() -> None:
         BilingualPair("인식", "recognition"),
     ]
     assert list(pair_keywords("", ("도로", "인식", "road"))) == []
+
+
+def test_a_title_as_long_as_a_table_is_not_divided_at_each_of_its_separators() -> None:
+    assert split_title("가나다 | " * 329 + "Three English Words") is not None  # 1,993 characters
+    assert split_title("가나다 | " * 331 + "Three English Words") is None
+    assert split_title("가나다 | ab " * 1_000_000) is None  # in no time

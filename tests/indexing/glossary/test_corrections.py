@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+import os
+import unicodedata
 from pathlib import Path
 
 import pytest
@@ -140,3 +142,31 @@ def test_a_term_of_tbx_that_would_be_a_comment_or_a_removal_is_a_pair(tmp_path: 
     )
     found = parse_corrections(read_corrections([tmp_path / "terms.tbx"]))
     assert [(pair.korean, pair.english) for pair in found.pairs] == [("미투", "MeToo")]
+
+
+def test_terms_of_tbx_are_read_as_those_of_lines_whatever_form_of_unicode_they_have(tmp_path: Path) -> None:
+    sides = {"ko": "인공신경망", "en": "neural network\uff0c artificial"}  # a full-width comma and a space
+    concept = "".join(f"<langSec xml:lang='{side}'><term>{term}</term></langSec>" for side, term in sides.items())
+    decomposed = unicodedata.normalize("NFD", f"<tbx><conceptEntry>{concept}</conceptEntry></tbx>")
+    (tmp_path / "terms.tbx").write_text(decomposed, encoding="utf-8")
+    (pair,) = parse_corrections(read_corrections([tmp_path / "terms.tbx"])).pairs
+    assert (pair.korean, pair.english) == ("인공신경망", "neural network artificial")
+
+
+@pytest.mark.parametrize("ending", [b".tsv", b".tbx"])
+def test_files_whose_names_are_not_utf_8_are_read(ending: bytes, tmp_path: Path) -> None:
+    path = tmp_path / os.fsdecode("용어".encode("cp949") + ending)
+    concept = "<langSec xml:lang='ko'><term>전지</term></langSec><langSec xml:lang='en'><term>battery</term></langSec>"
+    tbx = f"<tbx><conceptEntry>{concept}</conceptEntry></tbx>"
+    path.write_text(tbx if ending == b".tbx" else "전지\tbattery\n", encoding="utf-8")
+    (pair,) = parse_corrections(read_corrections([path])).pairs
+    assert (pair.korean, pair.english, pair.origin.partition(", ")[2]) == ("전지", "battery", "line 1")
+
+
+def test_a_term_that_a_concept_of_tbx_has_for_two_countries_keeps_its_place(tmp_path: Path) -> None:
+    sides = [("ko", "승강기"), ("en-US", "elevator"), ("en-US", "lift"), ("en-GB", "elevator"), ("ko-KP", "승강기")]
+    concept = "".join(f"<langSec xml:lang='{side}'><term>{term}</term></langSec>" for side, term in sides)
+    (tmp_path / "terms.tbx").write_text(f"<tbx><conceptEntry>{concept}</conceptEntry></tbx>", encoding="utf-8")
+    found = parse_corrections(read_corrections([tmp_path / "terms.tbx"]))
+    assert [(pair.english, pair.confidence) for pair in found.pairs] == [("elevator", 1.0), ("lift", 0.95)]
+    assert [each.words for each in found.synonyms] == [("elevator", "lift")]

@@ -1,12 +1,17 @@
 from __future__ import annotations
 
 import threading
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import pytest
 
+from shrag.corpora.records import Record
+from shrag.indexing.analyzed_record import AnalyzedRecord, pack_record
+from shrag.indexing.bm25 import Bm25
 from shrag.indexing.lexical.schema import FOLDER
 from shrag.indexing.lexical.searcher import LuceneSearcher, RecordCache
+from shrag.indexing.lexical.writer import LuceneIndexWriter
 from shrag.indexing.record_filter import EVERY_RECORD, NO_FACETS, RecordFilter, count_records, value_key
 from shrag.indexing.storage.generations import current_generation
 from shrag.serving.engine import Engine
@@ -106,6 +111,67 @@ def test_the_records_of_authors_are_filtered_and_counted_as_hits_are(demo: Engin
         assert searcher.facets_of_authors(names, record_filter) == count_records(theirs, record_filter)
     assert searcher.facets_of_authors(["nobody"], EVERY_RECORD) == NO_FACETS
     assert searcher.facets_of_authors([], EVERY_RECORD) == NO_FACETS
+    searcher.close()
+
+
+def _searcher(folder: Path, records: Sequence[AnalyzedRecord]) -> LuceneSearcher:
+    with LuceneIndexWriter(folder, Bm25()) as writer:
+        writer.add(map(pack_record, records))
+        writer.commit({})
+    return LuceneSearcher(folder, Bm25())
+
+
+@pytest.fixture(scope="module")
+def spelled(tmp_path_factory: pytest.TempPathFactory) -> Iterator[LuceneSearcher]:
+    """Yield an index in which *catalysis* is in four records, *catalyst* and *network* in three, *catalyse* in two."""
+    texts = ("catalysis catalyst catalyse network",) * 2 + ("catalysis catalyst network", "catalysis")
+    records = [Record(str(number), "T", text, "en", complete=True) for number, text in enumerate(texts)]
+    searcher = _searcher(
+        tmp_path_factory.mktemp("spelled"), [AnalyzedRecord(record, "", (record.text,)) for record in records]
+    )
+    yield searcher
+    searcher.close()
+
+
+@pytest.mark.parametrize(
+    ("term", "similar"),
+    [
+        ("catalyss", ["catalysis", "catalyst"]),  # one letter is missing, or another
+        ("netowrk", ["network"]),  # two letters have changed places
+        ("cattalyysis", ["catalysis"]),  # two edits of a long word
+        ("katalysis", []),  # the first letter is another
+        ("catalyse", ["catalyst"]),  # the word itself is in two records only, and two edits are not tried
+        ("netwarkk", ["network"]),
+        ("natwark", []),  # two edits of a word of seven letters
+        ("natwork", ["network"]),
+        ("unlike", []),
+    ],
+)
+def test_terms_are_spelled_alike_by_one_edit_or_by_two_of_a_long_word(
+    spelled: LuceneSearcher, term: str, similar: list[str]
+) -> None:
+    assert spelled.similar_terms(term, 5) == similar
+
+
+def test_as_many_similar_terms_as_asked_for_are_the_most_frequent_and_an_empty_index_has_none(
+    spelled: LuceneSearcher, tmp_path: Path
+) -> None:
+    assert spelled.similar_terms("catalyss", 1) == ["catalysis"]
+    empty = _searcher(tmp_path, [])
+    assert empty.similar_terms("catalyss", 1) == []
+    empty.close()
+
+
+def test_an_authors_newest_records_come_first_then_by_docid_and_those_without_a_year_last(tmp_path: Path) -> None:
+    years = {"n": None, "b": 2020, "e": 2019, "d": 2021, "a": 2020, "m": None, "c": 2020}  # in the order of the index
+    records = [
+        Record(docid, "Title", "Text.", "en", complete=True, year=year, authors=("Kim, Ada",))
+        for docid, year in years.items()
+    ]
+    searcher = _searcher(tmp_path, [AnalyzedRecord(record, "titl", ("text",)) for record in records])
+    assert searcher.newest_of_authors(["kim,  ADA"], 10) == ["d", "a", "b", "c", "e", "m", "n"]
+    assert searcher.newest_of_authors(["Kim, Ada"], 2) == ["d", "a"]
+    assert searcher.newest_of_authors(["Kim, Ada"], 9, RecordFilter(year_to=2019)) == ["e"]
     searcher.close()
 
 

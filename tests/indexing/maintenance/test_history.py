@@ -5,12 +5,14 @@ from __future__ import annotations
 import shutil
 from pathlib import Path
 
+import msgspec
 import pytest
 
 from shrag.corpora.files import FolderHold, lock_folder
+from shrag.indexing.analysis.korean_english import analyzer_fingerprint
 from shrag.indexing.build.builder import build_index
 from shrag.indexing.errors import IndexDamaged, IndexingError, IndexMismatch, IndexMissing
-from shrag.indexing.maintenance.history import list_index, list_names, roll_back, show_manifest
+from shrag.indexing.maintenance.history import list_index, list_names, remove_index, roll_back, show_manifest
 from shrag.indexing.open_index import open_index
 from shrag.indexing.storage.checksums import MANIFEST_FILE
 from shrag.indexing.storage.generations import (
@@ -19,7 +21,9 @@ from shrag.indexing.storage.generations import (
     list_generations,
     next_generation,
     prune_generations,
+    publish,
 )
+from tests.indexing.storage.test_manifest import SMALL
 
 pytestmark = pytest.mark.slow
 
@@ -181,3 +185,49 @@ def test_an_index_of_every_format_ever_released_opens_or_says_what_to_do(tmp_pat
     with pytest.raises(IndexMismatch, match=says):
         roll_back(indexes, "frozen", to=1)
     assert says.split("was")[1][:10] in list_index(indexes, "frozen")[0].problem
+
+
+def _publish(index: Path, number: int, analyzer: str = "") -> None:
+    """Publish a generation that has only a manifest."""
+    (index / "build").mkdir(parents=True)
+    analyzer = analyzer or analyzer_fingerprint()
+    publish(index, index / "build", msgspec.structs.replace(SMALL, generation=number, files={}, analyzer=analyzer))
+
+
+def test_an_index_is_removed_with_all_generations_unless_one_is_open_or_it_is_written(tmp_path: Path) -> None:
+    for name in ("demo", "other"):
+        for number in (1, 2):
+            _publish(tmp_path / name, number)
+    (tmp_path / "empty").mkdir()
+    hold = FolderHold(tmp_path / "demo" / "gen-000001")
+    with pytest.raises(IndexingError, match=r"demo is open in a server or another command \(generation 1\): stop it"):
+        remove_index(tmp_path, "demo")
+    hold.close()
+    with lock_folder(tmp_path / "demo"), pytest.raises(IndexingError, match="is being written by process"):
+        remove_index(tmp_path, "demo")
+    assert list_names(tmp_path) == ["demo", "other"]
+    (tmp_path / "demo" / CURRENT_FILE).unlink()  # damaged or not
+    remove_index(tmp_path, "demo")
+    assert (list_names(tmp_path), (tmp_path / "demo").exists()) == (["other"], False)
+    with pytest.raises(IndexMissing, match=r"no index 'demo' under .* \(existing indexes: other\): build it"):
+        remove_index(tmp_path, "demo")
+    with pytest.raises(IndexMissing):
+        list_index(tmp_path, "demo")
+
+
+def test_without_an_intact_generation_before_the_current_one_all_reasons_are_given(tmp_path: Path) -> None:
+    _publish(tmp_path / "demo", 1)
+    _publish(tmp_path / "demo", 2, "another analyzer")
+    _publish(tmp_path / "demo", 3)
+    (tmp_path / "demo" / "gen-000001" / "stray").touch()
+    with pytest.raises(IndexMissing) as raised:
+        roll_back(tmp_path, "demo")
+    newer, older = str(raised.value).split("build it again with `shrag index demo`. ")
+    assert newer.startswith("Index demo was analyzed by [another analyzer]")
+    assert "gen-000001/stray is not part of the index" in older
+    assert current_generation(tmp_path / "demo")[1].generation == 3
+    (tmp_path / "demo" / "gen-000001" / "stray").unlink()
+    assert roll_back(tmp_path, "demo").generation == 1
+    (tmp_path / "demo" / CURRENT_FILE).write_text("damaged")
+    assert [row.current for row in list_index(tmp_path, "demo")] == [False, False, False]
+    assert roll_back(tmp_path, "demo").generation == 3

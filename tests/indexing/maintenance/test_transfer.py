@@ -10,15 +10,22 @@ import sys
 import time
 from pathlib import Path
 
+import msgspec
 import pytest
 
 from shrag.corpora.errors import CorpusError
+from shrag.corpora.store.archive import write_archive
+from shrag.corpora.store.file_checksum import compute_checksum
+from shrag.indexing.analysis.korean_english import analyzer_fingerprint
 from shrag.indexing.errors import IndexDamaged, IndexMismatch, IndexMissing
 from shrag.indexing.maintenance import transfer
-from shrag.indexing.maintenance.transfer import export_index, import_index
+from shrag.indexing.maintenance.transfer import archived_manifest, export_index, import_index
 from shrag.indexing.maintenance.verify import verify_index
+from shrag.indexing.storage.checksums import MANIFEST_CHECKSUM_FILE, MANIFEST_FILE
 from shrag.indexing.storage.generations import current_generation, list_generations
+from shrag.indexing.storage.manifest import encode_manifest
 from shrag.serving.engine import open_engine
+from tests.indexing.storage.test_manifest import SMALL
 
 
 @pytest.fixture
@@ -96,6 +103,43 @@ def test_a_corpus_is_no_index(tmp_path: Path, demo_home: Path) -> None:
     export_corpus(demo_home / "corpora", "demo", tmp_path / "corpus.tar")
     with pytest.raises(CorpusError, match="holds the corpus demo: use `shrag corpus import`"):
         import_index(tmp_path / "indexes", tmp_path / "corpus.tar")
+
+
+def test_an_archive_must_have_the_files_that_its_manifest_names_and_no_others(tmp_path: Path) -> None:
+    generation = tmp_path / "gen-000007"
+    generation.mkdir()
+    for name, text in (("golden.json", "[]"), ("stray", "x"), (MANIFEST_CHECKSUM_FILE, "")):
+        (generation / name).write_text(text)
+    files = {"golden.json": compute_checksum(generation / "golden.json")}
+    manifest = msgspec.structs.replace(SMALL, generation=7, files=files, analyzer=analyzer_fingerprint())
+    (generation / MANIFEST_FILE).write_bytes(encode_manifest(manifest))
+
+    def archive(*names: str) -> Path:
+        path = tmp_path / f"{'-'.join(names)}.tar"
+        write_archive(path, "index", "demo", {name: generation / name for name in names})
+        return path
+
+    complete = archive(MANIFEST_CHECKSUM_FILE, MANIFEST_FILE, "golden.json")
+    assert archived_manifest(complete) == ("demo", manifest)
+    others = "has other files than the manifest in it names: export the index again"
+    for names, message in (
+        ((MANIFEST_CHECKSUM_FILE, "golden.json"), r"has no MANIFEST\.json: export the index again"),
+        ((MANIFEST_FILE, "golden.json"), r"has no MANIFEST\.json: export the index again"),
+        ((MANIFEST_CHECKSUM_FILE, MANIFEST_FILE), others),
+        ((MANIFEST_CHECKSUM_FILE, MANIFEST_FILE, "golden.json", "stray"), others),
+    ):
+        path = archive(*names)
+        with pytest.raises(IndexDamaged, match=message):
+            archived_manifest(path)
+        with pytest.raises(IndexDamaged, match=message):
+            import_index(tmp_path / "indexes", path)
+    assert not list((tmp_path / "indexes").glob("*/gen-*"))
+    assert import_index(tmp_path / "indexes", complete, "named").generation == 1
+    assert current_generation(tmp_path / "indexes" / "named")[1].generation == 1
+    (generation / "golden.json").write_text("{}")  # of the same size
+    complete.unlink()
+    with pytest.raises(IndexDamaged, match=others):
+        archived_manifest(archive(MANIFEST_CHECKSUM_FILE, MANIFEST_FILE, "golden.json"))
 
 
 @pytest.mark.process
