@@ -153,17 +153,21 @@ def _merge(theirs: Ranking, fitting: frozenset[str], others: Ranking, request: R
 
     The first page has the first records of the authors, which an answer may cite, and is filled up with others. Fitting
     records come first, all others by score. Further pages have the rest of the authors' records, then the rest of the
-    others.
+    others. Each paper is ranked once, unless the request asks for every record.
     """
+
+    def key(each: RankedRecord) -> str:
+        return each.record.docid if request.every_record else each.record.paper
+
     first = theirs.records[: request.k]
-    papers = {each.record.paper for each in first}
-    added = [each for each in others.records if each.record.paper not in papers][: request.k - len(first)]
+    known = set(map(key, first))
+    added = [each for each in others.records if key(each) not in known][: request.k - len(first)]
     page = sorted([*first, *added], key=lambda each: (each.record.docid not in fitting, -each.score))
-    papers = {each.record.paper for each in page}
+    known = set(map(key, page))
     further: dict[str, RankedRecord] = {}
     for each in (*theirs.records[request.k :], *others.records):
-        if each.record.paper not in papers:
-            further.setdefault(each.record.paper, each)
+        if key(each) not in known:
+            further.setdefault(key(each), each)
     records = [*page, *further.values()]
     shown = tuple(replace(each, rank=rank) for rank, each in enumerate(records[: request.last_rank], 1))
     return replace(theirs, records=shown, more=theirs.more or others.more or len(records) > len(shown))
