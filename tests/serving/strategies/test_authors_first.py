@@ -166,3 +166,16 @@ def test_pages_of_every_record_have_each_duplicate_once(tmp_path: Path) -> None:
         pages = [engine.search("Kavraki motion planning robots", k=1, offset=n, every_record=True) for n in range(4)]
     assert [docids(page) for page in pages] == [["r1"], ["r2"], ["r4"], []]
     assert [page.ranking.more for page in pages] == [True, True, False, False]
+
+
+def test_another_spelling_is_suggested_for_the_whole_question_with_the_authors(demo: Engine) -> None:
+    for question, meant in (
+        ("Venter transfer learning for automatic speach", "Venter transfer learning for automatic speech"),
+        (
+            "papers by Venter on speach after stroke, transfer learning",
+            "papers by Venter on speech after stroke, transfer learning",
+        ),
+    ):
+        result = demo.ask(question)
+        assert result.search.authors == Authors(("Venter, Annelise",), 1, "first")
+        assert (result.answer.reason, result.answer.suggestion) == ("nothing_fits", meant)
