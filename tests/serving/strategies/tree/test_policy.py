@@ -60,6 +60,7 @@ def test_the_response_is_the_first_sentence_that_holds_most_of_the_question_with
     respond = policy.respond
     # b and c have all words with their titles; the first sentence of the better record is taken, and d is not read.
     assert respond(QUESTION, _found(analyzer, RECORDS, WEIGHTS)) == (SubAnswer("The ore is heavy.", "b"), [])
+    assert respond(QUESTION, _found(analyzer, RECORDS[2:0:-1], WEIGHTS))[0] == SubAnswer("It is heavy.", "c")
     assert respond(QUESTION, _found(analyzer, RECORDS[:1], WEIGHTS))[0] == SubAnswer("Ore is mined.", "a")
     assert respond(QUESTION, _found(analyzer, RECORDS, {"gold": 1.0}))[0] == NO_ANSWER
     assert respond(QUESTION, _found(analyzer, [], WEIGHTS))[0] == NO_ANSWER
