@@ -73,7 +73,8 @@ def test_a_least_confidence_is_from_0_to_1(value: float) -> None:
         (
             {"jurnal": "x"},
             "The filter has no field 'jurnal': use year_from, year_to, language, journal, type, author.",
-            "'jurnal': 필터에 없는 항목입니다. 사용할 수 있는 항목: year_from, year_to, language, journal, type, author.",
+            "'jurnal': 필터에 없는 항목입니다. "
+            "사용할 수 있는 항목: year_from, year_to, language, journal, type, author.",
         ),
         (
             {"journal": 3},
