@@ -1,6 +1,14 @@
 from __future__ import annotations
 
-from shrag.indexing.record_filter import RecordFilter
+from collections.abc import Sequence
+from dataclasses import replace
+
+import msgspec
+
+from shrag.indexing.analyzed_record import AnalyzedRecord
+from shrag.indexing.query import Query
+from shrag.indexing.record_filter import EVERY_RECORD, RecordFilter
+from shrag.indexing.search_engine import Hit
 from shrag.serving.engine import Engine
 
 QUESTION = "재택근무를 많이 할수록 갈등이 커지는가?"
@@ -55,3 +63,30 @@ def test_nothing_found_has_its_reason(demo: Engine) -> None:
     assert demo.search("???", strategy="bm25").queries.queries == ()
     assert reason("marshes", RecordFilter(year_to=1900)) == "filtered_out"
     assert reason("marshes") == ""
+
+
+class _OnePaper:
+    """An index whose records are all of one paper, and which counts its searches."""
+
+    def __init__(self, engine: Engine) -> None:
+        self._searcher, self._store = engine.open_index.searcher, engine.open_index.store
+        self.statistics, self.sample = self._searcher.statistics, self._store.sample
+        self.depths: list[int] = []
+
+    def search(self, queries: Sequence[Query], k: int, _: RecordFilter = EVERY_RECORD) -> list[list[Hit]]:
+        self.depths.append(k)
+        return self._searcher.search(queries, k)
+
+    def fetch(self, docids: Sequence[str]) -> list[AnalyzedRecord | None]:
+        found = (each for each in self._store.fetch(docids) if each is not None)
+        return [msgspec.structs.replace(each, record=replace(each.record, duplicate_of="first")) for each in found]
+
+
+def test_a_paper_with_very_many_duplicates_takes_few_searches(demo: Engine) -> None:
+    index = _OnePaper(demo)
+    engine = Engine(replace(demo.open_index, searcher=index, store=index))  # type: ignore[arg-type]
+    found = engine.search("연구 결과 effect of study results", k=3, strategy="bm25")
+    assert len(found) == 1
+    assert len(found[0].duplicates) > 50
+    assert index.depths[:4] == [3, 5, 9, 17]
+    assert len(index.depths) < 8
