@@ -9,6 +9,7 @@ from typing import Any, Literal
 
 from shrag.corpora.records import Record
 from shrag.corpora.text.cleaning import plain_line
+from shrag.messages.text import Text
 
 ValueField = Literal["language", "journal", "type", "author"]
 
@@ -55,14 +56,29 @@ class RecordFilter:
         first, last = self.year_from, self.year_to
         for name, year in (("year_from", first), ("year_to", last)):
             if year is not None and (type(year) is not int or not 0 <= year <= LATEST_YEAR):
-                raise ValueError(f"The filter's {name} is {year!r}: use a year from 0 to {LATEST_YEAR}.")
+                raise ValueError(
+                    Text(
+                        "The filter's {name} is {year!r}: use a year from 0 to {latest_year}.",
+                        name=name,
+                        year=year,
+                        latest_year=LATEST_YEAR,
+                    )
+                )
         if first is not None and last is not None and first > last:
-            raise ValueError(f"The filter's years end before they begin ({first} to {last}): exchange the two.")
+            raise ValueError(
+                Text(
+                    "The filter's years end before they begin ({first} to {last}): exchange the two.",
+                    first=first,
+                    last=last,
+                )
+            )
         for name in VALUE_FIELDS:
             _check_values(name, self.values(name))
         for language in self.language:
             if value_key(language) not in ("ko", "en", "und"):
-                raise ValueError(f"The filter's language is {language!r:.100}: use ko, en or und.")
+                raise ValueError(
+                    Text("The filter's language is {language!r:.100}: use ko, en or und.", language=language)
+                )
 
     @classmethod
     def from_mapping(cls, mapping: Mapping[str, Any]) -> RecordFilter:
@@ -74,7 +90,7 @@ class RecordFilter:
         known = [each.name for each in fields(cls)]
         for key in mapping:
             if key not in known:
-                raise ValueError(f"The filter has no field {key!r}: use {', '.join(known)}.")
+                raise ValueError(Text("The filter has no field {key!r}: use {known}.", key=key, known=", ".join(known)))
         values = {name: _as_tuple(name, mapping[name]) for name in VALUE_FIELDS if name in mapping}
         return cls(mapping.get("year_from"), mapping.get("year_to"), **values)
 
@@ -214,21 +230,33 @@ def _as_tuple(name: str, value: object) -> tuple[str, ...]:
         return (value,)
     if isinstance(value, list | tuple) and all(isinstance(each, str) for each in value):
         return tuple(value)
-    raise ValueError(f"The filter's {name} is {value!r:.100}: use a text or a list of texts.")
+    raise ValueError(
+        Text("The filter's {name} is {value!r:.100}: use a text or a list of texts.", name=name, value=value)
+    )
 
 
 def _check_values(name: str, values: tuple[str, ...]) -> None:
     if len(values) > MOST_VALUES:
         raise ValueError(
-            f"The filter has {len(values)} values of {name}, at most {MOST_VALUES} are read: leave some out."
+            Text(
+                "The filter has {count} values of {name}, at most {most} are read: leave some out.",
+                count=len(values),
+                name=name,
+                most=MOST_VALUES,
+            )
         )
     for value in values:
         if not plain_line(value):
-            raise ValueError(f"A value of the filter's {name} is empty: write it, or leave it out.")
+            raise ValueError(Text("A value of the filter's {name} is empty: write it, or leave it out.", name=name))
         if len(value) > LONGEST_VALUE:
             raise ValueError(
-                f"A value of the filter's {name} has {len(value)} characters, at most {LONGEST_VALUE} are compared: "
-                "shorten it."
+                Text(
+                    "A value of the filter's {name} has {count} characters, at most {longest} are compared: "
+                    "shorten it.",
+                    name=name,
+                    count=len(value),
+                    longest=LONGEST_VALUE,
+                )
             )
 
 

@@ -133,10 +133,10 @@ def results_of(records: Sequence[Record], index: str = "") -> tuple[ConnectorRes
     return tuple(results)
 
 
-def results_text(results: Sequence[ConnectorResult], message: str) -> str:
-    """Return ``results`` as JSON, with the ``message`` unless it is empty."""
-    reply: dict[str, object] = {"results": results} | ({"message": message} if message else {})
-    return msgspec.json.encode(reply).decode()
+def results_text(results: Sequence[ConnectorResult], message: str, read_as: str = "") -> str:
+    """Return ``results`` as JSON, with the ``message`` and with how the question was read, unless these are empty."""
+    about = {name: text for name, text in (("message", message), ("read_as", read_as)) if text}
+    return msgspec.json.encode({"results": results, **about}).decode()
 
 
 def fetch_reply(index: str, generation: int, record: Record, named: str = "") -> FetchReply:

@@ -235,7 +235,7 @@ def _read_as(search: SearchResult, language: AnswerLanguage) -> str:
     lines = [follow_up_line(search.follow_up, language)] if search.follow_up is not None else []
     if search.authors is not None:
         lines += authors_lines(search.authors, language)
-    return cut_to_json(" ".join(lines), _MOST_LINE_BYTES)
+    return cut_to_json("\n".join(lines), _MOST_LINE_BYTES)
 
 
 def document_reply(
@@ -270,9 +270,13 @@ def document_reply(
 
 
 def ask_text(reply: AskReply) -> str:
-    """Return an answer as text: who wrote it, the answer, its unsupported sentences, and the records it cites."""
+    """Return an answer as text: who wrote it, the answer, its unsupported sentences, and the records it cites.
+
+    Before an answer and a refusal stand how the question was read, and what was done without the language model.
+    """
+    about = [*filter(None, (reply.read_as, *reply.fallbacks))]
     if reply.reason:
-        return reply.answer
+        return "\n".join([*about, *([""] if about else []), reply.answer])
     issues = [
         f"! {sentence.text} ({ISSUES[reply.language][sentence.issue]})"
         for sentence in reply.sentences
@@ -282,8 +286,7 @@ def ask_text(reply: AskReply) -> str:
         f"[{cited.number}] {cited.docid} {title_and_page(cited.title, cited.page, reply.language)}"
         for cited in reply.citations
     ]
-    about = filter(None, (f"({reply.label})", reply.read_as, *reply.fallbacks))
-    return "\n".join([*about, "", reply.answer, "", *issues, *records])
+    return "\n".join([f"({reply.label})", *about, "", reply.answer, "", *issues, *records])
 
 
 def document_text(reply: DocumentReply) -> str:

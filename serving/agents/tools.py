@@ -210,7 +210,8 @@ def search(indexes: ServedIndexes, arguments: SearchArguments, cancellation: Can
             cancellation=cancellation,
         )  # fmt: skip
     reply = search_reply(result, _index_in_uri(indexes, arguments.index))
-    return ToolResult(reply, results_text(reply.results, reply.message), (*result.fallbacks, result.timings))
+    text = results_text(reply.results, reply.message, reply.read_as)
+    return ToolResult(reply, text, (*result.fallbacks, result.timings))
 
 
 @_tool("Answer from scholarly records", AskArguments, AskReply)

@@ -96,12 +96,16 @@ def _rule(kind: inspect.Type) -> str:
 def _rule_of_one(kind: inspect.Type) -> str:
     if isinstance(kind, inspect.LiteralType):
         return Text("one of {values}", values=", ".join(_shown(value) for value in kind.values))
-    if isinstance(kind, inspect.IntType):
-        return Text("an integer{bounds}", bounds=_bounds(kind.ge, kind.le))
+    if isinstance(kind, inspect.IntType | inspect.FloatType):
+        bounds = _bounds(kind.ge, kind.le)
+        is_whole = isinstance(kind, inspect.IntType)
+        return Text("an integer{bounds}", bounds=bounds) if is_whole else Text("a number{bounds}", bounds=bounds)
     if isinstance(kind, inspect.StrType):
         return Text("a string{bounds}", bounds=_bounds(kind.min_length, kind.max_length, Text(" characters")))
     if isinstance(kind, inspect.ListType):
         return Text("a list{bounds}", bounds=_bounds(kind.min_length, kind.max_length, Text(" items")))
+    if isinstance(kind, inspect.DictType):
+        return Text("an object, each value of which is {rule}", rule=_rule(kind.value_type))
     names = {
         inspect.BoolType: Text("true or false"),
         inspect.NoneType: "null",
@@ -110,7 +114,7 @@ def _rule_of_one(kind: inspect.Type) -> str:
     return names.get(type(kind), Text("another value"))
 
 
-def _bounds(least: int | None, most: int | None, unit: str = "") -> str:
+def _bounds(least: float | None, most: float | None, unit: str = "") -> str:
     if least is not None and most is not None:
         if not unit:
             return Text(" from {least} to {most}", least=least, most=most)

@@ -24,12 +24,13 @@ _DUPLICATE_SEARCH = 20
 """Records that the search for a paper's title returns. All records of that paper are among them."""
 
 RecordKind = Literal["article", "other"]
-"""``article``: published in a journal. ``other``: a report, a thesis, or anything that names no journal."""
+"""``article``: published in a journal. ``other``: a report, a thesis, a paper in proceedings, or anything else."""
 
 
 def kind_of(record: Record) -> RecordKind:
-    """Return the kind of ``record``."""
-    return "article" if record.journal else "other"
+    """Return the kind of ``record``. A record without a type is an article if it names a journal."""
+    is_article = record.type == "article-journal" if record.type else bool(record.journal)
+    return "article" if is_article else "other"
 
 
 def render_record(engine: Engine, request: PageRequest, docid: str, part: int = 1) -> str:

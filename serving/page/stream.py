@@ -32,6 +32,7 @@ from shrag.serving.page.answer_views import answer_view, sentence_view
 from shrag.serving.page.diagrams import node_view, tree_view
 from shrag.serving.page.rendering import interface_texts, render
 from shrag.serving.page.request import PageRequest
+from shrag.serving.page.snippets import LONGEST_TITLE, shorten
 from shrag.serving.page.state import PageState
 from shrag.serving.page.views import records_view, trace_view
 from shrag.serving.request import Question
@@ -153,12 +154,14 @@ class PageStream:
         part = event.part, event.source
         starts_part, self._draft_part = part != self._draft_part, part
         citations = [{"number": number, "rank": None} for number in event.sentence.citations]
+        source = event.source
+        title = shorten(source.title or source.docid, LONGEST_TITLE) if source is not None else ""
         html = render(
             "sentence.html",
             self._request,
             sentence=sentence_view(event.sentence, self._state.language, citations),
             part=event.part,
-            heading=event.source.title if event.source else HEADINGS[self._state.language][event.part],
+            heading=title or HEADINGS[self._state.language][event.part],
             begins=starts_part,
         )
         return Fragment("draft", html)

@@ -66,15 +66,15 @@ def page_range(pages: str) -> tuple[str, str]:
 
 def one_line(text: str) -> str:
     """Return ``text`` on one line, without control characters and invisible format characters."""
-    spaced = "".join(" " if unicodedata.category(sign) in ("Cc", "Zl", "Zp") else sign for sign in text)
+    spaced = "".join(" " if unicodedata.category(sign) == "Cc" else sign for sign in text)
     return " ".join("".join(sign for sign in spaced if unicodedata.category(sign) not in ("Cf", "Cs")).split())
 
 
 def reference_line(record: Record) -> str:
-    """Return ``Authors (year). Title. Journal. p. 3. docid``; empty fields are left out."""
+    """Return ``Authors (year). Title. Journal. p. 3. docid``, or ``pp. 3-4``; empty fields are left out."""
     authors = ", ".join(one_line(author) for author in record.authors)
     year = f"({record.year})" if record.year is not None else ""
-    page = f"p. {one_line(record.page)}" if record.page else ""
+    page = f"{'pp.' if '-' in record.page else 'p.'} {one_line(record.page)}" if record.page else ""
     about = (one_line(record.title), one_line(record.journal), page, one_line(record.docid))
     parts = [" ".join(filter(None, (authors, year))), *about]
     return ". ".join(part.rstrip(".") for part in parts if part)

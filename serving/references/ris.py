@@ -15,11 +15,12 @@ def ris_entries(records: Iterable[Record]) -> Iterator[str]:
 
 def _entry(record: Record) -> str:
     first, last = page_range(record.pages)
-    fields: list[tuple[str, str]] = [("TY", document_type(record).ris)]
+    kind = document_type(record).ris
+    fields: list[tuple[str, str]] = [("TY", kind)]
     fields += [("AU", author) for author in record.authors]
     fields += [
         ("TI", record.title or record.docid),
-        ("JO", record.journal),
+        ("JO" if kind == "JOUR" else "T2", record.journal),
         ("PY", str(record.year) if record.year is not None else ""),
         ("VL", record.volume),
         ("IS", record.issue),

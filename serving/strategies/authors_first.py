@@ -51,7 +51,7 @@ def search_with_authors(
             if hint:
                 yield authors_event(named, "first", resources.index)
             others = strategy.run(topic._replace(answered=False), resources)
-            yield from _with_others(chain(begun, theirs), fitting, others, topic)
+            yield from _with_others(chain(begun, theirs), fitting, others, topic, request.question.text)
             return
         theirs.close()
         yield from (event for event in begun if isinstance(event, ModelCall | Fallback))
@@ -128,9 +128,16 @@ def _fitting(ranked: Sequence[RankedRecord], topic: str, index: OpenIndex) -> fr
 
 
 def _with_others(
-    theirs: Iterable[Event], fitting: frozenset[str], others: Generator[Event, None, None], request: Request
+    theirs: Iterable[Event],
+    fitting: frozenset[str],
+    others: Generator[Event, None, None],
+    request: Request,
+    question: str,
 ) -> Generator[Event, None, None]:
-    """Yield the events of a search in the authors' records, and merge the records of all authors into its ranking."""
+    """Yield the events of a search in the authors' records, and merge the records of all authors into its ranking.
+
+    The request is for the topic. The answer suggests another spelling of the whole ``question``.
+    """
     seconds = 0.0
     for event in theirs:
         if isinstance(event, Ranking):
@@ -142,10 +149,20 @@ def _with_others(
                     event = _merge(event, fitting, other, request)  # noqa: PLW2901
             seconds = time.perf_counter() - started
             yield event
+        elif isinstance(event, Answer) and event.suggestion:
+            yield replace(event, suggestion=_respelled(question, request.question.text, event.suggestion))
         elif isinstance(event, Timings):
             yield replace(event, seconds={**event.seconds, "search": event.seconds.get("search", 0.0) + seconds})
         else:
             yield event
+
+
+def _respelled(question: str, topic: str, suggestion: str) -> str:
+    """Return a question with the words that the suggestion for its topic spells in another way."""
+    for written, meant in zip(topic.split(), suggestion.split(), strict=False):
+        if written != meant:
+            question = question.replace(written, meant)
+    return question
 
 
 def _merge(theirs: Ranking, fitting: frozenset[str], others: Ranking, request: Request) -> Ranking:
@@ -153,17 +170,21 @@ def _merge(theirs: Ranking, fitting: frozenset[str], others: Ranking, request: R
 
     The first page has the first records of the authors, which an answer may cite, and is filled up with others. Fitting
     records come first, all others by score. Further pages have the rest of the authors' records, then the rest of the
-    others.
+    others. Each paper is ranked once, unless the request asks for every record.
     """
+
+    def key(each: RankedRecord) -> str:
+        return each.record.docid if request.every_record else each.record.paper
+
     first = theirs.records[: request.k]
-    papers = {each.record.paper for each in first}
-    added = [each for each in others.records if each.record.paper not in papers][: request.k - len(first)]
+    known = set(map(key, first))
+    added = [each for each in others.records if key(each) not in known][: request.k - len(first)]
     page = sorted([*first, *added], key=lambda each: (each.record.docid not in fitting, -each.score))
-    papers = {each.record.paper for each in page}
+    known = set(map(key, page))
     further: dict[str, RankedRecord] = {}
     for each in (*theirs.records[request.k :], *others.records):
-        if each.record.paper not in papers:
-            further.setdefault(each.record.paper, each)
+        if key(each) not in known:
+            further.setdefault(key(each), each)
     records = [*page, *further.values()]
     shown = tuple(replace(each, rank=rank) for rank, each in enumerate(records[: request.last_rank], 1))
     return replace(theirs, records=shown, more=theirs.more or others.more or len(records) > len(shown))

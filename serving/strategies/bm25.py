@@ -48,7 +48,7 @@ class Bm25Strategy:
         queries = Queries((tuple(keyword.text for keyword in keywords.keywords),) if question.terms else ())
         yield queries
         query = [any_of(question.terms)] if question.terms else []
-        depth = request.last_rank
+        depth, deeper = request.last_rank, 0
         with timer.stage("search"):
             while True:
                 hits, records = search_candidates(query, index, depth, complete_only=False)
@@ -59,7 +59,9 @@ class Bm25Strategy:
                 ranked = rank_records(scored, request)
                 if len(ranked) >= request.last_rank or len(records) < depth:
                     break
-                depth += request.last_rank - len(ranked)  # the ranking drops duplicates of a paper: search deeper
+                # The ranking drops duplicates of a paper: search deeper, and for very many of them twice as deep.
+                deeper = max(request.last_rank - len(ranked), 2 * deeper)
+                depth += deeper
         yield hits
         reason = "" if records else why_nothing(words, filtered=bool(request.record_filter))
         more = len(records) == depth or has_more(scored, ranked, request)

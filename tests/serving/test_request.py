@@ -1,11 +1,13 @@
 from __future__ import annotations
 
 import unicodedata
+from typing import Any
 
 import pytest
 
+from shrag.messages.text import in_language, message_of
 from shrag.serving.errors import QuestionError
-from shrag.serving.request import Question, parse_question, parse_request
+from shrag.serving.request import Question, parse_filter, parse_question, parse_request
 
 
 @pytest.mark.parametrize(
@@ -48,3 +50,59 @@ def test_a_least_confidence_is_from_0_to_1(value: float) -> None:
         0,
         1,
     ]
+
+
+@pytest.mark.parametrize(
+    ("limits", "english", "korean"),
+    [
+        (
+            {"year_from": 2020, "year_to": 2010},
+            "The filter's years end before they begin (2020 to 2010): exchange the two.",
+            "필터의 끝 연도가 시작 연도보다 앞섭니다(시작 2020, 끝 2010). 둘을 서로 바꿔 주세요.",
+        ),
+        (
+            {"year_to": 10_000},
+            "The filter's year_to is 10000: use a year from 0 to 9999.",
+            "필터 year_to의 값이 10000입니다. 0 이상 9999 이하의 연도를 써 주세요.",
+        ),
+        (
+            {"language": "fr"},
+            "The filter's language is 'fr': use ko, en or und.",
+            "필터의 언어가 'fr'입니다. ko, en, und 가운데 하나를 써 주세요.",
+        ),
+        (
+            {"jurnal": "x"},
+            "The filter has no field 'jurnal': use year_from, year_to, language, journal, type, author.",
+            "'jurnal': 필터에 없는 항목입니다. "
+            "사용할 수 있는 항목: year_from, year_to, language, journal, type, author.",
+        ),
+        (
+            {"journal": 3},
+            "The filter's journal is 3: use a text or a list of texts.",
+            "필터 journal의 값이 3입니다. 문자열이나 문자열 목록을 써 주세요.",
+        ),
+        (
+            {"author": [str(number) for number in range(51)]},
+            "The filter has 51 values of author, at most 50 are read: leave some out.",
+            "필터 author에 값이 51개 있습니다. 50개까지 쓸 수 있으니 일부를 빼 주세요.",
+        ),
+        (
+            {"type": [" "]},
+            "A value of the filter's type is empty: write it, or leave it out.",
+            "필터 type에 빈 값이 있습니다. 값을 쓰거나 빼 주세요.",
+        ),
+        (
+            {"type": "x" * 201},
+            "A value of the filter's type has 201 characters, at most 200 are compared: shorten it.",
+            "필터 type에 201자인 값이 있습니다. 200자까지 비교하니 줄여 주세요.",
+        ),
+    ],
+)
+def test_what_is_wrong_with_a_filter_is_said_in_both_languages(
+    limits: dict[str, Any], english: str, korean: str
+) -> None:
+    with pytest.raises(QuestionError) as refused:
+        parse_filter(limits)
+    message = message_of(refused.value)
+    assert (refused.value.code, str(message), in_language(message, "ko")) == ("filter_invalid", english, korean)
+    parse_filter({"author": ["x" * 200] * 50, "year_from": 0, "year_to": 9_999, "language": ["KO", "en", "und"]})

@@ -211,9 +211,9 @@ class AnswerText:
         elif isinstance(event, Fallback) and event.stage == "answer":
             self._fallback(event)
         elif isinstance(event, FollowUp):
-            self._add(f"> {escape_markdown(follow_up_line(event, self._language))}")
+            self._add_note(follow_up_line(event, self._language))
         elif isinstance(event, Authors):
-            self._add("> " + escape_markdown(" ".join(authors_lines(event, self._language))))
+            self._add_note(" ".join(authors_lines(event, self._language)))
         elif isinstance(event, Answer):
             self._end(event)
         return "".join(self._text[before:])
@@ -274,10 +274,12 @@ class AnswerText:
         self._marks.setdefault(number, (self._length, self._length + len(mark)))
         self._add(mark)
 
+    def _add_note(self, text: str) -> None:
+        self._add(("\n\n> " if self._length else "> ") + escape_markdown(text))
+
     def _fallback(self, event: Fallback) -> None:
         """Add a line that says that the text above is discarded, and drop the citations of that text."""
-        gap = "\n\n" if self._length else ""
-        self._add(f"{gap}> {FALLBACKS[self._language][event.cause]}")
+        self._add_note(FALLBACKS[self._language][event.cause])
         self._section = None
         self._marks.clear()
 

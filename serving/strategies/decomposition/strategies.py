@@ -24,7 +24,7 @@ from shrag.serving.llm.structured_call import PromptCall, call_model, evidence_v
 from shrag.serving.request import Question, parse_question
 from shrag.serving.strategies.decomposition.coordination import split_coordination
 from shrag.serving.strategies.decomposition.multi_hop import RECORDS, answer_step, follow_bridges, run_chain
-from shrag.serving.strategies.planning.answer_slots import remove_forward_slots
+from shrag.serving.strategies.planning.answer_slots import distinct_questions
 from shrag.serving.strategies.planning.plan import Plan, PlanStrategy
 from shrag.serving.strategies.planning.sub_answers import NO_ANSWER
 from shrag.serving.strategies.planning.subquery import SubqueryResult, find_all, question_key
@@ -60,12 +60,12 @@ def plan_parts(question: Question, model: LanguageModel) -> tuple[list[str], lis
 def plan_steps(question: Question, model: LanguageModel) -> tuple[list[str], list[ModelCall]]:
     """Return the steps to the answer of ``question`` in order, none if there is only one.
 
-    ``[ANS_n]`` in a step stands for the answer of an earlier step; other slots are removed.
+    ``[ANS_n]`` in a step stands for the answer of an earlier step.
     """
     values = {"question": question.text, "most": str(MOST_STEPS)}
     reply, calls = call_model(model, PromptCall("decompose", "chain", question.language, values), _Steps)
-    steps = _others(reply.steps, question)[:MOST_STEPS]
-    return [remove_forward_slots(step, number) for number, step in enumerate(steps, 1)] if len(steps) > 1 else [], calls
+    steps = distinct_questions(reply.steps, question.text)[:MOST_STEPS]
+    return steps if len(steps) > 1 else [], calls
 
 
 def plan_rewrite(

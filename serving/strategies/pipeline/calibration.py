@@ -107,8 +107,8 @@ def learn_curve(reranker: Reranker, index: OpenIndex) -> Curve:
 
 
 _learnt_curve = cached(
-    FIFOCache[tuple[str, str], Curve](_MOST_CACHED),
-    key=lambda reranker, index: (manifest_digest(index.manifest), reranker.name),
+    FIFOCache[tuple[str, str, bool], Curve](_MOST_CACHED),
+    key=lambda reranker, index: (manifest_digest(index.manifest), reranker.name, index.glossary is None),
     condition=threading.Condition(),
 )(learn_curve)
 """Cached; a concurrent call for the same curve waits for it."""

@@ -6,7 +6,10 @@ Spellings such as ``[ans 1]`` and ``[ANS1]`` are read too.
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
+
+from shrag.corpora.text.cleaning import plain_line
+from shrag.serving.strategies.planning.subquery import question_key
 
 _SLOT = re.compile(r"\[\s*ANS[_ ]?(\d{1,3})\s*\]", re.IGNORECASE)
 
@@ -31,10 +34,22 @@ def fill_slots(text: str, answers: Mapping[int, str]) -> str:
     return " ".join(_SLOT.sub(lambda slot: answers.get(int(slot[1]), ""), text).split())
 
 
-def remove_forward_slots(text: str, number: int) -> str:
-    """Remove the slots of sub-question ``number`` that refer to itself or a later one, so that no plan has a cycle.
+def distinct_questions(texts: Iterable[str], question: str) -> list[str]:
+    """Return the questions that a model wrote, but none that repeats ``question`` or an earlier one.
 
-    >>> remove_forward_slots("Did [ANS_1] write [ANS_3]?", 2)
-    'Did [ANS_1] write ?'
+    Slots get the new numbers of the questions that they refer to. A slot that refers to ``question``, to the slot's own
+    question, to a later one or to none is removed, so that no plan has a cycle.
+
+    >>> distinct_questions(["Who was it?", "Who wrote [ANS_3]?", "When did [ANS_2] live?"], "who was it")
+    ['Who wrote ?', 'When did [ANS_1] live?']
     """
-    return fill_slots(text, {slot: f"[ANS_{slot}]" for slot in find_slots(text) if 1 <= slot < number})
+    distinct: dict[str, str] = {}
+    slots: dict[int, str] = {}
+    for number, text in enumerate(texts, 1):
+        key = question_key(text)
+        if key in ("", question_key(question)):
+            continue
+        if key not in distinct:
+            distinct[key] = fill_slots(plain_line(text), slots)
+        slots[number] = f"[ANS_{[*distinct].index(key) + 1}]"
+    return list(distinct.values())

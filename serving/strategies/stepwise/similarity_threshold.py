@@ -118,10 +118,13 @@ def learn_threshold(sample: Sequence[AnalyzedRecord], similarity: Similarity, qu
 
 
 @cached(
-    FIFOCache[tuple[str, str], float](_MOST_CACHED),
-    key=lambda index, similarity: (manifest_digest(index.manifest), similarity.name),
+    FIFOCache[tuple[str, str, bool], float](_MOST_CACHED),
+    key=lambda index, similarity: (manifest_digest(index.manifest), similarity.name, index.glossary is None),
     condition=threading.Condition(),
 )
 def learnt_threshold(index: OpenIndex, similarity: Similarity) -> float:
-    """Return the threshold of an index by a similarity. It is cached; a concurrent call for the same one waits."""
+    """Return the threshold of an index, with or without its glossary, by a similarity.
+
+    It is cached; a concurrent call for the same one waits.
+    """
     return learn_threshold(index.store.sample(SAMPLE), similarity)

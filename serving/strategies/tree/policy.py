@@ -8,7 +8,6 @@ from typing import Annotated, Literal, NamedTuple, TypeVar
 
 import msgspec
 
-from shrag.corpora.text.cleaning import plain_line
 from shrag.corpora.text.sentences import split_sentences
 from shrag.indexing.analysis.analyzer import Analyzer
 from shrag.models.errors import ModelError
@@ -21,7 +20,7 @@ from shrag.serving.request import Question
 from shrag.serving.retrieval.query_terms import matched_share
 from shrag.serving.search_settings import SearchSettings
 from shrag.serving.strategies.decomposition.coordination import split_coordination
-from shrag.serving.strategies.planning.answer_slots import remove_forward_slots
+from shrag.serving.strategies.planning.answer_slots import distinct_questions
 from shrag.serving.strategies.planning.bridge_entities import Bridge, filter_by_bridge, find_bridges
 from shrag.serving.strategies.planning.sub_answers import NO_ANSWER, SubAnswer, extract_span, respond
 from shrag.serving.strategies.planning.subquery import SubqueryResult, write_query
@@ -163,10 +162,8 @@ class ModelPolicy(RulePolicy):
         def work(model: LanguageModel) -> tuple[ChildQuestions, list[ModelCall]]:
             values = {"question": question.text, "most": str(self._most_children)}
             reply, calls = call_model(model, PromptCall("decompose", "branch", question.language, values), _Branches)
-            texts = dict.fromkeys([plain_line(text) for text in reply.questions][: self._most_children])
-            new = [text for text in texts if text and text != question.text]
-            questions = tuple(remove_forward_slots(text, number) for number, text in enumerate(new, 1))
-            return ChildQuestions(reply.kind, questions), calls
+            questions = distinct_questions(reply.questions[: self._most_children], question.text)
+            return ChildQuestions(reply.kind, tuple(questions)), calls
 
         return self._or_rules("decompose", work, partial(super().decompose, question, found))
 

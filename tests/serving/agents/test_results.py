@@ -20,7 +20,7 @@ from shrag.serving.agents.results import (
     search_reply,
 )
 from shrag.serving.engine import Engine
-from shrag.serving.events import Answer, Citation, Fallback, RankedRecord, Section, Sentence, Timings
+from shrag.serving.events import Answer, Authors, Citation, Fallback, FollowUp, RankedRecord, Section, Sentence, Timings
 from shrag.serving.results import AskResult
 from shrag.serving.runtime.index_registry import ServedIndex
 
@@ -118,6 +118,26 @@ def test_an_answer_says_who_wrote_it_what_is_unsupported_and_what_it_cites(demo:
         "",
         "! 틀리다. (근거 문헌에 없는 수치가 있습니다)",
         "[1] A#1 제목",
+    ]
+
+
+def test_a_refusal_says_how_the_question_was_read_and_what_was_done_without_the_model(demo: Engine) -> None:
+    refusal = Answer("extractive", "en", (), (), "nothing_fits")
+    search = demo.search(QUESTION)
+    reason = "No record was found that answers this question."
+    assert ask_text(ask_reply(AskResult(refusal, search))) == reason
+    read = replace(
+        search,
+        follow_up=FollowUp("Kim and robots", ("robots",)),
+        authors=Authors(("Kim, Ann",), 1, "possible"),
+        fallbacks=(Fallback("query", "unavailable", "no model"),),
+    )
+    assert ask_text(ask_reply(AskResult(refusal, read))).splitlines() == [
+        "Together with the earlier questions, this was understood as: Kim and robots",
+        "Author of this name: Kim, Ann.",
+        "no model",
+        "",
+        reason,
     ]
 
 

@@ -85,6 +85,7 @@ def test_a_follow_up_question_is_read_after_the_turns_before_it(served: ServedIn
     assert answered.content[0].text.splitlines()[1] == read_as
     assert answered.structured_content["citations"][0]["docid"] == "DEMO-AGR-008"
     assert found.structured_content["records"][0]["docid"] == "DEMO-AGR-008"
+    assert json.loads(found.content[0].text)["read_as"] == found.structured_content["read_as"] == read_as
 
 
 def test_the_authors_that_a_question_names_are_said(served: ServedIndexes) -> None:
@@ -94,6 +95,7 @@ def test_the_authors_that_a_question_names_are_said(served: ServedIndexes) -> No
 
     for reply in _with_client(served, work):
         assert reply.structured_content["read_as"] == "Author of this name: Maddox Ferrand."
+        assert "Author of this name: Maddox Ferrand." in reply.content[0].text
 
 
 def test_the_strategies_are_those_the_index_can_be_asked_by(demo_home: Path, demo: Engine) -> None:

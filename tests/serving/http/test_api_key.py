@@ -64,6 +64,13 @@ def test_a_key_that_could_be_guessed_or_not_sent_is_refused_without_showing_it(t
     assert not text or text[:20] not in str(refused.value)
 
 
+@pytest.mark.parametrize("text", [KEY, (KEY * 16)[:512], "abcdefghij" * 4, "!~" + KEY])
+def test_a_key_just_within_the_limits_is_accepted(text: str) -> None:
+    assert ApiKey(text).matches(text)
+    with pytest.raises(KeyRejected, match="has 513 characters"):
+        ApiKey((KEY * 17)[:513])
+
+
 def test_nothing_that_prints_or_dumps_a_key_has_it() -> None:
     text = "".join(reversed(KEY))
     key = ApiKey(text)
@@ -101,6 +108,14 @@ def test_what_systemd_gives_may_be_open_to_its_group_which_is_the_mask_of_an_acc
     file.chmod(0o444)
     with pytest.raises(KeyRejected, match="mode 444"):
         read_key_file(file, tmp_path)
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root can make a file of root")
+def test_a_key_file_of_root_is_read_by_any_user_who_can(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    file = tmp_path / "key"
+    write_key_file(file, KEY)
+    monkeypatch.setattr(os, "geteuid", lambda: 1000)
+    assert read_key_file(file).matches(KEY)
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root can give a file away")

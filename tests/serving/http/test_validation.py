@@ -7,6 +7,7 @@ import msgspec
 import pytest
 
 from shrag.serving.api.chat_completions.schemas import ChatRequest
+from shrag.serving.api.schemas import AskRequest
 from shrag.serving.http.validation import explain
 
 MESSAGES = [{"role": "user", "content": "a"}]
@@ -47,6 +48,29 @@ def _explained(body: Any, schema: type[msgspec.Struct] = ChatRequest) -> str:  #
 )
 def test_a_field_inside_others_is_named_by_its_path(body: Any, detail: str) -> None:  # noqa: ANN401
     assert _explained(body) == detail
+
+
+@pytest.mark.parametrize(
+    ("field", "detail"),
+    [
+        ({"min_confidence": 2}, "body.min_confidence: expected a number from 0 to 1 or null, got 2."),
+        ({"min_confidence": "x"}, 'body.min_confidence: expected a number from 0 to 1 or null, got "x".'),
+        (
+            {"settings": []},
+            "body.settings: expected an object, each value of which is a string or an integer or true or false, "
+            "got a list of length 0.",
+        ),
+        (
+            {"settings": {"depth": 1.5}},
+            "body.settings: expected an object, each value of which is a string or an integer or true or false, "
+            "got an object.",
+        ),
+    ],
+)
+def test_the_rule_for_a_number_and_for_an_object_of_any_keys_says_what_is_accepted(
+    field: dict[str, Any], detail: str
+) -> None:
+    assert _explained({"question": "a", **field}, AskRequest) == detail
 
 
 class _Bounds(msgspec.Struct, forbid_unknown_fields=True):

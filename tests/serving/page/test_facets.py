@@ -56,3 +56,24 @@ def test_there_are_never_more_bars_than_a_reader_steps_through(years: list[int])
     assert len(bars) <= MOST_BARS
     assert sum(bar.count for bar in bars) == len(years)
     assert max(bar.height for bar in bars) == 100.0
+
+
+def test_twelve_values_are_offered_beside_those_that_are_chosen() -> None:
+    journals = [f"J{number:02}" for number in range(15)]
+    records = [Record(name, "t", "x", "en", complete=True, journal=name) for name in journals]
+    counts = count_records(records, RecordFilter(journal=("j03", "j14")))
+    choices = filter_choices(counts, RecordFilter(journal=("j03", "j14"))).journal
+    assert [each.value for each in choices if each.chosen] == ["j03", "j14"]
+    assert [each.value for each in choices if not each.chosen] == [name for name in journals if name != "J03"][:12]
+
+
+def test_a_bar_is_as_high_as_its_share_of_the_highest_and_each_value_keeps_its_count() -> None:
+    assert [(bar.count, bar.height) for bar in year_bars({2000: 1, 2001: 6, 2002: 2})] == [
+        (1, 16.7),
+        (6, 100.0),
+        (2, 33.3),
+    ]
+    assert [(bar.first, bar.count) for bar in year_bars({2000: 5, 2001: 7, 2020: 1})] == [
+        (2000, 12), (2002, 0), (2004, 0), (2006, 0), (2008, 0), (2010, 0), (2012, 0), (2014, 0), (2016, 0), (2018, 0),
+        (2020, 1),
+    ]  # fmt: skip

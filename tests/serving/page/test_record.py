@@ -98,3 +98,21 @@ def test_a_record_with_a_journal_is_an_article_in_both_forms_of_reference(record
         assert kind_of(one) == kind
         assert write_references([one], "bibtex").startswith(bibtex)
         assert write_references([one], "ris").startswith(ris)
+
+
+@pytest.mark.parametrize(
+    ("type_", "journal", "kind"),
+    [
+        ("", "J", "article"),
+        ("article-journal", "J", "article"),
+        ("article-journal", "", "article"),
+        ("paper-conference", "Proceedings of J", "other"),
+        ("chapter", "Book of J", "other"),
+        ("thesis", "", "other"),
+        ("", "", "other"),
+    ],
+)
+def test_a_paper_in_proceedings_or_a_book_is_not_called_a_journal_article(
+    record: Record, type_: str, journal: str, kind: str
+) -> None:
+    assert kind_of(replace(record, type=type_, journal=journal)) == kind

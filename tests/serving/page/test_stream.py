@@ -15,6 +15,7 @@ from shrag.serving.events import (
     Answer,
     AnswerSentence,
     Authors,
+    Citation,
     Event,
     Facets,
     Fallback,
@@ -182,6 +183,14 @@ _DRAWN: dict[Event, list[str]] = {
     Node(1, 0, "part", "q"): ["node", "progress"],
     Truncated("calls", 1): ["tree"],
 }
+
+
+def test_the_title_of_a_quoted_record_is_cut_in_the_draft_as_in_the_answer(demo: Engine) -> None:
+    stream = PageStream(demo, ASKED, PageState(QUESTION, "ko"))
+    for title, heading in (("제" * 301, "제" * 299 + "…"), ("제" * 300, "제" * 300), ("", "A#1")):
+        sentence = AnswerSentence("record", Sentence("맞다.", (1,)), Citation(1, "A#1", title))
+        (draft,) = _html(list(stream.translate(sentence)), "draft")
+        assert f"<h3>{heading}</h3>" in draft
 
 
 def test_every_kind_of_event_is_drawn_or_deliberately_passed_over(demo: Engine) -> None:

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pylatexenc.latex2text import LatexNodes2Text
 
-from shrag.corpora.records import Record
+from shrag.corpora.records import PAGE, Record
 from shrag.serving.references.bibtex import escape_tex
 from shrag.serving.references.fields import reference_line
 from shrag.serving.references.formats import write_references
@@ -89,6 +89,36 @@ def test_volume_issue_pages_doi_and_type_are_exported() -> None:
     assert "DO  - 10.5555/a_b\n" in ris
 
 
+@pytest.mark.parametrize(
+    ("type_", "csl", "bibtex", "ris", "journal", "publisher", "tag"),
+    [
+        ("", "article-journal", "article", "JOUR", "journal", "publisher", "journal_title"),
+        ("article-journal", "article-journal", "article", "JOUR", "journal", "publisher", "journal_title"),
+        ("paper-conference", "paper-conference", "inproceedings", "CONF", "booktitle", "publisher", "conference_title"),
+        ("chapter", "chapter", "incollection", "CHAP", "booktitle", "publisher", "inbook_title"),
+        ("book", "book", "book", "BOOK", "journal", "publisher", "journal_title"),
+        ("thesis", "thesis", "phdthesis", "THES", "journal", "school", "dissertation_institution"),
+        ("report", "report", "techreport", "RPRT", "journal", "institution", "technical_report_institution"),
+        ("patent", "patent", "misc", "PAT", "journal", "publisher", "journal_title"),
+        ("dataset", "dataset", "misc", "DATA", "journal", "publisher", "journal_title"),
+    ],
+)
+def test_each_type_has_the_names_of_its_format_and_its_own_fields_for_container_and_publisher(
+    type_: str, csl: str, bibtex: str, ris: str, journal: str, publisher: str, tag: str
+) -> None:
+    record = replace(FULL, type=type_, journal="J", publisher="P")
+    entry = write_references([record], "bibtex")
+    assert entry.startswith(f"@{bibtex}{{")
+    assert f"\n  {journal} = {{J}},\n" in entry
+    assert f"\n  {publisher} = {{P}},\n" in entry
+    lines = write_references([record], "ris").splitlines()
+    assert lines[0] == f"TY  - {ris}"
+    # Zotero and EndNote read the book of a chapter and the proceedings of a paper from T2.
+    assert [line for line in lines if line.endswith(" J")] == ["JO  - J" if ris == "JOUR" else "T2  - J"]
+    assert json.loads(write_references([record], "csl-json"))[0]["type"] == csl
+    assert (f"citation_{tag}", "J") in highwire_tags(record)
+
+
 def test_csl_has_names_in_parts_where_a_comma_divides_them() -> None:
     (item, bare) = json.loads(write_references([FULL, Record("문서", "", "text", "und", complete=False)], "csl"))
     assert item == {
@@ -120,6 +150,74 @@ def test_a_table_opens_in_a_spreadsheet_and_no_value_is_a_formula() -> None:
     assert rows[0]["authors"] == "피서윤; Ferrand, Maddox; Sand and Sons"
     assert (rows[1]["journal"], rows[1]["year"]) == ('a "b", c', "")
     assert rows[0]["text"] == "초록이다."
+
+
+def test_a_table_has_a_column_for_each_field_in_this_order() -> None:
+    header, row = csv.reader(io.StringIO(write_references([FULL], "csv").removeprefix("\ufeff"), newline=""))
+    assert list(zip(header, row, strict=True)) == [
+        ("docid", "NART#12;3"),
+        ("title", "'=HYPERLINK(1)"),
+        ("authors", "피서윤; Ferrand, Maddox; Sand and Sons"),
+        ("year", "2024"),
+        ("journal", "일과 삶 연구"),
+        ("volume", "12"),
+        ("issue", "3"),
+        ("pages", "45–67"),
+        ("publisher", "한국학회"),
+        ("type", "paper-conference"),
+        ("language", "ko"),
+        ("doi", "10.5555/a_b"),
+        ("link", "http://x.y/a_b?c=1&d=~e"),
+        ("keywords", "재택근무; a,b"),
+        ("text", "초록이다."),
+    ]
+
+
+def test_the_tags_of_a_page_are_these_in_this_order() -> None:
+    assert highwire_tags(FULL) == [
+        ("citation_title", "=HYPERLINK(1)"),
+        ("citation_author", "피서윤"),
+        ("citation_author", "Ferrand, Maddox"),
+        ("citation_author", "Sand and Sons"),
+        ("citation_publication_date", "2024"),
+        ("citation_conference_title", "일과 삶 연구"),
+        ("citation_volume", "12"),
+        ("citation_issue", "3"),
+        ("citation_firstpage", "45"),
+        ("citation_lastpage", "67"),
+        ("citation_doi", "10.5555/a_b"),
+        ("citation_publisher", "한국학회"),
+        ("citation_language", "ko"),
+        ("citation_keywords", "재택근무; a,b"),
+        ("citation_abstract", "초록이다."),
+    ]
+
+
+def test_a_page_has_at_most_100_authors_and_5000_characters_of_a_value() -> None:
+    tags = highwire_tags(replace(FULL, authors=tuple(f"A{number}" for number in range(101)), text="x" * 5_001))
+    assert [value for name, value in tags if name == "citation_author"] == [f"A{number}" for number in range(100)]
+    assert dict(tags)["citation_abstract"] == "x" * 5_000
+
+
+def test_a_value_is_one_line_without_what_cannot_be_seen() -> None:
+    record = replace(
+        FULL, title="a\u200bb\u0007c\u2028d\u2029e \u00ad f\ud800", authors=("Kim,", "Lee, ", ", Ann", "A, B, C")
+    )
+    (item,) = json.loads(write_references([record], "csl"))
+    assert item["title"] == "ab c d e f"
+    assert item["author"] == [
+        {"literal": "Kim,"},
+        {"literal": "Lee,"},
+        {"family": "", "given": "Ann"},
+        {"family": "A", "given": "B, C"},
+    ]
+
+
+def test_a_line_names_the_page_of_a_passage_and_has_one_stop_between_parts() -> None:
+    record = replace(KOREAN, authors=("Ann B.",), title="What is it? No.", journal="J.", other=((PAGE, "12"),))
+    assert reference_line(record) == "Ann B. (2024). What is it? No. J. p. 12. NART#12;3"
+    assert reference_line(replace(record, other=((PAGE, "12-13"),))).endswith(" J. pp. 12-13. NART#12;3")
+    assert reference_line(replace(record, year=None, other=())) == "Ann B. What is it? No. J. NART#12;3"
 
 
 def test_the_tags_of_a_page_have_a_line_for_each_author_and_none_that_is_empty() -> None:

@@ -2,21 +2,33 @@
 
 from __future__ import annotations
 
+import math
 import re
-from collections.abc import Sequence
+from collections.abc import Generator, Iterable, Sequence
 
 import pytest
 
 from shrag.cli.main import run
 from shrag.corpora.records import Record
-from shrag.indexing.analyzed_record import analyze_record
+from shrag.indexing.analyzed_record import AnalyzedRecord, analyze_record
 from shrag.models.errors import ModelUnavailable
 from shrag.models.reranker import Passage
 from shrag.serving.engine import Engine
-from shrag.serving.events import RankedRecord
+from shrag.serving.events import Event, Keywords, RankedRecord, Ranking
 from shrag.serving.page.rendering import render_page
 from shrag.serving.page.request import PageRequest
-from shrag.serving.retrieval.ranking import ScoredRecord, collapse_duplicates, reciprocal_rank_fusion, rerank
+from shrag.serving.request import Request, parse_question
+from shrag.serving.retrieval.ranking import (
+    ScoredRecord,
+    collapse_duplicates,
+    continue_page,
+    has_more,
+    leave_out_earlier_pages,
+    limit_incomplete,
+    rank_records,
+    reciprocal_rank_fusion,
+    rerank,
+)
 from shrag.serving.retrieval.rerankers import NoReranker
 from shrag.serving.strategies.registry import STRATEGIES
 from tests.support.scripted_models import ScriptedModel
@@ -61,6 +73,87 @@ def test_records_of_one_score_come_by_docid_whatever_their_order_before(demo: En
         ("c", 1),
         ("d", 3),
     ]
+
+
+def _scored(*docids: str) -> list[ScoredRecord]:
+    """Return scored records in the order given; ``B=A`` is B, the same paper as A; ``-B`` has no abstract."""
+    scored = []
+    for rank, text in enumerate(docids, 1):
+        docid, _, first = text.removeprefix("-").partition("=")
+        complete = not text.startswith("-")
+        record = Record(docid, "T", "" if not complete else "It.", "en", complete=complete, duplicate_of=first)
+        scored.append(ScoredRecord(AnalyzedRecord(record, "", ()), 1 / rank, rank))
+    return scored
+
+
+def _docids(records: Iterable[ScoredRecord | RankedRecord]) -> list[str]:
+    analyzed = (each.record.record if isinstance(each, ScoredRecord) else each.record for each in records)
+    return [record.docid for record in analyzed]
+
+
+def test_a_record_that_a_reranker_leaves_out_is_not_ranked_and_one_that_scores_0_is() -> None:
+    class ByPlace(_SameScore):
+        def score(self, question: str, passages: Sequence[Passage]) -> list[float]:
+            return [-math.inf, 0.0, -5.0, 2.0][: len(passages)]
+
+    assert [(*_docids([each]), each.score) for each in rerank("?", _scored("a", "b", "c", "d"), ByPlace())] == [
+        ("d", 2.0),
+        ("b", 0.0),
+        ("c", -5.0),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("most", "kept"), [(0, ["b", "d"]), (1, ["a", "b", "d"]), (2, ["a", "b", "c", "d"]), (9, ["a", "b", "c", "d", "e"])]
+)
+def test_of_the_records_without_an_abstract_the_first_are_kept_in_their_places(most: int, kept: list[str]) -> None:
+    assert _docids(limit_incomplete(_scored("-a", "b", "-c", "d", "-e"), most)) == kept
+
+
+@pytest.mark.parametrize(
+    ("k", "offset", "every_record", "shown", "more"),
+    [
+        (2, 0, False, [("a", 1), ("c", 2)], True),
+        (3, 0, False, [("a", 1), ("c", 2), ("d", 3)], False),
+        (1, 2, False, [("a", 1), ("c", 2), ("d", 3)], False),
+        (3, 0, True, [("a", 1), ("b", 2), ("c", 3)], True),
+        (2, 2, True, [("a", 1), ("b", 2), ("c", 3), ("d", 4)], False),
+    ],
+)
+def test_a_ranking_goes_to_the_end_of_its_page_and_says_whether_there_is_more(
+    k: int, offset: int, every_record: bool, shown: list[tuple[str, int]], more: bool
+) -> None:
+    request = Request(parse_question("?"), k, offset=offset, every_record=every_record)
+    scored = _scored("a", "b=a", "c", "d")
+    ranked = rank_records(scored, request)
+    assert [(each.record.docid, each.rank) for each in ranked] == shown
+    assert has_more(scored, ranked, request) == more
+
+
+def test_a_further_page_begins_behind_the_records_of_the_first_in_their_order_there() -> None:
+    page = rank_records(_scored("b", "a"), Request(parse_question("?"), 2))
+    first, deeper = _scored("a", "x", "b"), _scored("c", "b", "x", "a", "d")
+    assert _docids(continue_page(page, first, deeper)) == ["a", "b", "c", "x", "d"]
+
+
+def test_the_records_of_earlier_pages_are_left_out_and_an_empty_ranking_keeps_its_reason() -> None:
+    records = rank_records(_scored("a", "b", "c"), Request(parse_question("?"), 3))
+    keywords = Keywords((), ())
+
+    def left(offset: int, ranking: Ranking) -> tuple[list[int], str]:
+        def events() -> Generator[Event, None, None]:
+            yield keywords
+            yield ranking
+
+        first, page = leave_out_earlier_pages(events(), offset)
+        assert first is keywords
+        assert isinstance(page, Ranking)
+        return [each.rank for each in page.records], page.reason
+
+    assert left(1, Ranking(records, "r", reranker_is_model=False)) == ([2, 3], "")
+    assert left(2, Ranking(records, "r", reranker_is_model=False)) == ([3], "")
+    assert left(3, Ranking(records, "r", reranker_is_model=False)) == ([], "past_end")
+    assert left(3, Ranking((), "r", reranker_is_model=False, reason="nothing_found")) == ([], "nothing_found")
 
 
 def test_documents_of_one_fused_score_come_by_docid() -> None:

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 
@@ -149,3 +150,32 @@ def test_the_authors_records_answer_a_follow_up_question_that_names_the_author(a
     asked = authors.ask("What methods does Kavraki use for it?", history=[Turn("motion planning of robots")])
     assert (docids(asked)[0], asked.search.authors) == ("r3", Authors(KAVRAKI, 1, "first"))
     assert [each.docid for each in asked.answer.citations][:1] == ["r3"]
+
+
+def test_pages_of_every_record_have_each_duplicate_once(tmp_path: Path) -> None:
+    title = "Motion planning of robots with many samples of the free configurations of their arms"
+    records = [
+        AuthoredRecord(title, "Kavraki, Lydia E."),
+        AuthoredRecord(title, "Kavraki, Lydia E."),
+        AuthoredRecord("Docking of ligands", "Kavraki, Lydia E."),
+        AuthoredRecord("Motion planning", "Moll, Mark"),
+    ]
+    with open_author_index(tmp_path, records) as engine:
+        once = engine.search("Kavraki motion planning robots")
+        assert ([each.record.docid for each in once], once[0].duplicates) == (["r1", "r4"], ("r2",))
+        pages = [engine.search("Kavraki motion planning robots", k=1, offset=n, every_record=True) for n in range(4)]
+    assert [docids(page) for page in pages] == [["r1"], ["r2"], ["r4"], []]
+    assert [page.ranking.more for page in pages] == [True, True, False, False]
+
+
+def test_another_spelling_is_suggested_for_the_whole_question_with_the_authors(demo: Engine) -> None:
+    for question, meant in (
+        ("Venter transfer learning for automatic speach", "Venter transfer learning for automatic speech"),
+        (
+            "papers by Venter on speach after stroke, transfer learning",
+            "papers by Venter on speech after stroke, transfer learning",
+        ),
+    ):
+        result = demo.ask(question)
+        assert result.search.authors == Authors(("Venter, Annelise",), 1, "first")
+        assert (result.answer.reason, result.answer.suggestion) == ("nothing_fits", meant)

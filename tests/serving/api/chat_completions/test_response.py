@@ -7,7 +7,17 @@ import pytest
 
 from shrag.serving.api.chat_completions.markdown import escape_markdown
 from shrag.serving.api.chat_completions.response import AnswerText
-from shrag.serving.events import Answer, AnswerSentence, Citation, Fallback, Ranking, Section, Sentence
+from shrag.serving.events import (
+    Answer,
+    AnswerSentence,
+    Authors,
+    Citation,
+    Fallback,
+    FollowUp,
+    Ranking,
+    Section,
+    Sentence,
+)
 
 
 @pytest.mark.parametrize(
@@ -142,6 +152,19 @@ def test_an_answer_with_nothing_is_its_reason_and_other_events_add_nothing() -> 
     reason = text.feed(Answer("extractive", "en", (), (), "unknown_words"))
     assert re.fullmatch(r"None of the question's words .*", reason)
     assert text.annotations == ()
+
+
+def test_how_a_follow_up_was_read_and_whom_it_names_are_paragraphs_before_the_answer() -> None:
+    text = _text()
+    text.feed(FollowUp("Kim and robots", ("robots",)))
+    text.feed(Authors(("Kim, Ann",), 1, "first"))
+    text.feed(AnswerSentence("body", Sentence("It rose.", ())))
+    assert text.text.split("\n\n") == [
+        "> Together with the earlier questions, this was understood as: Kim and robots",
+        "> Author of this name: Kim, Ann. Their records that match the question come first.",
+        "### Main Body",
+        "It rose.",
+    ]
 
 
 def test_an_answer_cut_short_says_so() -> None:

@@ -84,6 +84,14 @@ def test_a_curve_is_cached_by_index_and_reranker(demo: Engine) -> None:
     assert len(calibration._learnt_curve.cache) <= 32
 
 
+def test_the_curve_without_translations_is_not_the_one_with_them(demo: Engine) -> None:
+    curves = []
+    for resources in (demo.resources, demo.resources.without_glossary()):
+        curves.append(calibrate(resources.reranker, resources.index).curve)
+        assert curves[-1] == learn_curve(resources.reranker, resources.index)
+    assert curves[0] != curves[1]
+
+
 def test_cosines_are_calibrated_without_division(demo: Engine, tmp_path: Path) -> None:
     reranker = open_reranker("vectors", demo.open_index, tmp_path)
     curve = learn_curve(reranker, demo.open_index)

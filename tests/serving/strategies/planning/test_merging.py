@@ -1,6 +1,11 @@
 from __future__ import annotations
 
+from collections.abc import Sequence
+
+from shrag.corpora.records import Record
+from shrag.indexing.analyzed_record import AnalyzedRecord
 from shrag.serving.engine import Engine
+from shrag.serving.events import Hits, Keyword, Keywords, Queries, RankedRecord, Ranking, ScoredDoc
 from shrag.serving.request import Request, parse_question
 from shrag.serving.retrieval.ranking import RetrievalResult
 from shrag.serving.strategies.planning.merging import merge
@@ -52,3 +57,74 @@ def test_a_search_without_hits_does_not_change_the_others_and_none_with_hits_giv
     _, nothing = _merged(demo, WORDS, WORDS)
     assert nothing.ranking.records == ()
     assert nothing.ranking.reason == "no_keywords"
+
+
+def _found(page: str, further: str = "", *, more: bool = False, name: str = "q", dense: bool = False) -> SubqueryResult:
+    """Return a search that ranked the records of ``page`` first and those of ``further`` behind them."""
+    records = [Record(docid, "T", "It.", "en", complete=True) for docid in page + further]
+    ranked = [RankedRecord(rank, rank, 9.0, record) for rank, record in enumerate(records, 1)]
+    return SubqueryResult(
+        terms=(),
+        keywords=Keywords((Keyword("k", ("k",), 1.0), Keyword(name, (name,), 1.0)), ("u", name), model=f"m{name}"),
+        queries=Queries(((name,),)),
+        hits=Hits(
+            ((ScoredDoc(page[:1], 1.0),),),
+            tuple(page + further),
+            ("i", name),
+            (ScoredDoc("v", 1.0),) if dense else (),
+            "lsa" if dense else "",
+            encoder_is_model=dense,
+            depth=len(page),
+        ),
+        ranking=Ranking(
+            tuple(ranked[: len(page)]), "r", reranker_is_model=True, reason="" if page else "nothing_found", more=more
+        ),
+        candidates=[AnalyzedRecord(record, "", ()) for record in records],
+        question=parse_question(name),
+        model_events=(),
+        further=tuple(ranked[len(page) :]),
+    )
+
+
+def _order(found: Sequence[SubqueryResult], k: int = 10, sources: Sequence[str] = (), offset: int = 0) -> str:
+    request = Request(parse_question("?"), k, answered=False, offset=offset)
+    return "".join(each.record.docid for each in merge(found, request, sources).ranking.records)
+
+
+def test_records_of_answers_follow_the_first_and_further_pages_follow_the_first_ones() -> None:
+    both = [_found("abc", "fg"), _found("xb", "yd")]
+    assert _order(both) == "axbcfygd"
+    assert _order(both, sources=["d", "c", "nowhere", "a"]) == "adcxbfyg"
+    assert _order(both, k=2) == "ax"
+    assert _order(both, k=2, offset=2) == "axbc"
+    assert _order([_found(""), _found("xb")]) == "xb"
+    assert _order([_found("abc", "fg")], k=2) == "abcfg"
+
+
+def test_a_merged_record_has_one_over_its_rank_and_its_place_among_all_candidates() -> None:
+    merged = merge([_found("ab"), _found("xb")], Request(parse_question("?"), 10, answered=False))
+    assert [(each.record.docid, each.score, each.candidate_rank) for each in merged.ranking.records] == [
+        ("a", 1.0, 1),
+        ("x", 1 / 2, 3),
+        ("b", 1 / 3, 2),
+    ]
+    assert merged.hits.candidates == ("a", "b", "x")
+    assert (merged.ranking.reranker, merged.ranking.reranker_is_model, merged.merged) == ("r", True, True)
+
+
+def test_there_is_more_if_a_page_is_full_or_a_search_says_so() -> None:
+    request = Request(parse_question("?"), 3, answered=False)
+    assert merge([_found("ab"), _found("xb")], request).ranking.more is False
+    assert merge([_found("ab"), _found("xyb")], request).ranking.more is True
+    assert merge([_found("ab"), _found("xb", more=True)], request).ranking.more is True
+
+
+def test_what_searches_share_is_there_once_and_the_deepest_and_the_first_encoder_are_named() -> None:
+    found = [_found("a", name="p"), _found("xyz", name="q", dense=True)]
+    merged = merge(found, Request(parse_question("?"), 3, answered=False))
+    assert [each.text for each in merged.keywords.keywords] == ["k", "p", "q"]
+    assert (merged.keywords.unknown, merged.keywords.model) == (("u", "p", "q"), "mp")
+    assert merged.hits.incomplete == ("i", "p", "q")
+    assert (merged.hits.depth, merged.hits.encoder, merged.hits.encoder_is_model) == (3, "lsa", True)
+    assert merged.hits.dense == (ScoredDoc("v", 1.0),)
+    assert merged.queries.queries == (("p",), ("q",))

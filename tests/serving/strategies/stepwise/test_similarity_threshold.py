@@ -73,6 +73,15 @@ def test_a_threshold_is_learnt_once_for_concurrent_callers(demo: Engine) -> None
     assert counted.asked == 62  # two of the sample have no text to ask with
 
 
+def test_a_threshold_without_translations_is_not_the_one_with_them(demo: Engine) -> None:
+    learnt = []
+    for resources in (demo.resources, demo.resources.without_glossary()):
+        similarity = open_similarity(resources.index, resources.reranker)
+        learnt.append(learnt_threshold(resources.index, similarity))
+        assert learnt[-1] == learn_threshold(resources.index.store.sample(SAMPLE), similarity)
+    assert learnt[0] != learnt[1]
+
+
 def test_the_share_of_the_best_is_near_1_for_the_text_itself_and_0_for_unrelated_text(demo: Engine) -> None:
     similarity = open_similarity(demo.open_index, demo.resources.reranker)
     (record,) = [each for each in demo.open_index.store.fetch(["DEMO-OCE-002"]) if each]
