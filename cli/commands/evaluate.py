@@ -78,7 +78,7 @@ def command(
     if not paths and not outcome_files:
         raise click.UsageError(Text("Missing option '--run': give at least one run, or --outcomes."))
     if paths:
-        _print_runs(qrels, paths, measures, baseline, intervals, level, per_topic, as_json)
+        _print_runs(qrels, paths, measures, min_grade, baseline, intervals, level, per_topic, as_json)
     if not outcome_files:
         return
     scores = score_outcomes(qrels, outcome_files, unanswerable, kinds, min_grade=min_grade, level=level)
@@ -94,6 +94,7 @@ def _print_runs(
     qrels: Path,
     paths: list[Path],
     measures: str,
+    min_grade: int,
     baseline: Path | None,
     intervals: bool,
     level: float,
@@ -103,7 +104,7 @@ def _print_runs(
     from shrag.evaluation.statistics.comparison import run_table
 
     names = split_measures(measures)
-    judged = judge_runs(qrels, paths, names)
+    judged = judge_runs(qrels, paths, names, min_grade)
     if per_topic:
         lines = _topic_lines(judged, names, as_json)
     else:

@@ -65,6 +65,17 @@ def test_topics_are_lines_and_everything_is_json_too(capsys: pytest.CaptureFixtu
     ]
 
 
+def test_the_least_grade_holds_for_measures_that_do_not_name_one(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "graded").write_text("q1 0 9#0 1\nq1 0 1#0 2\n")
+    command = ["evaluate", "--qrels", "graded", "--run", "a", "--measures", "RR RR(rel=1) Success@1"]
+    assert run(command) == 0
+    assert _table(capsys)[1:] == [["a", "1.0000", "1.0000", "1.0000"]]
+    assert run([*command, "--min-grade", "2"]) == 0
+    assert _table(capsys)[1:] == [["a", "0.5000", "1.0000", "0.0000"]]
+
+
 def test_two_runs_compare_with_the_questions_that_changed_most(capsys: pytest.CaptureFixture[str]) -> None:
     arguments = ["a", "b.gz", "--qrels", "qrels", "--measures", "RR QSR@5", "--topics", "topics", "-n", "2"]
     assert run(["compare", *arguments]) == 0
