@@ -46,7 +46,8 @@ def judge_runs(
 ) -> dict[str, TopicScores]:
     """Evaluate run files and return path as given → measure → qid → value.
 
-    ``min_grade`` is the least grade that counts as relevant, for measures whose parameter ``rel`` is not set. The number of judged topics that a run lacks is printed on stderr.
+    ``min_grade`` is the least grade that counts as relevant, for measures whose parameter ``rel`` is not set. The
+    number of judged topics that a run lacks is printed on stderr.
     """
     from shrag.evaluation.run_evaluation import evaluate_runs
 

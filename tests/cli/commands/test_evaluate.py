@@ -9,7 +9,9 @@ from pathlib import Path
 
 import pytest
 
+from shrag.cli.commands.compare import print_comparison
 from shrag.cli.main import run
+from shrag.evaluation.statistics.comparison import compare, largest_changes
 
 QRELS = "q1\tQ0\t1#0\t1\nq2\tQ0\t2#0\t1\nq3\tQ0\t3#0\t1\n"
 A = "q1 Q0 9#0 1 2.0 a\nq1 Q0 1#0 2 1.0 a\nq2 Q0 2#1 1 1.0 a\n"
@@ -94,6 +96,17 @@ def test_two_runs_compare_with_the_questions_that_changed_most(capsys: pytest.Ca
     rows = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
     assert [row.get("qid", row["measure"]) for row in rows] == ["RR", "QSR@5", "q2", "q3"]
     assert rows[2] == {"measure": "QSR@5", "qid": "q2", "a": 0.0, "b": 1.0, "question": "What?"}
+
+
+def test_json_names_the_set_that_was_compared(capsys: pytest.CaptureFixture[str]) -> None:
+    differences = compare({"RR": {"q1": 0.0}}, {"RR": {"q1": 1.0}})
+    changes = largest_changes({"q1": 0.0}, {"q1": 1.0}, 1)
+    for name in ("wiki-ko", "wiki-en"):
+        print_comparison(differences, "RR", changes, {}, as_json=True, set_name=name)
+    rows = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
+    assert [(row["set"], row.get("qid")) for row in rows] == [
+        *(("wiki-ko", None), ("wiki-ko", "q1"), ("wiki-en", None), ("wiki-en", "q1")),
+    ]
 
 
 def test_without_topics_there_is_no_column_of_questions(capsys: pytest.CaptureFixture[str]) -> None:
