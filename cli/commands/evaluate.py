@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from shrag.cli.options.confidence import score_json_lines, score_lines, score_outcomes, write_plot
+from shrag.cli.options.confidence import check_plot, score_json_lines, score_lines, score_outcomes, write_plot
 from shrag.cli.options.judging import judge_runs, level_option, measures_option, qrels_option, split_measures
 from shrag.cli.output import echo, json_line, json_option
 from shrag.messages.text import Text
@@ -77,6 +77,8 @@ def command(
         raise click.UsageError(Text("--unanswerable, --kinds and --plot need --outcomes."))
     if not paths and not outcome_files:
         raise click.UsageError(Text("Missing option '--run': give at least one run, or --outcomes."))
+    if plot:
+        check_plot(plot)
     if paths:
         _print_runs(qrels, paths, measures, min_grade, baseline, intervals, level, per_topic, as_json)
     if not outcome_files:

@@ -242,6 +242,13 @@ def test_the_curve_is_drawn_as_svg_or_png(outcomes: list[str], tmp_path: Path) -
     assert (tmp_path / "risk.png").read_bytes().startswith(b"\x89PNG")
 
 
+def test_a_plot_of_no_known_kind_is_refused_before_anything_is_printed(
+    outcomes: list[str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run([*outcomes, "--run", "a", "--plot", "risk.pdf"]) == 2
+    assert capsys.readouterr().out == ""
+
+
 @pytest.mark.parametrize(
     ("arguments", "status", "says"),
     [
