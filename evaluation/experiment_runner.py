@@ -30,7 +30,7 @@ from shrag.evaluation.experiments.engines import (
     index_name,
     prepare_index,
 )
-from shrag.evaluation.experiments.judged_topics import JudgedQuestions, read_questions
+from shrag.evaluation.experiments.judged_topics import JudgedQuestions, check_compared, read_questions
 from shrag.evaluation.experiments.language_models import LanguageModels, ModelChoice
 from shrag.evaluation.experiments.part import (
     JOURNAL,
@@ -133,6 +133,7 @@ def run_experiment(
         except FolderBusy as busy:
             raise ResultsMismatch(message_of(busy)) from None
         questions = {each.name: read_questions(each, folders.data, experiment.seed) for each in experiment.sets}
+        check_compared(experiment.sets, questions)
         for judged_set, encoder in required_indexes(experiment):
             options.log(Text("index {name}", name=index_name(judged_set, encoder)))
             prepare_index(judged_set, encoder, folders)

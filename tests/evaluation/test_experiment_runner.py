@@ -32,7 +32,7 @@ from shrag.models.language_model import LanguageModel
 from shrag.serving.engine import open_engine
 from shrag.serving.search_settings import SearchSettings
 from tests.support.scripted_models import ScriptedModel, listed
-from tests.support.small_experiment import DEMO_SET, OR, SMALL, contents, run_small
+from tests.support.small_experiment import DEMO_SET, OR, SMALL, contents, folders, run_small
 
 pytestmark = pytest.mark.slow
 
@@ -90,6 +90,18 @@ def test_no_path_of_the_machine_is_in_the_results(demo_home: Path, results_folde
     for name, data in {**contents(results_folder), "card": (results_folder / "card.json").read_bytes()}.items():
         assert str(demo_home).encode() not in data, name
         assert str(Path(__file__).parents[2]).encode() not in data, name
+
+
+def test_sets_that_cannot_be_compared_are_refused_before_anything_is_built(tmp_path: Path) -> None:
+    (tmp_path / "topics.tsv").write_text("x\tWhy?\n")
+    (tmp_path / "qrels.txt").write_text("x 0 DEMO-MAT-001 1\n")
+    apart = msgspec.structs.replace(
+        DEMO_SET, name="apart", topics="topics.tsv", qrels="qrels.txt", index="demo", compare_with="demo"
+    )
+    experiment = msgspec.structs.replace(SMALL, sets=(DEMO_SET, apart))
+    with pytest.raises(ExperimentRejected, match="The sets apart and demo have no judged question in common"):
+        experiment_runner.run_experiment(experiment, tmp_path / "results", folders(tmp_path / "home", tmp_path))
+    assert not (tmp_path / "home" / "corpora").exists()
 
 
 class _Killed(BaseException):

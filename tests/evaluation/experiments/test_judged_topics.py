@@ -7,7 +7,7 @@ import pytest
 
 from shrag.corpora.records import Topic
 from shrag.evaluation.errors import ExperimentRejected
-from shrag.evaluation.experiments.judged_topics import read_questions, sample_topics
+from shrag.evaluation.experiments.judged_topics import check_compared, read_questions, sample_topics
 from shrag.evaluation.experiments.spec import JudgedSet, Selection, UnanswerableSource
 from shrag.evaluation.questions.reference_answers import Reference, ReferenceSource
 
@@ -75,6 +75,20 @@ def test_references_in_others_words_give_the_choices(data: Path) -> None:
     questions = read_questions(msgspec.structs.replace(SET, references=source), data, seed=0)
     assert [topic.qid for topic in questions.topics] == ["a", "c"]
     assert questions.references == (Reference("a", choices=("yes", "no"), choice="B"),)
+
+
+def test_sets_are_compared_only_over_questions_that_are_judged_in_both(data: Path) -> None:
+    (data / "r.jsonl").write_text('{"qid": "a", "answers": ["x"]}\n')
+    (data / "one.tsv").write_text("c\n")
+    sets = [
+        SET,
+        msgspec.structs.replace(SET, name="part", subset=Selection("one.tsv"), compare_with="s"),
+        msgspec.structs.replace(SET, name="unjudged", qrels="", references="r.jsonl", compare_with="s"),
+    ]
+    questions = {each.name: read_questions(each, data, seed=0) for each in sets}
+    check_compared(sets[:2], questions)
+    with pytest.raises(ExperimentRejected, match="The sets unjudged and s have no judged question in common"):
+        check_compared(sets, questions)
 
 
 def test_a_sample_is_the_same_for_a_seed_and_a_larger_one_holds_it() -> None:

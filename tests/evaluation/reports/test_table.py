@@ -1,13 +1,12 @@
 from __future__ import annotations
 
 import shutil
-from dataclasses import replace
 from pathlib import Path
 
 import msgspec
 import pytest
 
-from shrag.corpora.formats.topics import read_qrels, read_topics
+from shrag.corpora.formats.topics import read_qrels
 from shrag.evaluation.errors import ResultsMismatch
 from shrag.evaluation.experiments.part import write_part
 from shrag.evaluation.experiments.spec import Condition, CorpusSource, Experiment, JudgedSet, UnanswerableSource
@@ -130,17 +129,6 @@ def test_measures_take_the_least_grade_of_the_set(joint: Path) -> None:
     assert demo.rows[0].cells["refusal_accuracy"].mean > 0.5
     # This condition asks for 10 records, the experiment for 20.
     assert {line.rank for line in run} == set(range(1, 11))
-
-
-def test_sets_without_a_question_in_common_are_not_compared(joint: Path, tmp_path: Path) -> None:
-    results, _ = open_results(joint)
-    copy = tmp_path / "copy"
-    shutil.copytree(joint, copy)
-    again = {topic.qid for topic in read_topics(copy / "again" / "topics.tsv")}
-    lines = (copy / "demo" / "qrels.txt").read_text().splitlines(keepends=True)
-    (copy / "demo" / "qrels.txt").write_text("".join(line for line in lines if line.split()[0] not in again))
-    with pytest.raises(ResultsMismatch, match="The sets again and demo have no judged question in common"):
-        make_table(replace(results, folder=copy))
 
 
 def test_the_tables_of_confidence_and_of_the_difference_are_printed(joint: Path) -> None:
