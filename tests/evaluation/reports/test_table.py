@@ -145,6 +145,15 @@ def test_the_page_has_the_scores_of_the_confidence(joint: Path) -> None:
     page = render_report([joint], questions=0)
     assert "demo: refusals, and how well the confidence separates" in page
     assert page.count("again: refusals") == 0
+    assert "demo: risk and coverage; unanswerable questions count as wrong" in page
+    assert '<td class="number">served: ' in page
+
+
+def test_the_page_has_the_difference_from_the_other_set(joint: Path) -> None:
+    page = render_report([joint], questions=0)
+    assert "again: difference from the set demo, over the 6 questions of both" in page
+    # Two conditions by two measures, of the same questions of the same index.
+    assert page.count("Δ +0.000 [+0.000, +0.000]<small>p 1; 0 / 6 / 0</small>") == 4
 
 
 def _write_results(folder: Path, baseline: str) -> ResultFolder:
