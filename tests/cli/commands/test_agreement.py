@@ -37,6 +37,7 @@ def test_a_file_that_is_none_is_said_in_one_line(tmp_path: Path, capsys: pytest.
     assert run(["agreement", "a.csv"]) == 3
     assert "line 3: a annotates 1 a second time" in capsys.readouterr().err
     assert run(["agreement", "none"]) == 3
+    assert "none does not exist" in capsys.readouterr().err
 
 
 def test_metrics_are_correlated_with_the_majority(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
