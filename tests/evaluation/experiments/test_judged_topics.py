@@ -7,7 +7,12 @@ import pytest
 
 from shrag.corpora.records import Topic
 from shrag.evaluation.errors import ExperimentRejected
-from shrag.evaluation.experiments.judged_topics import check_compared, read_questions, sample_topics
+from shrag.evaluation.experiments.judged_topics import (
+    check_compared,
+    read_questions,
+    resolve_data_path,
+    sample_topics,
+)
 from shrag.evaluation.experiments.spec import JudgedSet, Selection, UnanswerableSource
 from shrag.evaluation.questions.reference_answers import Reference, ReferenceSource
 
@@ -67,6 +72,22 @@ def test_without_judgements_what_has_a_reference_is_asked_and_the_others_counted
     (data / "r.jsonl").write_text('{"qid": "z", "answers": ["x"]}\n')
     with pytest.raises(ExperimentRejected, match=r"No question of t.tsv is judged in r.jsonl"):
         read_questions(referenced, data, seed=0)
+
+
+def test_with_judgements_a_reference_alone_makes_only_what_has_no_answer_a_question(data: Path) -> None:
+    (data / "r.jsonl").write_text('{"qid": "b", "answers": ["x"]}\n')
+    both = msgspec.structs.replace(SET, references="r.jsonl")
+    assert [topic.qid for topic in read_questions(both, data, seed=0).topics] == ["a", "c"]
+    (data / "r.jsonl").write_text('{"qid": "b", "answerable": false}\n')
+    questions = read_questions(both, data, seed=0)
+    assert [topic.qid for topic in questions.topics] == ["a", "b", "c"]
+    assert (questions.unjudged_topics, questions.missing_topics) == (0, 1)
+
+
+def test_what_comes_with_shrag_is_found_without_a_folder_of_data(tmp_path: Path) -> None:
+    assert resolve_data_path("shrag:demo/topics.tsv", tmp_path / "none").read_bytes().startswith(b"ko-01\t")
+    with pytest.raises(ExperimentRejected, match=r"shrag:demo/none.tsv does not exist \(/.*demo/none.tsv is missing\)"):
+        resolve_data_path("shrag:demo/none.tsv", tmp_path)
 
 
 def test_references_in_others_words_give_the_choices(data: Path) -> None:
