@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import os
 import sys
 from collections.abc import Iterator
@@ -10,6 +11,7 @@ from typing import TextIO
 
 import click
 import pytest
+from rich.console import Console
 
 from shrag.cli import output
 from shrag.cli.output import Verbosity, ask_before_deleting, echo_or_drop, padded, progress, verbosity
@@ -135,3 +137,11 @@ def test_a_hangul_syllable_is_padded_as_two_columns() -> None:
     assert padded("색인", 6) + "|" == "색인  |"
     assert padded("index", 6) + "|" == "index |"
     assert padded("a long name", 6) == "a long name"
+
+
+@pytest.mark.parametrize("stage", ["model[awq]: demo/or", "[/models/large]: demo/or"])
+def test_brackets_in_the_name_of_a_stage_are_shown_and_no_markup(stage: str) -> None:
+    shown = io.StringIO()
+    with contextmanager(output._live)(Console(file=shown, force_terminal=True, width=120), 3, "en") as report:
+        report(stage, 1)
+    assert stage in shown.getvalue()
