@@ -10,6 +10,8 @@ import pytest
 
 from shrag.cli.doctor.connections import check_connections, check_language_model
 from shrag.indexing.search_engine import EngineChoice
+from shrag.models.chat.client import OpenAIModel
+from shrag.models.chat.endpoint import EndpointHealth
 from shrag.models.chat.settings import LlmSettings
 from tests.support.fake_endpoint import Endpoint, answers, serving
 
@@ -117,3 +119,9 @@ def test_a_server_that_shrag_starts_needs_its_program_and_weights(tmp_path: Path
     assert (found.status, found.message) == ("ok", f"large, started by shrag-serve from {weights}")
     named = check_language_model(msgspec.structs.replace(settings, model="m", command=[str(tmp_path / "no"), "serve"]))
     assert named.message.startswith(f"{tmp_path / 'no'} does not exist or is not executable: install vLLM")
+
+
+def test_a_context_that_the_endpoint_does_not_report_is_unknown(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(OpenAIModel, "health", lambda _: EndpointHealth(("m",), "m", None, "engine 1"))
+    found = check_language_model(LlmSettings(url=DOWN))
+    assert found.message == f"m at {DOWN} answers, with a context of unknown length, engine 1"

@@ -17,7 +17,9 @@ from shrag.corpora.errors import CorpusError
 from shrag.corpora.store import open_corpus
 from shrag.indexing import open_index
 from shrag.indexing.errors import IndexDamaged, IndexMissing
-from shrag.models.encoders.weights import check_weights
+from shrag.models.encoders import weights
+from shrag.models.encoders.catalog import ModelCard
+from shrag.models.errors import WeightsRejected
 
 
 @pytest.mark.parametrize(
@@ -157,7 +159,30 @@ def test_packages_that_models_need_are_missed_only_where_there_are_weights(
     found = list(check_models(tmp_path))
     assert _lines(found)[1] == ("faiss", "warning", says, 0)
     assert "'shrag[cpu]'" in found[1].repair
-    digest = check_weights("own", own).digest[:16]
+    digest = weights.check_weights("own", own).digest[:16]
     assert _lines(found)[2:] == [
         ("own", "ok", f"complete; the catalogue has no checksums for this model, weights {digest}", 0),
+    ]
+
+
+def test_a_model_of_the_catalogue_is_verified_in_its_folder_or_its_snapshot_and_found_once(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    snapshot = tmp_path / "models--Alibaba-NLP--gte-multilingual-base" / "snapshots" / "1"
+    snapshot.mkdir(parents=True)
+    (tmp_path / "own").mkdir()
+    for folder in (snapshot.parents[1], tmp_path / "own"):
+        (folder / "config.json").write_text("{}", encoding="utf-8")
+    checked = weights.Weights(snapshot, {"config.json": "0"})
+
+    def check(name: str, folder: Path, card: ModelCard | None = None) -> weights.Weights:
+        if card is None:
+            raise WeightsRejected(f"{name} is damaged.")
+        return checked
+
+    monkeypatch.setattr(weights, "check_weights", check)
+    found = _lines(each for each in check_models(tmp_path) if each.check in ("gte-multilingual-base", "own"))
+    assert found == [
+        ("gte-multilingual-base", "ok", f"verified at {snapshot}, weights {checked.digest[:16]}", 0),
+        ("own", "failure", "own is damaged.", 6),
     ]
