@@ -132,6 +132,14 @@ def test_what_the_machine_has_no_more_of_is_said_with_exit_status_5(
     assert capsys.readouterr().err == f"shrag: /a cannot be used (used up): {MACHINE_ERRORS[number]}.\n"
 
 
+@pytest.mark.parametrize("name", [os.fsencode("논문"), "논문", 7])
+def test_a_path_of_bytes_or_a_file_descriptor_is_shown_as_text(
+    name: object, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main._report(OSError(errno.ENOENT, "No such file or directory", name)) == 2
+    assert capsys.readouterr().err.startswith(f"shrag: {name if name == 7 else '논문'} cannot be used (No such file")
+
+
 def test_a_file_where_a_folder_is_needed_is_named(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (tmp_path / "a").write_text("")
     assert main._report(NotADirectoryError(errno.ENOTDIR, "", str(tmp_path / "a" / "b"))) == 2
@@ -154,12 +162,20 @@ class _ClosedPipe(StringIO):
 
 def test_a_pipe_that_was_closed_before_the_last_line_is_no_error(monkeypatch: pytest.MonkeyPatch) -> None:
     ended: list[int] = []
+    called: list[tuple[list[str], str]] = []
+
+    def run(arguments: list[str], program: str) -> int:
+        called.append((arguments, program))
+        return 3
+
     monkeypatch.setattr(os, "_exit", ended.append)
-    monkeypatch.setattr(main, "run", lambda *_: 3)
+    monkeypatch.setattr(main, "run", run)
+    monkeypatch.setattr(sys, "argv", ["/bin/shrag", "search", "demo"])
     main.main()
     monkeypatch.setattr(sys, "stdout", _ClosedPipe())
-    main.main()
+    main.main("shrag-serve")
     assert ended == [3, 0]
+    assert called == [(["search", "demo"], "shrag"), (["search", "demo"], "shrag-serve")]
 
 
 def _raise(error: BaseException) -> None:
