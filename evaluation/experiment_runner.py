@@ -30,7 +30,7 @@ from shrag.evaluation.experiments.engines import (
     index_name,
     prepare_index,
 )
-from shrag.evaluation.experiments.judged_topics import JudgedQuestions, read_questions
+from shrag.evaluation.experiments.judged_topics import JudgedQuestions, check_compared, read_questions
 from shrag.evaluation.experiments.language_models import LanguageModels, ModelChoice
 from shrag.evaluation.experiments.part import (
     JOURNAL,
@@ -133,6 +133,7 @@ def run_experiment(
         except FolderBusy as busy:
             raise ResultsMismatch(message_of(busy)) from None
         questions = {each.name: read_questions(each, folders.data, experiment.seed) for each in experiment.sets}
+        check_compared(experiment.sets, questions)
         for judged_set, encoder in required_indexes(experiment):
             options.log(Text("index {name}", name=index_name(judged_set, encoder)))
             prepare_index(judged_set, encoder, folders)
@@ -213,16 +214,19 @@ def _start_session(
 
 
 def _judge(results: ResultFolder, model: ModelChoice | None, indexes: OpenIndexes, options: RunOptions) -> None:
-    """Have the configured language model judge the answers and the records, as far as the experiment wants it."""
+    """Have the configured language model judge the answers and the records, as far as the experiment wants it.
+
+    Conditions may have been left out, so that none is left that has answers, or records that are judged.
+    """
     if not results.judge or model is None:
         options.log(Text("nothing is judged: no language model is configured"))
         return
     experiment = results.experiment
     with model.open(experiment.seed) as judge:
-        if experiment.judge:
+        if experiment.judge and any(each.answers for each in experiment.conditions):
             options.log(Text("the answers are judged by {model}", model=results.judge))
             judge_results(results, judge, options.report)
-        if experiment.judge_records:
+        if experiment.judge_records and not all(each.peer for each in experiment.conditions):
             options.log(Text("the records are judged by {model}", model=results.judge))
             judge_records(results, indexes.under, judge, experiment.judge_records, options.report)
 

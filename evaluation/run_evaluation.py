@@ -55,13 +55,14 @@ class RunEvaluation:
         return html
 
 
-def evaluate_runs(qrels: Path, runs: Sequence[Path], measures: Sequence[str]) -> RunEvaluation:
+def evaluate_runs(qrels: Path, runs: Sequence[Path], measures: Sequence[str], min_grade: int = 1) -> RunEvaluation:
     """Evaluate run files. In the result each has the name of its path as given.
 
     Args:
         qrels: TREC or MIRACL qrels, or BEIR's TSV.
         runs: TREC runs. A path that is given twice is evaluated once.
         measures: Names of measures in ir-measures' notation, or of those of :mod:`shrag.evaluation.measures`.
+        min_grade: The least grade that counts as relevant, for measures whose parameter ``rel`` is not set.
 
     Raises:
         EvaluationError: A measure is unknown, or a run cannot be read.
@@ -74,5 +75,5 @@ def evaluate_runs(qrels: Path, runs: Sequence[Path], measures: Sequence[str]) ->
     for path in dict.fromkeys(runs):
         lines = read_run(path)
         missing[str(path)] = len(judged - {line.qid for line in lines})
-        topics[str(path)] = judge(judgements, lines, measures)
+        topics[str(path)] = judge(judgements, lines, measures, min_grade)
     return RunEvaluation(topics, len(judged), missing)

@@ -209,6 +209,7 @@ def run(
     Raises:
         CorpusError: The topics cannot be read.
         EvaluationError: A topic cannot be asked, or the run cannot be written.
+        DiskFull: The disk is full.
     """
     from shrag.corpora.formats.topics import read_topics
     from shrag.evaluation.questions.batch import write_run

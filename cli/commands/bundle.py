@@ -21,8 +21,8 @@ class _Size(click.ParamType[int]):
     name = "size"
 
     def convert(self, value: object, param: click.Parameter | None, ctx: click.Context | None) -> int:
-        if isinstance(value, int):
-            return value
+        if value == 0:  # the default
+            return 0
         number, unit = str(value).strip().upper().removesuffix("B"), ""
         if number[-1:] in _UNITS:
             number, unit = number[:-1], number[-1:]

@@ -90,7 +90,7 @@ def _compare_results(a: str, b: str, *, level: float, count: int, by: str | None
     for each in compare_conditions(one, other, count=count, by=by, level=level):
         echo(f"{each.set}: A {one.condition.name}, B {other.condition.name}", err=True)
         measure = by or each.differences[0].measure
-        print_comparison(each.differences, measure, each.changes, each.questions, as_json=as_json)
+        print_comparison(each.differences, measure, each.changes, each.questions, as_json=as_json, set_name=each.set)
 
 
 def print_comparison(
@@ -100,17 +100,19 @@ def print_comparison(
     questions: dict[str, str],
     *,
     as_json: bool,
+    set_name: str = "",
 ) -> None:
     """Print the table of differences and, after a blank line, the questions that changed most by ``measure``.
 
-    The second table has a column of their texts if ``questions`` has any.
+    The second table has a column of their texts if ``questions`` has any. JSON objects name the set if there is one.
     """
     if as_json:
+        of_set = {"set": set_name} if set_name else {}
         for each in differences:
-            print_json(each._asdict())
+            print_json({**each._asdict(), **of_set})
         for change in changes:
             asked = {"question": questions[change.qid]} if change.qid in questions else {}
-            print_json({"measure": measure, **change._asdict(), **asked})
+            print_json({"measure": measure, **change._asdict(), **asked, **of_set})
         return
     echo("measure\tA\tB\tdifference\tlow\thigh\tp\tp_holm\twins\tties\tlosses")
     for each in differences:

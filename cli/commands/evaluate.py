@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from shrag.cli.options.confidence import score_json_lines, score_lines, score_outcomes, write_plot
+from shrag.cli.options.confidence import check_plot, score_json_lines, score_lines, score_outcomes, write_plot
 from shrag.cli.options.judging import judge_runs, level_option, measures_option, qrels_option, split_measures
 from shrag.cli.output import echo, json_line, json_option
 from shrag.messages.text import Text
@@ -77,8 +77,10 @@ def command(
         raise click.UsageError(Text("--unanswerable, --kinds and --plot need --outcomes."))
     if not paths and not outcome_files:
         raise click.UsageError(Text("Missing option '--run': give at least one run, or --outcomes."))
+    if plot:
+        check_plot(plot)
     if paths:
-        _print_runs(qrels, paths, measures, baseline, intervals, level, per_topic, as_json)
+        _print_runs(qrels, paths, measures, min_grade, baseline, intervals, level, per_topic, as_json)
     if not outcome_files:
         return
     scores = score_outcomes(qrels, outcome_files, unanswerable, kinds, min_grade=min_grade, level=level)
@@ -94,6 +96,7 @@ def _print_runs(
     qrels: Path,
     paths: list[Path],
     measures: str,
+    min_grade: int,
     baseline: Path | None,
     intervals: bool,
     level: float,
@@ -103,7 +106,7 @@ def _print_runs(
     from shrag.evaluation.statistics.comparison import run_table
 
     names = split_measures(measures)
-    judged = judge_runs(qrels, paths, names)
+    judged = judge_runs(qrels, paths, names, min_grade)
     if per_topic:
         lines = _topic_lines(judged, names, as_json)
     else:

@@ -161,13 +161,13 @@ def _names(given: str) -> list[str]:
 
 def _replacements(given: tuple[str, ...]) -> dict[str, str]:
     """Return NAME → FOLDER of the options --encoder."""
-    pairs = [each.partition("=") for each in given]
-    for name, _, folder in pairs:
-        if not name or not Path(folder).is_dir():
-            raise click.UsageError(
-                Text("--encoder {name}={folder} does not name a folder: write NAME=FOLDER.", name=name, folder=folder)
-            )
-    return {name: folder for name, _, folder in pairs}
+    folders: dict[str, str] = {}
+    for each in given:
+        name, _, folder = each.partition("=")
+        if not name or not folder or not Path(folder).is_dir():  # an empty path would be the working folder
+            raise click.UsageError(Text("--encoder {option} does not name a folder: write NAME=FOLDER.", option=each))
+        folders[name] = folder
+    return folders
 
 
 def _sources(given: tuple[str, ...]) -> list[LanguageModelSource]:

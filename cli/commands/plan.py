@@ -37,9 +37,7 @@ class Size(click.ParamType[int]):
     name = "size"
 
     def convert(self, value: object, param: click.Parameter | None, ctx: click.Context | None) -> int:
-        """Parse the size (see click)."""
-        if isinstance(value, int):
-            return value
+        """Parse the size, which is a bare number only in ``shrag.toml`` and refused there too (see click)."""
         try:
             return parse_size(str(value))
         except ValueError as error:

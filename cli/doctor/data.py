@@ -161,14 +161,14 @@ def _check_weights(weights: Path) -> Iterator[DoctorFinding]:
     repair = Text("copy the model's whole folder again, and compare it with the one it is copied from (`sha256sum`)")
     seen = set()
     for card in (*read_catalog().encoders, *read_catalog().rerankers):
+        folder = weights / card.name
         try:
             folder = find_weights(card.name, card, weights)
             seen.add(folder.relative_to(weights).parts[0])
             digest = check_weights(card.name, folder, card).digest
-        except WeightsMissing as error:
-            if (weights / card.name).is_dir():
-                yield DoctorFinding(card.name, "failure", message_of(error), 6, repair)
         except ModelError as error:
+            if isinstance(error, WeightsMissing) and not folder.is_dir():
+                continue  # this model is not here
             yield DoctorFinding(card.name, "failure", message_of(error), 6, repair)
         else:
             yield _complete(card.name, digest, folder if card.files else None)

@@ -87,21 +87,31 @@ def score_json_lines(scores: Mapping[str, ConfidenceScores]) -> Iterator[str]:
     yield from (json_line({"outcomes": path, "confidence": each}) for path, each in scores.items())
 
 
-def write_plot(path: Path, scores: Mapping[str, ConfidenceScores]) -> None:
-    """Write a plot of risk against coverage to ``path``, as PNG or SVG by its ending.
+def check_plot(path: Path) -> None:
+    """Check that a plot can be written to ``path``, before anything is computed for it.
 
     Raises:
-        click.UsageError: The path has another ending.
+        click.UsageError: The path ends neither in .png nor in .svg.
+        PlotLibraryMissing: matplotlib, or the package with its Korean font, is not installed.
     """
-    from shrag.corpora.files import write_atomically
-    from shrag.evaluation.reports.plots import check_plots, draw_risk_coverage
+    from shrag.evaluation.reports.plots import check_plots
 
-    kind = path.suffix.removeprefix(".").lower()
-    if kind not in {"png", "svg"}:
+    if _plot_kind(path) not in {"png", "svg"}:
         raise click.UsageError(Text("--plot {path} must end in .png or .svg.", path=path))
     check_plots()
+
+
+def write_plot(path: Path, scores: Mapping[str, ConfidenceScores]) -> None:
+    """Write a plot of risk against coverage to ``path``, as PNG or SVG by its ending."""
+    from shrag.corpora.files import write_atomically
+    from shrag.evaluation.reports.plots import draw_risk_coverage
+
     curves = {"Risk and coverage": {name: each.curve for name, each in scores.items()}}
-    write_atomically(path, draw_risk_coverage(curves, kind, salt=path.stem))
+    write_atomically(path, draw_risk_coverage(curves, _plot_kind(path), salt=path.stem))
+
+
+def _plot_kind(path: Path) -> str:
+    return path.suffix.removeprefix(".").lower()
 
 
 def _with_ends(name: str) -> tuple[str, str, str]:

@@ -41,14 +41,17 @@ def split_measures(measures: str) -> list[str]:
     return names
 
 
-def judge_runs(qrels: Path, runs: Sequence[Path], measures: Sequence[str]) -> dict[str, TopicScores]:
+def judge_runs(
+    qrels: Path, runs: Sequence[Path], measures: Sequence[str], min_grade: int = 1
+) -> dict[str, TopicScores]:
     """Evaluate run files and return path as given → measure → qid → value.
 
-    The number of judged topics that a run lacks is printed on stderr.
+    ``min_grade`` is the least grade that counts as relevant, for measures whose parameter ``rel`` is not set. The
+    number of judged topics that a run lacks is printed on stderr.
     """
     from shrag.evaluation.run_evaluation import evaluate_runs
 
-    found = evaluate_runs(qrels, runs, measures)
+    found = evaluate_runs(qrels, runs, measures, min_grade)
     for run, missing in found.missing.items():
         if missing:
             echo(

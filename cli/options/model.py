@@ -74,7 +74,10 @@ def read_llm_settings(table: Mapping[str, Any], environment: Mapping[str, str]) 
     try:
         return msgspec.convert({**table, **given}, LlmSettings, strict=False)
     except msgspec.ValidationError as error:
-        raise click.UsageError(Text("The settings of the language model are invalid: {error}.", error=error)) from None
+        raise click.UsageError(
+            # The cause is an error of the settings themselves, which has its message in each language.
+            Text("The settings of the language model are invalid: {error}.", error=error.__cause__ or error)
+        ) from None
 
 
 def open_language_model(settings: LlmSettings) -> OpenAIModel | EndpointPool | None:

@@ -60,9 +60,16 @@ def _missing_file(judged_set: JudgedSet, data: Path) -> str:
     """Return which file of a set with ``bring`` is missing and what to bring; empty if none is missing."""
     if not judged_set.bring:
         return ""
-    source = judged_set.reference_source
-    corpus = judged_set.corpus.paths if judged_set.corpus else ()
-    for given in (judged_set.topics, judged_set.qrels, source.path if source else "", *corpus):
+    files = [judged_set.topics, judged_set.qrels]
+    if (references := judged_set.reference_source) is not None:
+        files.append(references.path)
+    if judged_set.subset is not None:
+        files.append(judged_set.subset.path)
+    if (unanswerable := judged_set.unanswerable_source) is not None:
+        files += [unanswerable.topics, unanswerable.kinds]
+    if judged_set.corpus is not None:
+        files += judged_set.corpus.paths
+    for given in filter(None, files):
         try:
             resolve_data_path(given, data)
         except ExperimentRejected:

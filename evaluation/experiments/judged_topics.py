@@ -140,6 +140,25 @@ def read_questions(judged_set: JudgedSet, data: Path, seed: int) -> JudgedQuesti
     )
 
 
+def check_compared(sets: Sequence[JudgedSet], questions: Mapping[str, JudgedQuestions]) -> None:
+    """Check that each set has a judged question in common with the set that it is compared with.
+
+    ``questions`` has the questions of each set by its name. Raises :class:`ExperimentRejected` for the first set that
+    has none.
+    """
+    judged = {name: {qrel.qid for qrel in each.qrels} for name, each in questions.items()}
+    for each in sets:
+        if each.compare_with and judged[each.name].isdisjoint(judged[each.compare_with]):
+            raise ExperimentRejected(
+                Text(
+                    "The sets {set_name} and {other} have no judged question in common, so that they cannot be "
+                    "compared: leave out compare_with.",
+                    set_name=each.name,
+                    other=each.compare_with,
+                )
+            )
+
+
 def sample_topics(topics: Sequence[Topic], size: int, seed: int) -> list[Topic]:
     """Return a sample of ``size`` topics in their order, or all if there are fewer.
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import unicodedata
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
@@ -23,7 +24,7 @@ _CONDITION_HINT = Text("name it with --condition")
 
 
 def read_metrics(path: Path, condition: str = "") -> dict[str, dict[str, float]]:
-    """Return metric → item → value.
+    """Return metric → item → value; items are returned in NFC, as those of annotations are.
 
     Args:
         path: A table with the column ``item`` and one column for each metric, or the ``judgements.jsonl`` of a results
@@ -95,7 +96,7 @@ def _table(path: Path) -> Iterator[tuple[str, Mapping[str, float]]]:
             raise EvaluationError(
                 Text("{path} line {number}: {fields}.", path=path, number=row.number, fields=row.fields)
             )
-        item = str(row.fields.get(_ITEM) or "").strip()
+        item = unicodedata.normalize("NFC", str(row.fields.get(_ITEM) or "").strip())
         if not item:
             raise EvaluationError(
                 Text(

@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections import Counter, deque
 from collections.abc import Callable, Generator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor, wait
+from contextlib import ExitStack, suppress
 from pathlib import Path
 from typing import NamedTuple
 
 import msgspec
 
-from shrag.corpora.files import write_atomically
+from shrag.corpora.files import MACHINE_ERRORS, disk_errors
 from shrag.corpora.records import Topic
 from shrag.evaluation.errors import EvaluationError
 from shrag.evaluation.measures.trec_run import open_run, write_topic
@@ -57,7 +58,7 @@ def write_run(
     """Write the ranking of every topic to the run file ``output``, tagged ``shrag-STRATEGY``.
 
     If records are duplicates of one paper, each is ranked under its own docid, because judgements may name any of them.
-    The file appears by one rename when it is complete. It is compressed if its name ends in ``.gz``.
+    Each file appears by one rename when it is complete. The run is compressed if its name ends in ``.gz``.
 
     Args:
         engine: The engine to ask.
@@ -75,13 +76,18 @@ def write_run(
 
     Raises:
         EvaluationError: A topic cannot be asked, or a file cannot be written.
+        DiskFull: The disk is full.
     """
     tag = f"shrag-{find_strategy(strategy).name}".replace(" ", "")  # the columns of a run are separated by spaces
-    draft = output.with_name(f".part-{output.name}")
+    drafts = {path.with_name(f".part-{path.name}"): path for path in (output, outcomes) if path is not None}
     empty = fallbacks = 0
-    asked, depths = bytearray(), set[int]()
+    depths = set[int]()
     try:
-        with open_run(draft) as stream:
+        with disk_errors(output.parent), ExitStack() as stack:
+            # All files are opened before the first question, so that one that cannot be written is found then.
+            run_draft, *outcome_drafts = drafts
+            stream = stack.enter_context(open_run(run_draft))
+            asked = [stack.enter_context(draft.open("wb")) for draft in outcome_drafts]
             for done, topic in enumerate(topics, 1):
                 try:
                     outcome, result = _ask(engine, topic, answered, k, strategy, keyword_order, settings, record_filter)
@@ -89,22 +95,27 @@ def write_run(
                     raise EvaluationError(
                         Text("Topic {qid} cannot be asked: {error}", qid=topic.qid, error=error)
                     ) from None
-                asked += msgspec.json.encode(outcome) + b"\n"
+                for each in asked:
+                    each.write(msgspec.json.encode(outcome) + b"\n")
                 empty += not result.ranking.records
                 fallbacks += bool(result.fallbacks)
                 depths.add(result.hits.depth)
                 hits = [Hit(ranked.record.docid, ranked.score) for ranked in result.ranking.records]
                 write_topic(stream, topic.qid, hits, tag)
                 report("topics", done)
-        if outcomes is not None:
-            write_atomically(outcomes, bytes(asked))
-        draft.replace(output)
+        for draft, path in drafts.items():
+            draft.replace(path)
     except OSError as error:
+        if error.errno in MACHINE_ERRORS:
+            raise
+        unwritten = next((path for draft, path in drafts.items() if str(draft) == str(error.filename)), output)
         raise EvaluationError(
-            Text("{output} cannot be written: {strerror}.", output=output, strerror=error.strerror)
+            Text("{output} cannot be written: {strerror}.", output=unwritten, strerror=error.strerror)
         ) from error
     finally:
-        draft.unlink(missing_ok=True)
+        for draft in drafts:
+            with suppress(OSError):
+                draft.unlink(missing_ok=True)
     return WrittenRun(empty, fallbacks, (min(depths, default=0), max(depths, default=0)))
 
 

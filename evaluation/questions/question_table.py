@@ -33,7 +33,7 @@ def read_question_table(path: Path, *required: str) -> dict[str, dict[str, str]]
         CorpusError: The file cannot be read, or is not UTF-8.
     """
     benchmark = read_benchmark(path)
-    numbered = _rows(path) if benchmark is None else enumerate([_benchmark_row(each) for each in benchmark], 1)
+    numbered = _rows(path) if benchmark is None else ((each.line, _benchmark_row(each)) for each in benchmark)
     rows: dict[str, dict[str, str]] = {}
     for number, row in numbered:
         for column in (_QID, *required):

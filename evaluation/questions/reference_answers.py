@@ -97,11 +97,11 @@ def read_references(path: Path, source: ReferenceSource = _DEFAULT_KEYS) -> dict
 
 
 def _numbered(path: Path, source: ReferenceSource) -> Iterator[tuple[int, Reference]]:
-    """Yield each reference with the number of its line. In a file of GPQA or SuperGPQA it is that of its question."""
+    """Yield each reference with the number of its line."""
     benchmark = read_benchmark(path)
     if benchmark is not None:
-        for number, each in enumerate(benchmark, 1):
-            yield number, Reference(each.qid, choices=each.choices, choice=each.letter)
+        for each in benchmark:
+            yield each.line, Reference(each.qid, choices=each.choices, choice=each.letter)
         return
     for number, text in read_text_lines(path):
         is_json = text.lstrip().startswith("{")

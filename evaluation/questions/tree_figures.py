@@ -27,8 +27,6 @@ TREE_FIGURES = (*(VALID.format(level) for level in LEVELS), *(RESOLVED.format(le
 def tree_figures(outcomes: Iterable[QuestionOutcome]) -> dict[str, dict[str, float]]:
     """Return figure → qid → value over the outcomes that have a tree; empty if none has one."""
     levels = {each.qid: resolved_level(each.nodes) for each in outcomes if has_tree(each.nodes)}
-    if not levels:
-        return {}
     failed = {qid: level for qid, level in levels.items() if level != 1}
     figures = {VALID.format(level): _reached(levels, level) for level in LEVELS}
     figures |= {RESOLVED.format(level): _reached(failed, level) for level in LEVELS[1:]}

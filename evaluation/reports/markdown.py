@@ -183,16 +183,22 @@ def confidence_lines(scores: Mapping[str, ConfidenceScores]) -> Iterator[str]:
     yield "| condition | coverage | confidence | answered | risk, first record | risk, cited records | AURC |"
     yield "| --- | ---: | ---: | ---: | ---: | ---: | ---: |"
     for label, each in scores.items():
-        aurc = "–" if each.aurc is None else f"{each.aurc:.3f}"
-        points = [(f"served: {each.served.coverage:.3f}", each.served, aurc)] if each.served else []
-        points += [(f"{point.coverage:.3f}", point, "") for point in each.curve]
-        for coverage, point, area in points:
-            cited = "–" if point.cited_risk is None else f"{point.cited_risk:.3f}"
-            confidence = "–" if point.confidence is None else f"{point.confidence:.3f}"
-            yield (
-                f"| {escape_markdown(label)} | {coverage} | {confidence} | {point.answered:,} | {point.risk:.3f} | "
-                f"{cited} | {area} |"
-            )
+        for cells in coverage_texts(each):
+            yield f"| {escape_markdown(label)} | {' | '.join(cells)} |"
+
+
+def coverage_texts(scores: ConfidenceScores) -> Iterator[tuple[str, ...]]:
+    """Yield coverage, confidence, number answered, the two risks and AURC: of the served questions, then of the curve.
+
+    Only the first row has AURC.
+    """
+    aurc = "–" if scores.aurc is None else f"{scores.aurc:.3f}"
+    points = [(f"served: {scores.served.coverage:.3f}", scores.served, aurc)] if scores.served else []
+    points += [(f"{point.coverage:.3f}", point, "") for point in scores.curve]
+    for coverage, point, area in points:
+        cited = "–" if point.cited_risk is None else f"{point.cited_risk:.3f}"
+        confidence = "–" if point.confidence is None else f"{point.confidence:.3f}"
+        yield coverage, confidence, f"{point.answered:,}", f"{point.risk:.3f}", cited, area
 
 
 def estimate_text(estimate: Estimate | None) -> str:

@@ -9,7 +9,6 @@ from pathlib import Path
 import msgspec
 
 from shrag.corpora.files import write_atomically
-from shrag.evaluation.errors import ResultsMismatch
 from shrag.evaluation.experiments.spec import Condition, Expected, PaperItem
 from shrag.evaluation.judging.figures import JUDGE_FIGURES
 from shrag.evaluation.judging.record_relevance import RELEVANCE_FIGURES
@@ -31,7 +30,6 @@ from shrag.evaluation.questions.tree_figures import TREE_FIGURES
 from shrag.evaluation.reports.result_folder import ResultFolder, Values, mean_values, read_result_file
 from shrag.evaluation.statistics import comparison
 from shrag.evaluation.statistics.intervals import bootstrap_interval, mean_interval
-from shrag.messages.text import Text
 
 TABLE_FILE = "table.json"
 
@@ -197,7 +195,7 @@ def write_table(folder: Path, table: ResultTable) -> None:
 def read_table(folder: Path) -> ResultTable:
     """Return the table of a results folder.
 
-    Raises :class:`ResultsMismatch` if it is missing or damaged.
+    Raises :class:`~shrag.evaluation.errors.ResultsMismatch` if it is missing or damaged.
     """
     return read_result_file(folder / TABLE_FILE, ResultTable)
 
@@ -261,15 +259,6 @@ def _compare_with_other(
             own = means[condition.name].get(measure, {})
             pairs[condition.name, measure] = comparison.over_shared_topics(values.get(measure, {}), own)
     shared = len(next(iter(pairs.values()))[0])
-    if not shared:
-        raise ResultsMismatch(
-            Text(
-                "The sets {set_name} and {other} have no judged question in common, so that they cannot be "
-                "compared: leave out compare_with.",
-                set_name=set_name,
-                other=other,
-            )
-        )
     differences: dict[str, dict[str, BaselineDifference]] = {}
     for (name, measure), difference in _compare_pairs(pairs, results.experiment.seed).items():
         differences.setdefault(name, {})[measure] = difference

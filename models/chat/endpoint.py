@@ -5,6 +5,8 @@ from __future__ import annotations
 from typing import NamedTuple
 from urllib.parse import urlsplit
 
+from shrag.messages.text import Text
+
 
 class Address(NamedTuple):
     """A parsed address.
@@ -58,15 +60,19 @@ def parse_address(given: str) -> Address:
     if given.startswith("unix:"):
         path = given.removeprefix("unix:")
         if not path.startswith("/") or not path.strip("/"):
-            raise ValueError(f"{given!r} names no socket: write unix:/PATH, an absolute path")
+            raise ValueError(Text("{given!r} names no socket: write unix:/PATH, an absolute path", given=given))
         return Address(given, "http://localhost", "/v1", "/" + path.lstrip("/"))
     if "@" in given:
-        raise ValueError("an address with a user name or password would be logged: give the key as api_key")
+        raise ValueError(Text("an address with a user name or password would be logged: give the key as api_key"))
     parts = urlsplit(given)
     if parts.scheme not in {"http", "https"} or not parts.hostname or not _has_valid_port(given):
-        raise ValueError(f"{given!r} is no address of an endpoint: write http://HOST:PORT/v1 or unix:/PATH")
+        raise ValueError(
+            Text("{given!r} is no address of an endpoint: write http://HOST:PORT/v1 or unix:/PATH", given=given)
+        )
     if parts.query or parts.fragment:
-        raise ValueError(f"{given!r} has a query or a fragment: an endpoint's address ends with its path")
+        raise ValueError(
+            Text("{given!r} has a query or a fragment: an endpoint's address ends with its path", given=given)
+        )
     path = parts.path.rstrip("/")
     root, prefix = (path.removesuffix("/v1"), "/v1") if path.endswith("/v1") else (path, "" if path else "/v1")
     return Address(given, f"{parts.scheme}://{parts.netloc}{root}", prefix, "")

@@ -7,6 +7,7 @@ import shlex
 
 import msgspec
 
+from shrag.messages.text import Text
 from shrag.models.chat.endpoint import parse_address
 from shrag.models.memory_plan.byte_sizes import parse_size
 
@@ -23,7 +24,7 @@ class LlmSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_on
     """The ``[llm]`` table. Without ``url`` and ``command`` there is no language model, and answers are extractive.
 
     Raises ``ValueError`` if settings contradict each other or a value is out of range; decoding raises its subclass
-    ``msgspec.ValidationError``.
+    ``msgspec.ValidationError``, caused by the former.
 
     Attributes:
         url: The address of a running endpoint: ``http://HOST:PORT/v1``, ``https://…`` or ``unix:/PATH``. Several
@@ -62,38 +63,48 @@ class LlmSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_on
 
     def __post_init__(self) -> None:
         if self.url and self.command:
-            raise ValueError("url and command are alternatives: give only one of them")
+            raise ValueError(Text("url and command are alternatives: give only one of them"))
         for url in self.urls:
             parse_address(url)
         if len(set(self.urls)) < len(self.urls):
-            raise ValueError("url has an address twice: give each once")
+            raise ValueError(Text("url has an address twice: give each once"))
         self._check_key()
         self._check_started_server()
         for name in _TIMES:
-            if not 0 < getattr(self, name) <= _LONGEST_TIME:
-                raise ValueError(f"{name} is {getattr(self, name)} and must be above 0 and at most {_LONGEST_TIME}")
+            value = getattr(self, name)
+            if not 0 < value <= _LONGEST_TIME:
+                raise ValueError(
+                    Text(
+                        "{name} is {value} and must be above 0 and at most {longest}",
+                        name=name,
+                        value=value,
+                        longest=_LONGEST_TIME,
+                    )
+                )
         if not self.max_tokens > 0:
-            raise ValueError(f"max_tokens is {self.max_tokens} and must be above 0")
+            raise ValueError(Text("max_tokens is {value} and must be above 0", value=self.max_tokens))
         if not 0 <= self.retries <= 10:
-            raise ValueError(f"retries is {self.retries} and must be from 0 to 10")
+            raise ValueError(Text("retries is {value} and must be from 0 to 10", value=self.retries))
 
     def _check_key(self) -> None:
         # The client that cannot send a key would show it in its error.
         if not all("!" <= character <= "~" for character in self.api_key):
-            raise ValueError("api_key has a space, a line break or a character that is not ASCII: give the key alone")
+            raise ValueError(
+                Text("api_key has a space, a line break or a character that is not ASCII: give the key alone")
+            )
 
     def _check_started_server(self) -> None:
         if self.budget and not self.command:
-            raise ValueError("budget is for a server that command starts: add command, or leave budget out")
+            raise ValueError(Text("budget is for a server that command starts: add command, or leave budget out"))
         if self.budget:
             parse_size(self.budget)
         if self.command and not "".join(self.arguments).strip():
-            raise ValueError("command is blank: give the program that starts the server, or leave it out")
+            raise ValueError(Text("command is blank: give the program that starts the server, or leave it out"))
         if self.command and not self.weights:
-            raise ValueError("command starts a model server, which needs weights: add weights = FOLDER")
+            raise ValueError(Text("command starts a model server, which needs weights: add weights = FOLDER"))
         for flag in self.extra_flags:
             if flag.partition("=")[0].replace("_", "-") in _RESERVED_FLAGS:  # vLLM reads either
-                raise ValueError(f"flags holds {flag}, which SHRAG sets itself: leave it out")
+                raise ValueError(Text("flags holds {flag}, which SHRAG sets itself: leave it out", flag=flag))
 
     def __repr__(self) -> str:
         """Show every setting except the value of the key, since settings are logged."""
@@ -131,4 +142,6 @@ def _words(name: str, given: list[str] | str) -> tuple[str, ...]:
     try:
         return tuple(shlex.split(given) if isinstance(given, str) else given)
     except ValueError as error:
-        raise ValueError(f"{name} cannot be split as in a shell ({error}): correct it, or give a list") from None
+        raise ValueError(
+            Text("{name} cannot be split as in a shell ({error}): correct it, or give a list", name=name, error=error)
+        ) from None

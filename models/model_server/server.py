@@ -148,17 +148,23 @@ class ModelServer:
                 with self._running_process() as process:
                     served = self._watch(process)
             except Exception as error:  # no memory for a process, no disk space for the log, or any other error
-                served = _ServerRun(f"it could not be started ({error})", None)
+                served = _ServerRun(Text("it could not be started ({error})", error=error), None)
             if self._stopping.is_set():
                 return
-            why = f"{served.ended}; {last_error_line(self.log, began) or 'it wrote nothing'} (log: {self.log})"
+            why = Text(
+                "{ended}; {line} (log: {log})",
+                ended=served.ended,
+                line=last_error_line(self.log, began) or Text("it wrote nothing"),
+                log=self.log,
+            )
             never_ready = never_ready + 1 if served.seconds is None else 0
             if never_ready >= self._policy.tries:
-                self._set_state("down", f"given up after {never_ready} starts, {why}", restarts)
+                given_up = Text("given up after {starts} starts, {why}", starts=never_ready, why=why)
+                self._set_state("down", given_up, restarts)
                 return
             if served.seconds is not None and served.seconds >= self._policy.healthy:
                 pause = self._policy.first_pause
-            self._set_state("down", f"{why}, next start in {pause:g} s", restarts)
+            self._set_state("down", Text("{why}, next start in {pause:g} s", why=why, pause=pause), restarts)
             if self._stopping.wait(pause):
                 return
             pause = min(2 * pause, self._policy.longest_pause)
@@ -192,16 +198,19 @@ class ModelServer:
             began, ready, silent = time.monotonic(), None, 0
             while not self._stopping.wait(self._policy.poll if ready is None else self._policy.watch):
                 if (status := process.poll()) is not None:
-                    return _ServerRun(f"it ended with {_describe_status(status)}", _seconds_since(ready))
+                    ended = Text("it ended with {status}", status=_describe_status(status))
+                    return _ServerRun(ended, _seconds_since(ready))
                 healthy = _is_healthy(client)
                 silent = 0 if healthy else silent + 1
                 if healthy and ready is None:
                     ready = time.monotonic()
                     self._set_state("ready")
                 elif ready is None and time.monotonic() - began > self._settings.start_timeout:
-                    return _ServerRun(f"it was not ready after {self._settings.start_timeout:g} s", None)
+                    waited = Text("it was not ready after {seconds:g} s", seconds=self._settings.start_timeout)
+                    return _ServerRun(waited, None)
                 elif ready is not None and silent >= self._policy.unanswered:
-                    return _ServerRun(f"it left {silent} health checks unanswered", _seconds_since(ready))
+                    unanswered = Text("it left {count} health checks unanswered", count=silent)
+                    return _ServerRun(unanswered, _seconds_since(ready))
             return _ServerRun("stopped", _seconds_since(ready))
 
     def _set_state(self, phase: Phase, reason: str = "", restarts: int | None = None) -> None:
@@ -231,10 +240,10 @@ def _is_healthy(client: EndpointClient) -> bool:
         return False
 
 
-def _describe_status(status: int) -> str:
+def _describe_status(status: int) -> Text:
     # The guard returns 128 + N if signal N ended the command; a negative status is the guard's own.
     number = status - 128 if status > 128 else -status if status < 0 else 0
-    return f"signal {number}" if number else f"status {status}"
+    return Text("signal {number}", number=number) if number else Text("status {status}", status=status)
 
 
 _OLD_LOGS = 5

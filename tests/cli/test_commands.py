@@ -367,6 +367,12 @@ def test_a_topic_in_two_files_of_one_run_is_refused(tmp_path: Path, capsys: pyte
     assert "Two of the topics files have the topic q7" in capsys.readouterr().err
 
 
+def test_a_run_and_its_outcomes_are_not_written_to_one_file(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    same = ["--output", "a.run", "--outcomes", str(tmp_path / "a.run")]
+    assert run(["run", "demo", "--topics", str(DEMO / "topics.tsv"), *same]) == 2
+    assert "--output and --outcomes name the same file" in capsys.readouterr().err
+
+
 @pytest.mark.slow
 def test_filters_reach_the_search_the_answer_and_the_run(
     demo_home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]

@@ -34,6 +34,23 @@ def test_clicks_own_errors_are_korean(capsys: pytest.CaptureFixture[str]) -> Non
     assert "'--budget'의 값이 올바르지 않습니다. '50G': 크기가 아닙니다." in capsys.readouterr().err
 
 
+@pytest.mark.parametrize(
+    ("variable", "value", "says"),
+    [
+        ("RETRIES", "11", "retries가 11인데 0에서 10 사이여야 합니다"),
+        ("TIMEOUT", "0", "timeout: 값이 0.0인데 0보다 크고 1000000 이하여야 합니다"),
+        ("URL", "localhost:8000", "'localhost:8000': 엔드포인트의 주소가 아닙니다. http://HOST:PORT/v1이나"),
+        ("COMMAND", "'vllm", "command: 셸처럼 단어로 나눌 수 없습니다(No closing quotation)"),
+    ],
+)
+def test_what_is_wrong_in_the_settings_of_the_language_model_is_korean(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], variable: str, value: str, says: str
+) -> None:
+    monkeypatch.setenv(f"SHRAG_LLM_{variable}", value)
+    assert run(["ask", "demo", "x"]) == 2
+    assert f"오류: 언어 모델의 설정이 올바르지 않습니다. {says}" in capsys.readouterr().err
+
+
 def test_help_is_korean_and_english_again_in_the_next_run(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -2,13 +2,19 @@
 
 from __future__ import annotations
 
+import io
 import os
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from typing import TextIO
 
-from shrag.cli.output import echo_or_drop
+import click
+import pytest
+from rich.console import Console
+
+from shrag.cli import output
+from shrag.cli.output import Verbosity, ask_before_deleting, echo_or_drop, padded, progress, verbosity
 
 
 @contextmanager
@@ -54,3 +60,88 @@ def test_a_message_is_dropped_at_once_where_the_reader_is_too_slow() -> None:
         os.set_blocking(stderr.fileno(), True)
         echo_or_drop("Worker 1 ended.")  # would wait for ever
         assert b"Worker" not in os.read(reader, 1 << 20)
+
+
+@contextmanager
+def _only(chosen: Verbosity) -> Iterator[None]:
+    before = verbosity.set(chosen)
+    try:
+        yield
+    finally:
+        verbosity.reset(before)
+
+
+class _Terminal:
+    """A standard input that is a terminal, or is not."""
+
+    def __init__(self, *, is_terminal: bool) -> None:
+        self._is_terminal = is_terminal
+
+    def isatty(self) -> bool:
+        return self._is_terminal
+
+
+def test_what_is_deleted_is_said_and_asked_about_on_a_terminal_only(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    answer, asked = True, list[tuple[str, bool]]()
+
+    def confirm(text: str, *, err: bool) -> bool:
+        asked.append((text, err))
+        return answer
+
+    monkeypatch.setattr(click, "confirm", confirm)
+    ask_before_deleting("This deletes all", yes=True)
+    assert capsys.readouterr() == ("", "This deletes all.\n")
+    with _only(Verbosity.QUIET):
+        ask_before_deleting("This deletes all", yes=True)
+    assert capsys.readouterr() == ("", "")
+    monkeypatch.setattr(sys, "stdin", _Terminal(is_terminal=False))
+    with (
+        _only(Verbosity.QUIET),
+        pytest.raises(click.UsageError, match=r"no terminal .* nothing was deleted: add --yes"),
+    ):
+        ask_before_deleting("This deletes all", yes=False)
+    assert (capsys.readouterr(), asked) == (("", "This deletes all.\n"), [])
+    monkeypatch.setattr(sys, "stdin", _Terminal(is_terminal=True))
+    ask_before_deleting("This deletes all", yes=False)
+    assert asked == [("Delete?", True)]
+    assert capsys.readouterr() == ("", "This deletes all.\n")
+    answer = False
+    with pytest.raises(click.Abort):
+        ask_before_deleting("This deletes all", yes=False)
+    assert capsys.readouterr() == ("", "This deletes all.\nNothing was deleted.\n")
+
+
+def test_without_a_terminal_progress_is_a_line_every_five_seconds(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    now = 100.0
+    monkeypatch.setattr(output.time, "monotonic", lambda: now)
+
+    def lines(total: int | None) -> list[str]:
+        nonlocal now
+        with progress(total) as report:
+            for seconds, done in ((4.9, 500), (0.1, 1_000), (4.0, 1_500), (2.0, 2_000)):
+                now += seconds
+                report("records indexed", done)
+        return capsys.readouterr().err.splitlines()
+
+    assert lines(3_000) == ["records indexed: 1,000 of 3,000", "records indexed: 2,000 of 3,000"]
+    assert lines(None) == ["records indexed: 1,000", "records indexed: 2,000"]
+    with _only(Verbosity.QUIET):
+        assert lines(3_000) == []
+
+
+def test_a_hangul_syllable_is_padded_as_two_columns() -> None:
+    assert padded("색인", 6) + "|" == "색인  |"
+    assert padded("index", 6) + "|" == "index |"
+    assert padded("a long name", 6) == "a long name"
+
+
+@pytest.mark.parametrize("stage", ["model[awq]: demo/or", "[/models/large]: demo/or"])
+def test_brackets_in_the_name_of_a_stage_are_shown_and_no_markup(stage: str) -> None:
+    shown = io.StringIO()
+    with contextmanager(output._live)(Console(file=shown, force_terminal=True, width=120), 3, "en") as report:
+        report(stage, 1)
+    assert stage in shown.getvalue()

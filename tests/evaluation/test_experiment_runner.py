@@ -6,7 +6,7 @@ import json
 import os
 import shutil
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from pathlib import Path
 
 import msgspec
@@ -16,14 +16,16 @@ from shrag.corpora.files import lock_folder
 from shrag.corpora.ingest.add import add_corpus
 from shrag.evaluation import experiment_runner
 from shrag.evaluation.errors import ExperimentRejected, ResultsMismatch
+from shrag.evaluation.experiment_runner import RunOptions
 from shrag.evaluation.experiments import part as journal
+from shrag.evaluation.experiments.engines import OpenIndexes
 from shrag.evaluation.experiments.language_models import LanguageModels, ModelChoice
 from shrag.evaluation.experiments.part import ExperimentPart, read_outcomes
 from shrag.evaluation.experiments.run_card import read_card
 from shrag.evaluation.experiments.spec import Condition, LanguageModelSource
 from shrag.evaluation.measures.trec_run import read_run
 from shrag.evaluation.questions.outcome import QuestionRecord
-from shrag.evaluation.reports.result_folder import open_results
+from shrag.evaluation.reports.result_folder import ResultFolder, open_results
 from shrag.evaluation.reports.table import read_table
 from shrag.indexing.build.builder import build_index
 from shrag.indexing.errors import UnknownEncoder
@@ -32,7 +34,7 @@ from shrag.models.language_model import LanguageModel
 from shrag.serving.engine import open_engine
 from shrag.serving.search_settings import SearchSettings
 from tests.support.scripted_models import ScriptedModel, listed
-from tests.support.small_experiment import DEMO_SET, OR, SMALL, contents, run_small
+from tests.support.small_experiment import DEMO_SET, OR, SMALL, contents, folders, run_small
 
 pytestmark = pytest.mark.slow
 
@@ -90,6 +92,31 @@ def test_no_path_of_the_machine_is_in_the_results(demo_home: Path, results_folde
     for name, data in {**contents(results_folder), "card": (results_folder / "card.json").read_bytes()}.items():
         assert str(demo_home).encode() not in data, name
         assert str(Path(__file__).parents[2]).encode() not in data, name
+
+
+def test_sets_that_cannot_be_compared_are_refused_before_anything_is_built(tmp_path: Path) -> None:
+    (tmp_path / "topics.tsv").write_text("x\tWhy?\n")
+    (tmp_path / "qrels.txt").write_text("x 0 DEMO-MAT-001 1\n")
+    apart = msgspec.structs.replace(
+        DEMO_SET, name="apart", topics="topics.tsv", qrels="qrels.txt", index="demo", compare_with="demo"
+    )
+    experiment = msgspec.structs.replace(SMALL, sets=(DEMO_SET, apart))
+    with pytest.raises(ExperimentRejected, match="The sets apart and demo have no judged question in common"):
+        experiment_runner.run_experiment(experiment, tmp_path / "results", folders(tmp_path / "home", tmp_path))
+    assert not (tmp_path / "home" / "corpora").exists()
+
+
+def test_where_no_condition_that_is_judged_is_left_the_run_still_ends_with_its_table(tmp_path: Path) -> None:
+    peer = Condition("bm25s", peer="bm25s")
+    experiment = msgspec.structs.replace(SMALL, conditions=(peer,), baseline="", judge=True, judge_records=5)
+    lines: list[str] = []
+    experiment_runner._judge(
+        ResultFolder(tmp_path, experiment, judge="scripted"),
+        ModelChoice("scripted", "", lambda seed: nullcontext(ScriptedModel())),
+        OpenIndexes(tmp_path),
+        RunOptions(log=lines.append),
+    )
+    assert lines == []
 
 
 class _Killed(BaseException):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import unicodedata
 from pathlib import Path
 
 import pytest
@@ -36,6 +37,7 @@ def test_a_file_that_is_none_is_said_in_one_line(tmp_path: Path, capsys: pytest.
     assert run(["agreement", "a.csv"]) == 3
     assert "line 3: a annotates 1 a second time" in capsys.readouterr().err
     assert run(["agreement", "none"]) == 3
+    assert "none does not exist" in capsys.readouterr().err
 
 
 def test_metrics_are_correlated_with_the_majority(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -71,6 +73,16 @@ def test_metrics_are_correlated_with_the_majority(tmp_path: Path, capsys: pytest
     assert found[-1]["pearson"]["coefficient"] == 1.0
     assert run(["agreement", "a.tsv", "--metrics", "judgements.jsonl"]) == 3
     assert "has 2 conditions called '' of s/direct, s/tree: name it with --condition" in capsys.readouterr().err
+
+
+def test_items_are_the_same_whether_their_hangul_is_composed_or_not(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "a.csv").write_text("item,annotator,label\n서울,a,참\n부산,a,거짓\n대구,a,참\n", encoding="utf-8")
+    metrics = unicodedata.normalize("NFD", "item,overall\n서울,9\n부산,2\n대구,9\n")
+    (tmp_path / "m.csv").write_text(metrics, encoding="utf-8")
+    assert run(["agreement", "a.csv", "--metrics", "m.csv"]) == 0
+    assert capsys.readouterr().out.splitlines()[1].split("\t")[:3] == ["overall", "3", "1.0000"]
 
 
 def test_labels_that_are_not_true_or_false_have_no_majority(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -98,3 +98,11 @@ def test_a_version_or_a_size_that_cannot_be_used_is_refused(
 ) -> None:
     assert run(["bundle", "create", str(tmp_path / "a.tar"), option, value]) == 2
     assert says in capsys.readouterr().err
+
+
+def test_a_size_in_the_file_is_bytes_and_not_too_few(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "shrag.toml").write_text("[bundle.create]\nvolume_bytes = 4\n")
+    assert run(["bundle", "create", str(tmp_path / "a.tar")]) == 2
+    assert "4 is not a size of at least 1M: write it as 700M or 4G." in capsys.readouterr().err
+    with create.make_context("create", ["a.tar"], default_map={"volume_bytes": 734_003_200}) as context:
+        assert context.params["volume_bytes"] == 734_003_200

@@ -9,7 +9,9 @@ from pathlib import Path
 
 import pytest
 
+from shrag.cli.commands.compare import print_comparison
 from shrag.cli.main import run
+from shrag.evaluation.statistics.comparison import compare, largest_changes
 
 QRELS = "q1\tQ0\t1#0\t1\nq2\tQ0\t2#0\t1\nq3\tQ0\t3#0\t1\n"
 A = "q1 Q0 9#0 1 2.0 a\nq1 Q0 1#0 2 1.0 a\nq2 Q0 2#1 1 1.0 a\n"
@@ -65,6 +67,17 @@ def test_topics_are_lines_and_everything_is_json_too(capsys: pytest.CaptureFixtu
     ]
 
 
+def test_the_least_grade_holds_for_measures_that_do_not_name_one(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "graded").write_text("q1 0 9#0 1\nq1 0 1#0 2\n")
+    command = ["evaluate", "--qrels", "graded", "--run", "a", "--measures", "RR RR(rel=1) Success@1"]
+    assert run(command) == 0
+    assert _table(capsys)[1:] == [["a", "1.0000", "1.0000", "1.0000"]]
+    assert run([*command, "--min-grade", "2"]) == 0
+    assert _table(capsys)[1:] == [["a", "0.5000", "1.0000", "0.0000"]]
+
+
 def test_two_runs_compare_with_the_questions_that_changed_most(capsys: pytest.CaptureFixture[str]) -> None:
     arguments = ["a", "b.gz", "--qrels", "qrels", "--measures", "RR QSR@5", "--topics", "topics", "-n", "2"]
     assert run(["compare", *arguments]) == 0
@@ -83,6 +96,17 @@ def test_two_runs_compare_with_the_questions_that_changed_most(capsys: pytest.Ca
     rows = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
     assert [row.get("qid", row["measure"]) for row in rows] == ["RR", "QSR@5", "q2", "q3"]
     assert rows[2] == {"measure": "QSR@5", "qid": "q2", "a": 0.0, "b": 1.0, "question": "What?"}
+
+
+def test_json_names_the_set_that_was_compared(capsys: pytest.CaptureFixture[str]) -> None:
+    differences = compare({"RR": {"q1": 0.0}}, {"RR": {"q1": 1.0}})
+    changes = largest_changes({"q1": 0.0}, {"q1": 1.0}, 1)
+    for name in ("wiki-ko", "wiki-en"):
+        print_comparison(differences, "RR", changes, {}, as_json=True, set_name=name)
+    rows = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
+    assert [(row["set"], row.get("qid")) for row in rows] == [
+        *(("wiki-ko", None), ("wiki-ko", "q1"), ("wiki-en", None), ("wiki-en", "q1")),
+    ]
 
 
 def test_without_topics_there_is_no_column_of_questions(capsys: pytest.CaptureFixture[str]) -> None:
@@ -216,6 +240,13 @@ def test_the_curve_is_drawn_as_svg_or_png(outcomes: list[str], tmp_path: Path) -
     assert ">coverage<" in (tmp_path / "risk.svg").read_text(encoding="utf-8")
     assert run([*outcomes, "--plot", "risk.png"]) == 0
     assert (tmp_path / "risk.png").read_bytes().startswith(b"\x89PNG")
+
+
+def test_a_plot_of_no_known_kind_is_refused_before_anything_is_printed(
+    outcomes: list[str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run([*outcomes, "--run", "a", "--plot", "risk.pdf"]) == 2
+    assert capsys.readouterr().out == ""
 
 
 @pytest.mark.parametrize(

@@ -165,6 +165,16 @@ def test_what_cannot_be_done_is_said_in_one_line(
     assert says in " ".join(capsys.readouterr().err.split())
 
 
+@pytest.mark.parametrize("option", ["gte", "gte=", "=weights", "gte=nowhere"])
+def test_an_encoder_without_a_folder_is_refused_and_not_left_out(
+    capsys: pytest.CaptureFixture[str], option: str
+) -> None:
+    Path("two.toml").write_text(EXPERIMENT + 'encoder = "gte"\n')
+    Path("weights").mkdir()
+    assert run(["experiment", "two.toml", "--encoder", option]) == 2
+    assert f"--encoder {option} does not name a folder: write NAME=FOLDER." in capsys.readouterr().err
+
+
 def test_missing_matplotlib_is_a_missing_dependency_before_anything_is_asked(
     home: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -31,6 +31,15 @@ def test_json_says_the_same_in_bytes_on_one_line(capsys: pytest.CaptureFixture[s
     assert plan["comparison"] is None
 
 
+@pytest.mark.parametrize("key", ["budget", "slack"])
+def test_a_size_without_a_unit_is_refused_in_the_file_as_on_the_command_line(
+    capsys: pytest.CaptureFixture[str], key: str
+) -> None:
+    Path("shrag.toml").write_text(f"[plan]\n{key} = 50\n")
+    assert run(["plan", "--card", "H200"]) == 2
+    assert f"Invalid value for '--{key}': '50' is not a size" in capsys.readouterr().err
+
+
 def test_the_command_alone_can_be_run_as_it_is_printed(own_home: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert run(["plan", "--card", "H200", "--command", "--max-num-seqs", "4", "--kv-cache-dtype", "fp8"]) == 0
     words = shlex.split(capsys.readouterr().out)

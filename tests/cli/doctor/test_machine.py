@@ -10,9 +10,14 @@ from types import SimpleNamespace
 
 import pytest
 
-from shrag.cli.doctor.machine import available_memory, check_clock, check_disk, check_gpu
+from shrag.cli.doctor import machine
+from shrag.cli.doctor.machine import available_memory, check_clock, check_disk, check_gpu, check_machine
 from shrag.cli.settings import Home
 from shrag.cli.versions import RELEASED
+from shrag.corpora.errors import CorpusError
+from shrag.corpora.store import manifest, open_corpus
+from shrag.indexing.errors import IndexMissing
+from shrag.indexing.storage import generations
 from shrag.models.errors import GpuMissing
 
 NOW = datetime(2030, 1, 1, tzinfo=UTC)
@@ -76,3 +81,51 @@ def test_a_clock_before_the_newest_index_is_a_warning_that_names_it(demo_home: P
     finding = check_clock(Home(demo_home), made)
     assert finding.status == "warning"
     assert "is before index demo was made" in finding.message
+
+
+@pytest.mark.parametrize(("free", "status"), [(2 * 2**30 + 1, "ok"), (2 * 2**30, "warning")])
+def test_two_gibibytes_of_disk_and_of_memory_are_too_little(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, free: int, status: str
+) -> None:
+    monkeypatch.setattr(shutil, "disk_usage", lambda _: SimpleNamespace(free=free))
+    monkeypatch.setattr(machine, "available_memory", lambda: free)
+    monkeypatch.setattr(machine, "check_gpu", lambda: machine.check_disk(tmp_path))
+    disk, memory, _, clock = check_machine(Home(tmp_path))
+    assert (disk.check, disk.status, bool(disk.repair)) == ("Disk", status, status == "warning")
+    assert (memory.check, memory.status, bool(memory.repair)) == ("Memory", status, status == "warning")
+    assert memory.message == "2.0 GiB available; SHRAG needs about 1.5"
+    assert (memory.exit_status, clock.check) == (0, "Clock")
+    monkeypatch.setattr(machine, "available_memory", lambda: None)
+    assert [each.check for each in check_machine(Home(tmp_path))][:2] == ["Disk", "Disk"]
+
+
+def test_the_newest_corpus_or_index_is_named_and_one_that_cannot_be_read_is_passed_over(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    made = {
+        **{"old": "2030-01-02T00:00:00", "new": "2030-01-04T09:00:00+09:00", "broken": "yesterday"},
+        **{"indexed": "2030-01-03T00:00:00+00:00"},
+    }
+
+    def read(folder: Path) -> SimpleNamespace:
+        if folder.name == "lost":
+            raise CorpusError("There is no manifest.")
+        return SimpleNamespace(created=made[folder.name])
+
+    def current(folder: Path) -> tuple[int, SimpleNamespace]:
+        if folder.name == "lost":
+            raise IndexMissing("There is no index.")
+        return 1, read(folder)
+
+    monkeypatch.setattr(open_corpus, "list_corpora", lambda folder: ["broken", "lost", "new", "old"])
+    monkeypatch.setattr(manifest, "read_manifest", read)
+    monkeypatch.setattr(generations, "current_generation", current)
+    home = Home(tmp_path)
+    for name in ("indexed", "lost"):
+        (home.indexes / name).mkdir(parents=True)
+    found = check_clock(home, datetime(2030, 1, 3, 23, tzinfo=UTC))
+    assert found.message == "2030-01-03T23:00:00+00:00 is before corpus new was made (2030-01-04T09:00:00+09:00)"
+    assert check_clock(home, datetime(2030, 1, 4, tzinfo=UTC)).status == "ok"
+    monkeypatch.setattr(open_corpus, "list_corpora", lambda folder: ["old"])
+    found = check_clock(home, datetime(2030, 1, 1, 23, tzinfo=UTC))
+    assert found.message == "2030-01-01T23:00:00+00:00 is before index indexed was made (2030-01-03T00:00:00+00:00)"

@@ -9,7 +9,14 @@ import pytest
 from shrag.evaluation.errors import ExperimentRejected
 from shrag.evaluation.experiments.availability import leave_out_missing
 from shrag.evaluation.experiments.language_models import LanguageModels, ModelChoice
-from shrag.evaluation.experiments.spec import Claim, Condition, Experiment
+from shrag.evaluation.experiments.spec import (
+    Claim,
+    Condition,
+    CorpusSource,
+    Experiment,
+    Selection,
+    UnanswerableSource,
+)
 from tests.support.scripted_models import ScriptedModel
 from tests.support.small_experiment import BM25, DEMO_SET, OR, SMALL
 
@@ -47,6 +54,40 @@ def test_what_was_brought_stays(tmp_path: Path) -> None:
     (tmp_path / "weights" / "gte").mkdir(parents=True)
     left, lines = _left(FULL, tmp_path, LanguageModels(CHOICE))
     assert (left, lines) == (FULL, [])
+
+
+@pytest.mark.parametrize(
+    ("field", "value", "file"),
+    [
+        ("topics", "t.tsv", "t.tsv"),
+        ("qrels", "q.txt", "q.txt"),
+        ("corpus", CorpusSource("miracl", ("shrag:demo/records.jsonl", "ko")), "ko"),
+        ("subset", Selection("list.tsv"), "list.tsv"),
+        ("unanswerable", "far.tsv", "far.tsv"),
+        ("unanswerable", UnanswerableSource("shrag:demo/unanswerable.tsv", "kinds.tsv"), "kinds.tsv"),
+    ],
+)
+def test_each_file_of_a_set_is_missed(tmp_path: Path, field: str, value: object, file: str) -> None:
+    whole = msgspec.structs.replace(GPQA, name="whole", references="")
+    lacking = msgspec.structs.replace(whole, name="lacking", **{field: value})
+    experiment = msgspec.structs.replace(FULL, sets=(whole, lacking), conditions=(OR,))
+    assert _left(experiment, tmp_path)[1] == [
+        f"the set lacking is left out: {file} is missing. It needs the questions of GPQA",
+    ]
+    (tmp_path / "data").mkdir()
+    (tmp_path / "data" / file).touch()
+    assert _left(experiment, tmp_path) == (experiment, [])
+
+
+def test_a_set_over_an_index_of_ones_own_needs_no_corpus_no_references_and_no_folder_of_data(tmp_path: Path) -> None:
+    own = msgspec.structs.replace(GPQA, corpus=None, index="own", references="")
+    assert _left(msgspec.structs.replace(FULL, sets=(own,), conditions=(OR,)), tmp_path)[1] == []
+
+
+def test_what_a_condition_lacks_stops_the_run_later_where_nobody_was_asked_to_bring_it(tmp_path: Path) -> None:
+    required = tuple(msgspec.structs.replace(each, bring="") for each in (DENSE, WRITTEN))
+    experiment = msgspec.structs.replace(FULL, sets=(DEMO_SET,), conditions=(OR, *required))
+    assert _left(experiment, tmp_path) == (experiment, [])
 
 
 def test_a_condition_that_names_a_language_model_without_an_address_is_left_out(tmp_path: Path) -> None:

@@ -7,7 +7,12 @@ import pytest
 
 from shrag.corpora.records import Topic
 from shrag.evaluation.errors import ExperimentRejected
-from shrag.evaluation.experiments.judged_topics import read_questions, sample_topics
+from shrag.evaluation.experiments.judged_topics import (
+    check_compared,
+    read_questions,
+    resolve_data_path,
+    sample_topics,
+)
 from shrag.evaluation.experiments.spec import JudgedSet, Selection, UnanswerableSource
 from shrag.evaluation.questions.reference_answers import Reference, ReferenceSource
 
@@ -69,12 +74,42 @@ def test_without_judgements_what_has_a_reference_is_asked_and_the_others_counted
         read_questions(referenced, data, seed=0)
 
 
+def test_with_judgements_a_reference_alone_makes_only_what_has_no_answer_a_question(data: Path) -> None:
+    (data / "r.jsonl").write_text('{"qid": "b", "answers": ["x"]}\n')
+    both = msgspec.structs.replace(SET, references="r.jsonl")
+    assert [topic.qid for topic in read_questions(both, data, seed=0).topics] == ["a", "c"]
+    (data / "r.jsonl").write_text('{"qid": "b", "answerable": false}\n')
+    questions = read_questions(both, data, seed=0)
+    assert [topic.qid for topic in questions.topics] == ["a", "b", "c"]
+    assert (questions.unjudged_topics, questions.missing_topics) == (0, 1)
+
+
+def test_what_comes_with_shrag_is_found_without_a_folder_of_data(tmp_path: Path) -> None:
+    assert resolve_data_path("shrag:demo/topics.tsv", tmp_path / "none").read_bytes().startswith(b"ko-01\t")
+    with pytest.raises(ExperimentRejected, match=r"shrag:demo/none.tsv does not exist \(/.*demo/none.tsv is missing\)"):
+        resolve_data_path("shrag:demo/none.tsv", tmp_path)
+
+
 def test_references_in_others_words_give_the_choices(data: Path) -> None:
     (data / "r.jsonl").write_text('{"qid": "a", "right": "no"}\n')
     source = ReferenceSource("r.jsonl", choices=("yes", "no"), choice="right")
     questions = read_questions(msgspec.structs.replace(SET, references=source), data, seed=0)
     assert [topic.qid for topic in questions.topics] == ["a", "c"]
     assert questions.references == (Reference("a", choices=("yes", "no"), choice="B"),)
+
+
+def test_sets_are_compared_only_over_questions_that_are_judged_in_both(data: Path) -> None:
+    (data / "r.jsonl").write_text('{"qid": "a", "answers": ["x"]}\n')
+    (data / "one.tsv").write_text("c\n")
+    sets = [
+        SET,
+        msgspec.structs.replace(SET, name="part", subset=Selection("one.tsv"), compare_with="s"),
+        msgspec.structs.replace(SET, name="unjudged", qrels="", references="r.jsonl", compare_with="s"),
+    ]
+    questions = {each.name: read_questions(each, data, seed=0) for each in sets}
+    check_compared(sets[:2], questions)
+    with pytest.raises(ExperimentRejected, match="The sets unjudged and s have no judged question in common"):
+        check_compared(sets, questions)
 
 
 def test_a_sample_is_the_same_for_a_seed_and_a_larger_one_holds_it() -> None:

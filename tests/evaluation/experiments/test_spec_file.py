@@ -15,6 +15,7 @@ from shrag.evaluation.experiments.spec_file import (
     find_experiment,
     narrow_experiment,
     read_experiment,
+    replace_encoders,
     replace_models,
 )
 from shrag.evaluation.questions.reference_answers import ReferenceSource
@@ -179,6 +180,71 @@ def test_what_is_wrong_is_named_before_a_question_is_asked(tmp_path: Path, chang
 def test_a_plot_of_what_there_is_not_is_refused(tmp_path: Path, plot: str, says: str) -> None:
     with pytest.raises(ExperimentRejected, match=says):
         read_experiment(_write(tmp_path, HEAD + CONDITIONS + "[[plots]]\n" + plot))
+
+
+PAPER = """
+[paper]
+paper = "SHRAG"
+item = "Table 1"
+difference = "Its questions are not public."
+percent = ["nDCG@10"]
+[[expected]]
+set = "s"
+condition = "or"
+values = {"nDCG@10" = 94.0, "num_candidates" = 30.0}
+"""
+
+
+@pytest.mark.parametrize(
+    ("changed", "says"),
+    [
+        (('set = "s"', 'set = "gone"'), "there are expected values of the set 'gone', which does not exist"),
+        (('condition = "or"', 'condition = "xor"'), "there are expected values of the condition 'xor', which does not"),
+        (('"num_candidates" =', '"RR" ='), "there is an expected value of 'RR', which is not measured"),
+        (('percent = ["nDCG@10"]', 'percent = ["R@100"]'), "'R@100' is in per cent, but no value of it is expected"),
+        ((PAPER[: PAPER.index("[[expected]]")], ""), "there are expected values but no paper: write a table"),
+    ],
+)
+def test_values_of_a_paper_are_of_what_the_experiment_measures(
+    tmp_path: Path, changed: tuple[str, str], says: str
+) -> None:
+    text = HEAD + CONDITIONS + PAPER
+    assert read_experiment(_write(tmp_path, text)).expected[0].values == {"nDCG@10": 94.0, "num_candidates": 30.0}
+    with pytest.raises(ExperimentRejected, match=says):
+        read_experiment(_write(tmp_path, text.replace(*changed)))
+
+
+@pytest.mark.parametrize(
+    ("top", "condition", "says"),
+    [
+        ("judge = true", "", "answers are judged, but no condition has answers: write `answers = true` in one"),
+        ("judge = true\nrepeats = 2", "answers = true", "repeats is 2, but answers are judged once: leave out repeats"),
+        ("judge_records = -1", "", "judge_records is -1 but must be at least 0"),
+    ],
+)
+def test_what_a_judge_cannot_judge_is_refused(tmp_path: Path, top: str, condition: str, says: str) -> None:
+    text = (HEAD + CONDITIONS).replace('name = "or"', f'name = "or"\n{condition}', 1)
+    with pytest.raises(ExperimentRejected, match=says):
+        read_experiment(_write(tmp_path, top + text))
+
+
+def test_a_judge_and_the_largest_k_are_taken(tmp_path: Path) -> None:
+    text = (HEAD + CONDITIONS).replace('name = "or"', 'name = "or"\nanswers = true\nk = 1000', 1)
+    experiment = read_experiment(_write(tmp_path, "k = 1000\njudge = true\njudge_records = 0" + text))
+    assert (experiment.k, experiment.conditions[0].k, experiment.judge) == (1000, 1000, True)
+
+
+def test_an_encoder_is_replaced_wherever_the_experiment_has_it_and_no_other(tmp_path: Path) -> None:
+    text = HEAD + SHARED.replace('index = "both"', 'index = "both"\nencoder = "gte"') + CONDITIONS
+    experiment = read_experiment(_write(tmp_path, text + '[[conditions]]\nname = "lsa"\nencoder = "lsa"\n'))
+    replaced = replace_encoders(experiment, {"gte": "/weights/tiny"})
+    assert [each.encoder for each in replaced.sets] == ["", "", "/weights/tiny", "/weights/tiny"]
+    assert [each.encoder for each in replaced.conditions if each.encoder] == ["lsa"]
+    with pytest.raises(ExperimentRejected, match="There is no encoder 'e5': use one of gte, lsa"):
+        replace_encoders(experiment, {"e5": "/weights/tiny"})
+    without = read_experiment(_write(tmp_path, HEAD + CONDITIONS))
+    with pytest.raises(ExperimentRejected, match="There is no encoder 'gte': use one of none"):
+        replace_encoders(without, {"gte": "/weights/tiny"})
 
 
 def test_references_are_a_file_or_one_in_others_words(tmp_path: Path) -> None:

@@ -50,4 +50,7 @@ def test_a_curve_of_many_points_is_cut_to_equal_steps_of_coverage() -> None:
     curve = risk_coverage((1 - number / 30, number % 2 == 0) for number in range(30))
     assert [point.answered for point in thin_curve(curve)] == list(range(3, 31, 3))
     assert [point.answered for point in thin_curve(curve, 4)] == [8, 15, 23, 30]
+    # The eight questions of one confidence reach the steps from the second to the ninth, with one point.
+    tied = risk_coverage([(0.9, True), *[(0.5, True)] * 8, (0.1, True)])
+    assert [point.answered for point in thin_curve(tied)] == [1, 9, 10]
     assert thin_curve(risk_coverage([(0.5, True)] * 7)) == [RiskPoint(1.0, 0.5, 7, 0)]

@@ -2,20 +2,26 @@
 
 from __future__ import annotations
 
+import errno
+import os
 import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from typing import cast
 
 import pytest
 
+from shrag.corpora.files import DiskFull
 from shrag.corpora.records import Topic
 from shrag.evaluation.errors import EvaluationError
 from shrag.evaluation.measures.trec_run import read_run
+from shrag.evaluation.questions import batch
 from shrag.evaluation.questions.batch import ask_all, read_outcome_file, write_run
 from shrag.evaluation.questions.outcome import QuestionOutcome, QuestionRecord, record_search
 from shrag.serving.engine import Engine
 
+NEVER_ASKED = cast("Engine", None)
 TOPICS = [Topic("a", "그래핀 전자파 차폐"), Topic("b", "???"), Topic("c", "salt marsh blue carbon")]
 
 
@@ -57,6 +63,30 @@ def test_a_topic_that_cannot_be_asked_is_named_and_leaves_no_half_run(demo: Engi
     assert list(tmp_path.glob("*r*")) == []
     with pytest.raises(EvaluationError, match="cannot be written"):
         write_run(demo, TOPICS, tmp_path / "no" / "r", k=5, strategy="shrag")
+
+
+@pytest.mark.parametrize(
+    ("run", "outcomes", "named"), [("r", "no/o", "no/o"), ("no/r", "o", "no/r"), ("f/r", "o", "f/r")]
+)
+def test_a_file_that_cannot_be_written_is_named_before_the_first_question(
+    tmp_path: Path, run: str, outcomes: str, named: str
+) -> None:
+    (tmp_path / "f").write_text("no folder")
+    with pytest.raises(EvaluationError, match=f"{tmp_path / named} cannot be written: No"):
+        write_run(NEVER_ASKED, TOPICS, tmp_path / run, k=5, strategy="bm25", outcomes=tmp_path / outcomes)
+    assert [path.name for path in tmp_path.iterdir()] == ["f"]
+
+
+@pytest.mark.parametrize(("code", "error"), [(errno.ENOSPC, DiskFull), (errno.EIO, OSError)])
+def test_a_full_or_failing_disk_is_no_wrong_path(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, code: int, error: type[Exception]
+) -> None:
+    def fail(path: Path) -> None:
+        raise OSError(code, os.strerror(code))
+
+    monkeypatch.setattr(batch, "open_run", fail)
+    with pytest.raises(error, match=r"The disk is full|\[Errno 5\]"):
+        write_run(NEVER_ASKED, TOPICS, tmp_path / "r", k=5, strategy="bm25")
 
 
 NUMBERED_TOPICS = [Topic(f"q{number}", str(number)) for number in range(60)]

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import json
 import unicodedata
 from pathlib import Path
 
@@ -48,6 +49,42 @@ def test_what_is_written_is_read_again(tmp_path: Path) -> None:
     path = tmp_path / "references.jsonl"
     path.write_bytes(encode_references(given))
     assert tuple(read_references(path).values()) == given
+
+
+GPQA = (
+    "Record ID,Question,Correct Answer,Incorrect Answer 1,Incorrect Answer 2,Incorrect Answer 3\n"
+    'r1,"Two\nlines?",right,wrong,no,never\n'
+    "r2,What?,yes,b,c,d\n"
+)
+
+
+def test_a_file_of_gpqa_gives_the_choices_and_the_line_of_a_question_that_it_has_twice(tmp_path: Path) -> None:
+    references = _read(tmp_path, GPQA)
+    assert list(references) == ["r1", "r2"]
+    first = references["r1"]
+    assert sorted(first.choices) == ["never", "no", "right", "wrong"]
+    assert first.choices["ABCD".index(first.choice)] == "right"
+    with pytest.raises(ExperimentRejected, match="line 5 has r2 a second time: delete one of the two"):
+        _read(tmp_path, GPQA + "r2,What?,yes,b,c,d\n")
+
+
+def test_the_title_over_listed_questions_is_their_paper_and_that_of_a_question_is_not(tmp_path: Path) -> None:
+    listed = '{"title": " On  Graphene", "qas": [{"qid": "a"}, {"qid": "b", "paper": "Another", "title": "x"}]}'
+    alone = '{"qid": "c", "title": "Not a paper"}\n{"qid": "d", "paper": "Its own"}'
+    references = _read(tmp_path, f"{listed}\n{alone}")
+    assert {qid: each.paper for qid, each in references.items()} == {
+        **{"a": "On Graphene", "b": "Another", "c": "", "d": "Its own"},
+    }
+
+
+@pytest.mark.parametrize(("count", "letter"), [(2, "B"), (10, "J")])
+def test_two_to_ten_choices_are_read(tmp_path: Path, count: int, letter: str) -> None:
+    choices = [f"choice {number}" for number in range(count)]
+    (reference,) = _read(tmp_path, json.dumps({"qid": "a", "choices": choices, "choice": choices[-1]})).values()
+    assert (len(reference.choices), reference.choice) == (count, letter)
+    for wrong in (choices[:1], [*choices, *choices, "one more"][:11] if count == 10 else choices[:1]):
+        with pytest.raises(ExperimentRejected, match="give 2 to 10 choices"):
+            _read(tmp_path, json.dumps({"qid": "a", "choices": wrong, "choice": "A"}))
 
 
 @pytest.mark.parametrize(

@@ -1,7 +1,7 @@
 from __future__ import annotations
 
 from shrag.evaluation.questions.outcome import QuestionOutcome
-from shrag.evaluation.questions.tree_figures import resolved_level, tree_figures
+from shrag.evaluation.questions.tree_figures import TREE_FIGURES, resolved_level, tree_figures
 from shrag.serving.events import Assessment, Node
 
 VALID, INVALID = Assessment(9, 90, 9.05, valid=True), Assessment(3, 10, 2.45, valid=False)
@@ -34,3 +34,11 @@ def test_tables_4_and_5_follow_from_the_stored_nodes() -> None:
         **{"resolved_by_level_2": 0.25, "resolved_by_level_3": 0.25, "resolved_by_level_4": 0.5},
     }
     assert tree_figures([QuestionOutcome("q")]) == {}
+    assert tuple(figures) == TREE_FIGURES
+
+
+def test_only_questions_whose_first_answer_was_not_valid_can_be_resolved_later() -> None:
+    first = [QuestionOutcome(qid, nodes=tree(valid=True)) for qid in "abc"]
+    assert set(tree_figures(first)) == {f"valid_by_level_{level}" for level in (1, 2, 3, 4)}
+    figures = tree_figures([*first, QuestionOutcome("d", nodes=tree(0, valid=True))])
+    assert figures["resolved_by_level_2"] == {"d": 1.0}

@@ -1,13 +1,12 @@
 from __future__ import annotations
 
 import shutil
-from dataclasses import replace
 from pathlib import Path
 
 import msgspec
 import pytest
 
-from shrag.corpora.formats.topics import read_qrels, read_topics
+from shrag.corpora.formats.topics import read_qrels
 from shrag.evaluation.errors import ResultsMismatch
 from shrag.evaluation.experiments.part import write_part
 from shrag.evaluation.experiments.spec import Condition, CorpusSource, Experiment, JudgedSet, UnanswerableSource
@@ -132,17 +131,6 @@ def test_measures_take_the_least_grade_of_the_set(joint: Path) -> None:
     assert {line.rank for line in run} == set(range(1, 11))
 
 
-def test_sets_without_a_question_in_common_are_not_compared(joint: Path, tmp_path: Path) -> None:
-    results, _ = open_results(joint)
-    copy = tmp_path / "copy"
-    shutil.copytree(joint, copy)
-    again = {topic.qid for topic in read_topics(copy / "again" / "topics.tsv")}
-    lines = (copy / "demo" / "qrels.txt").read_text().splitlines(keepends=True)
-    (copy / "demo" / "qrels.txt").write_text("".join(line for line in lines if line.split()[0] not in again))
-    with pytest.raises(ResultsMismatch, match="The sets again and demo have no judged question in common"):
-        make_table(replace(results, folder=copy))
-
-
 def test_the_tables_of_confidence_and_of_the_difference_are_printed(joint: Path) -> None:
     text = (joint / "table.md").read_text(encoding="utf-8")
     assert "| condition | questions | number | refused | AUC of the confidence |" in text
@@ -157,6 +145,15 @@ def test_the_page_has_the_scores_of_the_confidence(joint: Path) -> None:
     page = render_report([joint], questions=0)
     assert "demo: refusals, and how well the confidence separates" in page
     assert page.count("again: refusals") == 0
+    assert "demo: risk and coverage; unanswerable questions count as wrong" in page
+    assert '<td class="number">served: ' in page
+
+
+def test_the_page_has_the_difference_from_the_other_set(joint: Path) -> None:
+    page = render_report([joint], questions=0)
+    assert "again: difference from the set demo, over the 6 questions of both" in page
+    # Two conditions by two measures, of the same questions of the same index.
+    assert page.count("Δ +0.000 [+0.000, +0.000]<small>p 1; 0 / 6 / 0</small>") == 4
 
 
 def _write_results(folder: Path, baseline: str) -> ResultFolder:

@@ -34,6 +34,7 @@ def test_an_address_is_taken_apart(given: str, base_url: str, root: str, socket:
         ("http://", "no address"),
         ("http://host:99999/v1", "no address"),
         ("http://host:port/v1", "no address"),
+        ("http://host:0/v1", "no address"),
         ("unix:run/llm.sock", "names no socket"),
         ("unix:", "names no socket"),
         ("unix:///", "names no socket"),
@@ -46,3 +47,15 @@ def test_invalid_addresses_are_rejected_without_showing_a_password(given: str, w
     with pytest.raises(ValueError, match=words) as raised:
         parse_address(given)
     assert "secret" not in str(raised.value)
+
+
+@pytest.mark.parametrize(
+    ("given", "host"),
+    [
+        ("http://127.0.0.1:1/v1", "127.0.0.1:1"),
+        ("https://gpu.lab/llm/v1", "gpu.lab"),
+        ("unix:/run/llm.sock", "unix:/run/llm.sock"),
+    ],
+)
+def test_the_host_is_that_of_the_address_or_the_socket(given: str, host: str) -> None:
+    assert parse_address(given).host == host

@@ -22,6 +22,7 @@ CASES = [
     ("<think>a</think><think>b</think>c", "<think>b</think>c"),
     ("", ""),
     ("   ", "   "),
+    ("            <thi", "            <thi"),
 ]
 
 
@@ -42,3 +43,12 @@ def test_the_split_into_pieces_does_not_matter(text: str, cuts: list[int]) -> No
     ends = [0, *sorted(min(cut, len(text)) for cut in cuts), len(text)]
     pieces = [reasoning.feed(text[a:b]) for a, b in pairwise(ends)]
     assert "".join(pieces) + reasoning.end() == strip_reasoning(text)
+
+
+def test_text_that_is_certain_to_be_part_of_the_answer_is_not_held_back() -> None:
+    reasoning = ReasoningFilter()
+    assert [reasoning.feed(piece) for piece in (" ", "<th", "e answer", " is")] == ["", "", " <the answer", " is"]
+    reasoning = ReasoningFilter()
+    pieces = ("<think>a</", "think>", "\n", " b", " <think>c", "")
+    assert [reasoning.feed(piece) for piece in pieces] == ["", "", "", "b", " <think>c", ""]
+    assert reasoning.end() == ""

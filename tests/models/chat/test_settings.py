@@ -38,7 +38,12 @@ def test_a_command_and_flags_are_words_as_a_shell_splits_them_or_a_list() -> Non
         ({"timeout": float("inf")}, "timeout is inf and must be above 0 and at most 1000000"),
         ({"connect_timeout": 1e12}, "connect_timeout is 1000000000000.0 and must be"),
         ({"max_tokens": -1}, "max_tokens is -1"),
+        ({"max_tokens": 0}, "max_tokens is 0"),
+        ({"timeout": 1_000_000.5}, "timeout is 1000000.5 and must be"),
         ({"retries": 11}, "retries is 11"),
+        ({"retries": -1}, "retries is -1"),
+        ({"budget": "50GB"}, "budget is for a server that command starts: add command, or leave budget out"),
+        ({"command": "vllm", "weights": "w", "budget": "50G"}, "'50G' is not a size"),
         ({"modle": "x"}, "unknown field `modle`"),
         ({"max_tokens": "many"}, "Expected `int`"),
     ],
@@ -95,3 +100,10 @@ def test_what_is_not_given_has_the_values_that_the_guide_names() -> None:
     assert (settings.connect_timeout, settings.read_timeout, settings.timeout) == (5, 120, 300)
     assert (settings.keyword_timeout, settings.start_timeout) == (20, 900)
     assert (settings.retries, settings.max_tokens, settings.seed) == (2, 2048, 0)
+
+
+def test_the_ends_of_the_ranges_are_taken() -> None:
+    settings = LlmSettings(max_tokens=1, retries=0, timeout=1_000_000, read_timeout=1e-6, api_key="!secret~")
+    assert (settings.max_tokens, settings.retries, settings.timeout) == (1, 0, 1_000_000)
+    assert LlmSettings(retries=10).retries == 10
+    assert LlmSettings(command="vllm", weights="w", budget="50GB").budget == "50GB"

@@ -164,3 +164,21 @@ def test_two_invalid_answers_are_an_error_with_both() -> None:
 def test_an_unavailable_model_is_no_invalid_answer() -> None:
     with pytest.raises(ModelUnavailable):
         complete_structured(Scripted("no", ModelUnavailable("gone")), ASK, Keywords)
+
+
+class _Part(msgspec.Struct):
+    name: str
+
+
+class _Whole(msgspec.Struct):
+    part: _Part | None = None
+
+
+def test_a_struct_that_may_be_missing_is_inlined_and_strict_too() -> None:
+    part = {
+        **{"title": "_Part", "type": "object", "properties": {"name": {"type": "string"}}, "required": ["name"]},
+        "additionalProperties": False,
+    }
+    schema = output_schema(_Whole)
+    assert schema["properties"] == {"part": {"anyOf": [part, {"type": "null"}]}}
+    assert (schema["required"], schema["additionalProperties"]) == (["part"], False)

@@ -185,3 +185,36 @@ def shards(folder: Path, placed: dict[str, str]) -> None:
     (folder / "1.safetensors").write_bytes(encode({"a": entry("F32", [1], 0, 4)}, 4))
     (folder / "2.safetensors").write_bytes(encode({"b": entry("F16", [4], 0, 8)}, 8))
     (folder / "model.safetensors.index.json").write_text(json.dumps({"weight_map": placed}))
+
+
+# The bytes of eight numbers, by the format's specification.
+EIGHT_NUMBERS = {
+    **dict.fromkeys(("F64", "I64", "U64", "C64"), 64),
+    **dict.fromkeys(("F32", "I32", "U32"), 32),
+    **dict.fromkeys(("F16", "BF16", "I16", "U16"), 16),
+    **dict.fromkeys(("F8_E4M3", "F8_E5M2", "F8_E8M0", "F8_E4M3FNUZ", "F8_E5M2FNUZ", "I8", "U8", "BOOL"), 8),
+    **{"F6_E2M3": 6, "F6_E3M2": 6, "F4": 4},
+}
+
+
+def test_each_type_has_its_own_width(tmp_path: Path) -> None:
+    assert set(EIGHT_NUMBERS) == set(BITS)
+    for dtype, size in EIGHT_NUMBERS.items():
+        path = tmp_path / f"{dtype}.safetensors"
+        path.write_bytes(encode({"a": entry(dtype, [2, 4], 0, size)}, size))
+        assert _sizes(path).elements_by_dtype == {dtype: 8}
+        for other in (size - 1, size + 1):
+            path.write_bytes(encode({"a": entry(dtype, [2, 4], 0, other)}, other))
+            with pytest.raises(WeightsRejected, match=rf"gives 'a' {other} bytes for {dtype} of shape \[2, 4\]"):
+                read_header(path)
+
+
+def test_a_tensor_has_up_to_sixteen_dimensions_and_may_be_empty(tmp_path: Path) -> None:
+    path = tmp_path / "x.safetensors"
+    for shape, size in (([1] * 16, 4), ([], 4), ([0, 7], 0)):
+        path.write_bytes(encode({"a": entry("F32", shape, 0, size)}, size))
+        assert _sizes(path).total == size
+    for shape in ([1] * 17, [-1, -1]):
+        path.write_bytes(encode({"a": entry("F32", shape, 0, 4)}, 4))
+        with pytest.raises(WeightsRejected, match="which is impossible"):
+            read_header(path)

@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from shrag.models.errors import GpuMissing
+from shrag.models.memory_plan import gpu_use
 from shrag.models.memory_plan.byte_sizes import MIB
 from shrag.models.memory_plan.gpu_cards import find_card
 from shrag.models.memory_plan.gpu_use import (
@@ -117,3 +118,16 @@ def test_nvidia_smi_is_run_and_its_failures_are_errors(tmp_path: Path, monkeypat
     nvidia_smi(tmp_path, "exit 1")
     with pytest.raises(GpuMissing, match=r"nvidia-smi failed \(nothing\)"):
         ask_nvidia_smi([])
+
+
+def test_a_driver_that_does_not_answer_is_not_waited_for(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    nvidia_smi(tmp_path, "exec /bin/sleep 30")
+    monkeypatch.setenv("PATH", str(tmp_path))
+    monkeypatch.setattr(gpu_use, "_SECONDS", 0.1)
+    with pytest.raises(GpuMissing, match=r"nvidia-smi did not answer within 0\.1 s: check the driver"):
+        ask_nvidia_smi([])
+
+
+def test_a_difference_of_exactly_five_percent_is_no_warning() -> None:
+    assert UseDifference(100, 105).text.endswith("+5.0%")
+    assert UseDifference(100, 95).text.endswith("-5.0%")

@@ -174,3 +174,12 @@ def test_the_smallest_pool_for_so_many_sequences_holds_them_and_one_byte_less_do
     assert cache.sequences(pool, tokens) == sequences
     assert cache.sequences(pool - 1, tokens) == sequences - 1
     assert cache.concurrency(pool, tokens) >= sequences
+
+
+@pytest.mark.parametrize(("sliding", "pages"), [(5, 5), (6, 4), (8, 4)])
+def test_groups_are_as_large_as_the_commonest_kind_only_below_one_and_a_half_times_the_rarest(
+    sliding: int, pages: int
+) -> None:
+    # Four layers with full attention; a page has 16 tokens of 128 numbers of two bytes.
+    layers = (FullAttention(128),) * 4 + (SlidingAttention(128, 1024),) * sliding
+    assert KvCache(layers).block_bytes == pages * 16 * 128 * 2

@@ -160,3 +160,12 @@ def test_the_models_of_the_gpu_benchmark_have_the_cache_of_their_profiles() -> N
     assert list(models) == ["qwen3-30b-a3b-2507-fp8", "qwen3.8-27b-fp8"]
     for name, model in models.items():
         assert attention_layers(model["config"]) == profile_size(name, HERE).layers
+
+
+def test_a_profile_is_exact_where_its_values_were_read_from_the_models_files() -> None:
+    exact = {name: profile_size(name, HERE).layers_exact for name in load_profiles()}
+    assert (exact["qwen3-1.7b"], exact["qwen3-30b-a3b-2507-fp8"]) == (True, True)
+    assert (exact["qwen3.5-4b"], exact["kanana-2-30b-a3b-awq"]) == (False, False)
+    assert find_language_model("qwen3-1.7b", HERE) == profile_size("qwen3-1.7b", HERE)
+    given = find_language_model("qwen3-1.7b", HERE, 2_048)
+    assert (given.layers, given.layers_exact) == ((FullAttention(1_024),), False)

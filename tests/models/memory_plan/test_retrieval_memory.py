@@ -77,3 +77,14 @@ def test_existing_weights_are_read_and_counted_in_half_precision(tmp_path: Path)
 def test_an_encoder_of_unknown_size_is_refused(tmp_path: Path, name: str) -> None:
     with pytest.raises(UnknownName, match=f"There are no weights of '{name}' under .*: give a folder, none, or one of"):
         retrieval_parts([name], "none", [], tmp_path)
+
+
+def test_what_was_computed_is_exact_and_what_was_seen_is_an_estimate_with_its_source(tmp_path: Path) -> None:
+    parts = retrieval_parts([DEFAULT_ENCODER], "none", [VectorTable(1_500, 768)], tmp_path)
+    assert [(part.name, part.exact, part.source) for part in parts] == [
+        ("encoder gte-multilingual-base", True, "305,368,320 parameters, in half precision"),
+        ("encoder activations", False, "28 KiB for each of 32,768 tokens in a batch"),
+        ("FAISS vectors", True, "1,500 × 768 × 2 bytes"),
+        ("FAISS scratch", True, "set when the index is opened"),
+        ("retrieval's CUDA context", False, "one process for all of retrieval"),
+    ]

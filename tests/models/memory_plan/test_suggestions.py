@@ -90,6 +90,14 @@ def test_the_error_has_the_numbers_and_the_changes() -> None:
     )
 
 
+def test_a_single_change_has_no_others_beside_it() -> None:
+    wanted = PlanRequest(
+        find_card("H200"), 20 * 10**9, MODELS[0], max_model_len=2_048, batch=2_048, kv_dtype="fp8", slack=0
+    )
+    with pytest.raises(BudgetTooSmall, match=r"available\. The smallest change that fits: --budget [\d.]+GB\.$"):
+        plan_memory(wanted)
+
+
 def test_the_error_says_where_no_change_is_enough() -> None:
     tiny = GpuCard("x", "x", 2 * GIB, 9.0)
     with pytest.raises(BudgetTooSmall, match="no change of the settings would fit"):

@@ -17,6 +17,7 @@ from typing import Any
 
 import pytest
 
+from shrag.messages.text import in_language
 from shrag.models.chat.settings import LlmSettings
 from shrag.models.errors import ModelUnavailable, ServerProgramMissing, WeightsMissing
 from shrag.models.language_model import Message
@@ -176,6 +177,10 @@ def test_a_server_that_cannot_start_ends_with_the_logs_error(
         assert server.state.reason == (
             "given up after 3 starts, it ended with status 3; ValueError: the KV cache does not fit "
             f"(log: {tmp_path / 'llm' / 'vllm.log'})"
+        )
+        assert in_language(server.state.text, "ko") == (
+            "중단됨: 3번 시작한 뒤 포기함, 종료됨(종료 상태 3), ValueError: the KV cache does not fit"
+            f"(로그: {tmp_path / 'llm' / 'vllm.log'})(다시 시작 2회)"
         )
         with closing(ServedModel(settings(), server)) as model, pytest.raises(ModelUnavailable, match="given up after"):
             model.complete(ASK)
