@@ -42,7 +42,9 @@ _URL = re.compile(r"\(?\b(?:https?://|ftp://|www\.)[^\s<>\"'|]+|\bdoi:\s*10\.\S+
 _HEADING_SEPARATOR = re.compile(r"\s*:::\s*")  # the data set QASPER writes "Method ::: Data"
 _URL_END = re.compile(r"[.,;:!?)\]}>]+$")
 # The metadata in front of Markdown: lines of YAML between "---".
-_FRONT = re.compile(r"---[ \t]*\r?\n(?:(?:\w[\w-]*+[ \t]*+:|[ \t#-]|\r?$).*\n)*?(?:---|\.\.\.)[ \t]*\r?\n", re.MULTILINE)
+_FRONT = re.compile(
+    r"---[ \t]*\r?\n(?:(?:\w[\w-]*+[ \t]*+:|[ \t#-]|\r?$).*\n)*?(?:---|\.\.\.)[ \t]*\r?\n", re.MULTILINE
+)
 _FRONT_TITLE = re.compile(r"^title[ \t]*:[ \t]*([\"']?)(\S.{0,500}?)\1[ \t]{0,99}\r?$", re.IGNORECASE | re.MULTILINE)
 _ID_KEYS = ("paper_id", "id", "_id", "docid", "doi", "CN")
 _JSON_SUFFIXES = (".jsonl", ".json")

@@ -183,8 +183,8 @@ def confidence_lines(scores: Mapping[str, ConfidenceScores]) -> Iterator[str]:
     yield "| condition | coverage | confidence | answered | risk, first record | risk, cited records | AURC |"
     yield "| --- | ---: | ---: | ---: | ---: | ---: | ---: |"
     for label, each in scores.items():
-        for cells in coverage_texts(each):
-            yield f"| {escape_markdown(label)} | {' | '.join(cells)} |"
+        for row in coverage_texts(each):
+            yield f"| {escape_markdown(label)} | {' | '.join(row)} |"
 
 
 def coverage_texts(scores: ConfidenceScores) -> Iterator[tuple[str, ...]]:

@@ -375,7 +375,7 @@ def _light(
 def _repeated(
     groups: Sequence[Sequence[Token]], translations: Mapping[int, Sequence[PhraseTranslation]]
 ) -> frozenset[int]:
-    """Return the positions of words that translate the words before them: 라이다 LiDAR, 연합학습(federated learning)."""
+    """Return the positions of words that translate those before them: 라이다 LiDAR, 연합학습(federated learning)."""
     repeated: set[int] = set()
     terms = [{token.term for token in group} for group in groups]
     texts = [{each.text for each in translations.get(number, ())} for number in range(len(groups))]

@@ -79,7 +79,8 @@ _INTRODUCES = re.compile(
 _STUDY = re.compile(
     r"(?:본|이|이번|해당) ?(?:연구|논문|글|고는|보고서|조사|실험)|본고|우리는|"
     # "We need to assume" says what people do, not what the study did.
-    rf"\b(?:this|(?:the )?present|our) {_STUDY_NOUN}|\bwe\b(?! (?:\w+ly |often )?(?:need|must|can|cannot|have to|should)\b)",
+    rf"\b(?:this|(?:the )?present|our) {_STUDY_NOUN}|"
+    r"\bwe\b(?! (?:\w+ly |often )?(?:need|must|can|cannot|have to|should)\b)",
     re.IGNORECASE,
 )
 _AIM = re.compile(

@@ -156,7 +156,9 @@ def test_each_line_is_a_paragraph_where_most_of_the_text_is_in_long_lines() -> N
 def test_sections_that_are_left_out_end_at_a_heading_of_their_level_or_at_a_usual_name() -> None:
     markdown = "# T\nOne.\n## References\nHong.\n### Appendix\nKim.\n### Results\nLee.\n## More\nTwo.\n"
     assert sections_of_text(markdown) == ("T", [PaperSection("", "One."), PaperSection("More", "Two.")])
-    printed = "T\nOne.\nReferences\n1 Hong Plates\nAcknowledgements\nWe thank.\n2 Kim Films\nand flakes\nDiscussion\nTwo.\n"
+    printed = (
+        "T\nOne.\nReferences\n1 Hong Plates\nAcknowledgements\nWe thank.\n2 Kim Films\nand flakes\nDiscussion\nTwo.\n"
+    )
     assert sections_of_text(printed) == ("T", [PaperSection("", "One."), PaperSection("Discussion", "Two.")])
 
 
