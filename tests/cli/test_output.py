@@ -117,7 +117,7 @@ def test_without_a_terminal_progress_is_a_line_every_five_seconds(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     now = 100.0
-    monkeypatch.setattr(output.time, "monotonic", lambda: now)
+    monkeypatch.setattr("shrag.cli.output.time.monotonic", lambda: now)
 
     def lines(total: int | None) -> list[str]:
         nonlocal now

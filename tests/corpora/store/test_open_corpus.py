@@ -46,7 +46,9 @@ def _write(corpora: Path, records: list[Record], digests: list[bytes] | None = N
         for line, (record, digest) in enumerate(zip(records, digests, strict=True), 1):
             writer.write(StoredRow(record, digest, Origin(0, line, 0)))
     (folder / "rejects-0.jsonl").write_bytes(msgspec.json.encode(REJECT._asdict()) + b"\n")
-    counts = {"lines": 4, "records": 3, "rejected": 1, "duplicates": 0, "superseded": 0, "blank": 0}
+    source = SourceAccount(
+        "a.jsonl", "miracl", "0" * 64, 9, lines=4, records=3, rejected=1, duplicates=0, superseded=0, blank=0
+    )
     manifest = CorpusManifest(
         format_version=FORMAT_VERSION,
         name=name,
@@ -58,7 +60,7 @@ def _write(corpora: Path, records: list[Record], digests: list[bytes] | None = N
         languages={"ko": 3},
         records_file="records-0.parquet",
         rejects_file="rejects-0.jsonl",
-        sources=(SourceAccount("a.jsonl", "miracl", "0" * 64, 9, **counts),),
+        sources=(source,),
         created="2026-01-02T03:04:05+00:00",
         shrag_version="0.1.0",
     )

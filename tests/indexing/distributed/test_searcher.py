@@ -53,8 +53,8 @@ def _analyzed(number: int, chance: random.Random) -> AnalyzedRecord:
 
 
 RECORDS = [_analyzed(number, random.Random(number)) for number in range(60)]
-VECTORS = np.random.default_rng(1).standard_normal((60, 4))
-VECTORS = (VECTORS / np.linalg.norm(VECTORS, axis=1, keepdims=True)).astype(np.float16)
+_DRAWN = np.random.default_rng(1).standard_normal((60, 4))
+VECTORS = (_DRAWN / np.linalg.norm(_DRAWN, axis=1, keepdims=True)).astype(np.float16)
 
 
 class _Documents:
@@ -233,7 +233,7 @@ def test_records_are_counted_and_listed_though_the_database_gives_few_at_once(op
 
 @pytest.mark.parametrize("opened", [8, 60], indirect=True)
 def test_the_first_documents_with_a_term_are_those_of_the_lowest_numbers(opened: DistributedSearcher) -> None:
-    limit = module.MOST_HITS // 2
+    limit: int = vars(module)["MOST_HITS"] // 2  # as the fixture has set it
     for term in (*WORDS, "missing"):
         for most in (1, 3, 100):
             assert opened.frequencies(term, most) == TRUTH.frequencies(term, min(most, limit))
