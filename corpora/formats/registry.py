@@ -104,8 +104,12 @@ def with_columns(format: Format, columns: Columns) -> Format:
 
 def folder_files(folder: Path) -> list[Path]:
     """Return the files of a folder that may hold records, whatever their format, in natural order."""
-    files = (path for path in folder.iterdir() if not path.is_dir() and not path.name.startswith("."))
-    return sorted((path for path in files if not path.name.lower().startswith(_NO_DATA)), key=_natural_order)
+    return [path for path in _visible(folder) if not path.is_dir()]
+
+
+def _visible(folder: Path) -> list[Path]:
+    found = (path for path in folder.iterdir() if not path.name.lower().startswith((".", *_NO_DATA)))
+    return sorted(found, key=_natural_order)
 
 
 def find_files(format: Format, paths: Iterable[Path]) -> list[Path]:
@@ -148,8 +152,8 @@ def each_once(files: list[Path], what: str) -> list[Path]:
 
 def _matching(format: Format, folder: Path) -> list[Path]:
     patterns = [pattern + end for pattern in format.patterns for end in ("", ".gz")]
-    files = folder_files(folder)
-    return [file for file in files if any(fnmatchcase(file.name.lower(), pattern) for pattern in patterns)]
+    # A subfolder with a file's name stays: that it is no file is said, since records may be in it (Spark's records.csv).
+    return [path for path in _visible(folder) if any(fnmatchcase(path.name.lower(), pattern) for pattern in patterns)]
 
 
 def _others(format: Format, folder: Path) -> str:

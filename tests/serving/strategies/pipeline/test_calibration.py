@@ -60,7 +60,7 @@ def test_points_that_do_not_differ_give_the_steepest_curve() -> None:
 
 def test_the_curve_of_the_demonstration_is_pinned(demo: Engine) -> None:
     curve = learn_curve(demo.resources.reranker, demo.open_index)
-    assert (round(curve.middle, 2), round(curve.width, 2)) == (0.4, 0.13)
+    assert (round(curve.middle, 2), round(curve.width, 2)) == (0.41, 0.13)
 
 
 def test_calibrated_values_do_not_depend_on_the_scale_of_scores(demo: Engine) -> None:
