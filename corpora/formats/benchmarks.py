@@ -86,7 +86,7 @@ def _supergpqa(path: Path) -> Iterator[BenchmarkQuestion]:
         options, letter = fields.get("options"), _text(fields, "answer_letter")
         qid, text = _text(fields, "uuid"), _text(fields, "question")
         choices = tuple(plain_line(str(each)) for each in options) if isinstance(options, list) else ()
-        if not (qid and text and letter and letter in _LETTERS[: len(choices)]):
+        if not (qid and text and letter in tuple(_LETTERS[: len(choices)])):
             raise CorpusError(
                 Text(
                     "{path} line {number} is not a question of SuperGPQA: it needs uuid, question, options, and the "

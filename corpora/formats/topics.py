@@ -44,7 +44,7 @@ _ID_KEYS = ("_id", "qid", "query_id", "id")
 _TEXT_KEYS = ("text", "question", "query", "title")
 _NESTED_KEY = "qas"
 _BEIR_HEADER = ("query-id", "corpus-id", "score")
-_LABEL = re.compile(r"\s*(?:Number|Topic|Description|Narrative)\s*:", re.IGNORECASE)
+_LABEL = re.compile(r"\A\s*(?:Number|Topic|Description|Narrative)\s*:", re.IGNORECASE)
 _TITLE_TAGS = ("title", "query", "question")
 _PART_TAGS = ("num", "desc", "narr", *_TITLE_TAGS)
 _TOPIC_TAGS = ("top", "topic")
@@ -249,7 +249,7 @@ def _trec_topic(path: Path, number: int, parts: dict[str, str]) -> Topic:
 
 
 def _unlabelled(text: str) -> str:
-    return plain_line(_LABEL.sub("", text, count=1))
+    return plain_line(_LABEL.sub("", text))
 
 
 def _nfc(identifier: str) -> str:

@@ -71,7 +71,7 @@ def _ends_sentence(text: str, start: int, match: re.Match[str]) -> bool:
         return True
     if not after[0].isspace():
         around = text[max(start, stop - 2) : match.end() + 2]
-        return match.group() == "." and bool(_RUN_ON.search(around))
+        return bool(_RUN_ON.search(around))
     if match.group()[0] != "." or _KOREAN_LETTER.match(text, stop - 1):
         return True
     if _ABBREVIATION.search(text, max(start, stop - _LONGEST_ABBREVIATION), stop):

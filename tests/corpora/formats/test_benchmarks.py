@@ -71,7 +71,17 @@ def test_supergpqa_has_its_own_letters_and_columns(tmp_path: Path) -> None:
         read_question_table(path, "level")
 
 
-@pytest.mark.parametrize("changed", [{"answer_letter": "F"}, {"options": None}, {"uuid": 3}, {"question": ""}])
+@pytest.mark.parametrize(
+    "changed",
+    [
+        {"answer_letter": "F"},
+        {"answer_letter": "AB"},
+        {"answer_letter": ""},
+        {"options": None},
+        {"uuid": 3},
+        {"question": ""},
+    ],
+)
 def test_an_incomplete_question_is_an_error_with_its_line(tmp_path: Path, changed: dict[str, object]) -> None:
     path = write_supergpqa(tmp_path / "s.jsonl", **changed)
     with pytest.raises(CorpusError, match=r"line 1 is not a question of SuperGPQA: it needs uuid, question, options"):

@@ -214,6 +214,26 @@ def test_a_file_with_one_good_record_is_never_suspected(tmp_path: Path) -> None:
     assert sum(isinstance(line.outcome, str) for line in read_source(path, FORMATS["scienceon"])) == 60
 
 
+def test_the_first_reject_is_the_reason_and_a_file_of_its_own_format_is_read_to_its_end(tmp_path: Path) -> None:
+    path = tmp_path / "a.jsonl"
+    path.write_text('{"CN": "1", "title": "가", "docid": "a b"}\n' + (FILES["scienceon"] + "\n") * 60)
+    with pytest.raises(CorpusError, match=r"does not look like miracl \(line 1: the identifier 'a b' has whitespace"):
+        list(read_source(path, FORMATS["miracl"]))
+    path.write_text('{"CN": "1", "title": "가", "docid": "1#0", "text": "나"}\n' + (FILES["scienceon"] + "\n") * 60)
+    assert len(list(read_source(path, FORMATS["miracl"]))) == 61
+    path.write_text('{"CN": "a b", "title": "가"}\n' * 60)
+    assert len(list(read_source(path, FORMATS["scienceon"]))) == 60
+
+
+def test_the_encoding_of_text_is_said_and_binary_files_have_none(tmp_path: Path) -> None:
+    path = tmp_path / "a.csv"
+    path.write_bytes("CN,제목\n1,가나다\n".encode("cp949"))
+    assert inspect_file(path, None, NO_COLUMNS).why == "is a table with a column CN (CP949)"
+    assert inspect_file(path, FORMATS["scienceon"], NO_COLUMNS).why == ""
+    path.write_bytes(b"%PDF-1.7\n" + "가나다라마바사".encode("cp949"))
+    assert inspect_file(path, None, NO_COLUMNS).why == "is a PDF"
+
+
 def test_a_folder_without_a_file_of_the_format_is_answered_with_the_formats_it_has(tmp_path: Path) -> None:
     (tmp_path / "a.pdf").touch()
     (tmp_path / "README.md").touch()

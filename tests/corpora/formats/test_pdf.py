@@ -106,10 +106,22 @@ def test_pages_have_the_labels_that_readers_show_or_their_numbers() -> None:
         b"/Catalog /Pages 2 0 R", b"/Catalog /Pages 2 0 R /PageLabels << /Nums [0 << /S /D /St 45 >>] >>"
     )
     assert [page.label for page in read_pdf(labelled).pages] == ["45"]
-    hostile = make_pdf(LINES).replace(
-        b"/Catalog /Pages 2 0 R", b"/Catalog /Pages 2 0 R /PageLabels << /Nums [0 << /P (%s) >>] >>" % (b"x" * 99)
-    )
-    assert [page.label for page in read_pdf(hostile).pages] == ["1"]
+    for prefix, label in ((b"x" * 12, "x" * 12), (b"x" * 13, "1"), (b"a\\007b", "1")):
+        prefixed = make_pdf(LINES).replace(
+            b"/Catalog /Pages 2 0 R", b"/Catalog /Pages 2 0 R /PageLabels << /Nums [0 << /P (%s) >>] >>" % prefix
+        )
+        assert [page.label for page in read_pdf(prefixed).pages] == [label]
+
+
+def test_a_passage_from_the_last_letter_of_a_page_to_the_first_of_another_is_on_both() -> None:
+    pages = [PdfPage("1", "Films are thin x"), PdfPage("2", ""), PdfPage("3", "y more of it z"), PdfPage("4", "w end.")]
+    assert PageFinder(pages).find("x y more of it") == "1-3"
+    assert PageFinder(pages).find("more of it z, w") == "3-4"
+    assert PageFinder(pages).find("more of it z") == "3"
+    finder = PageFinder([PdfPage("1", "The same line. Next."), PdfPage("2", "The same line. Last.")])
+    assert [finder.find(text) for text in ("The same line. Next.", "The same line. Last.", "The same line.")] == [
+        *("1", "2", "2"),
+    ]
 
 
 @pytest.mark.parametrize("title", ["", "  ", "Microsoft Word - final2.docx", "Untitled ", "paper.hwp"])

@@ -26,8 +26,41 @@ def test_a_tag_within_a_title_is_text_and_does_not_end_the_question(tmp_path: Pa
     ]
 
 
+@pytest.mark.parametrize(
+    ("title", "question"),
+    [
+        ("Topic: crime", "crime"),
+        (" \n topic : crime", "crime"),
+        ("Description: Topic: crime", "Topic: crime"),
+        ("Quantum number: a definition", "Quantum number: a definition"),
+        ("What is\na List<String> in\nJava", "What is a List<String> in Java"),
+        ("first</title><title>second <x> more", "first"),
+    ],
+)
+def test_only_a_label_in_front_of_a_title_is_left_out(tmp_path: Path, title: str, question: str) -> None:
+    path = tmp_path / "topics.txt"
+    path.write_text(f"<top><num> Number: 1 <title>{title}</top>")
+    assert read_topics(path) == [Topic("1", question)]
+
+
+@pytest.mark.parametrize(
+    ("fields", "topic"),
+    [
+        ({"_id": "a", "qid": "b", "text": "c", "question": "d"}, Topic("a", "c")),
+        ({"query_id": "a", "id": "b", "query": "c", "title": "d"}, Topic("a", "c")),
+        ({"id": 7, "title": " c\nd "}, Topic("7", "c d")),
+        ({"_id": ["a"], "qid": None, "id": "b", "text": {"a": 1}, "question": "c"}, Topic("b", "c")),
+    ],
+)
+def test_a_topic_in_json_has_the_first_of_the_known_keys_that_is_a_text(
+    tmp_path: Path, fields: dict[str, object], topic: Topic
+) -> None:
+    (tmp_path / "t").write_text(json.dumps(fields))
+    assert read_topics(tmp_path / "t") == [topic]
+
+
 def test_topics_are_tab_separated(tmp_path: Path) -> None:
-    (tmp_path / "t").write_text("1\t무엇인가?\n\n2\twhat\tis\t\n")
+    (tmp_path / "t").write_text(" 1 \t무엇인가?\n\n2\twhat\tis\t\n")
     assert read_topics(tmp_path / "t") == [Topic("1", "무엇인가?"), Topic("2", "what\tis")]
 
 
@@ -128,6 +161,8 @@ def test_beir_qrels_have_a_header_and_three_columns(tmp_path: Path) -> None:
         ("query-id\tcorpus-id\tscore\n1 0 a 1\n", "line 2 is not a judgement: expected query-id, corpus-id, score"),
         ("query-id corpus-id score\n", "holds no judgement"),
         ("1 a 1\n", "line 1 is not a judgement: expected qid, 0, docid, relevance"),
+        ("1 0 a 1\nquery-id corpus-id score\n", "line 2 is not a judgement: expected qid, 0, docid, relevance"),
+        ("query-id corpus-id score\n" * 2, "line 2 is not a judgement: expected query-id, corpus-id, score"),
     ],
 )
 def test_the_two_layouts_of_judgements_are_not_mixed(tmp_path: Path, text: str, problem: str) -> None:

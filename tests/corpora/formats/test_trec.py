@@ -117,6 +117,36 @@ def test_a_document_that_is_not_closed_does_not_take_the_next_with_it(tmp_path: 
     assert (second.number, second.offset) == (line, 29)
 
 
+def test_repeated_fields_are_joined_and_tags_within_a_field_are_dropped(tmp_path: Path) -> None:
+    (line,) = read(
+        tmp_path,
+        "<DOC id='x'><DOCID> 7 </DOCID><TTL>One <I>two</I> three</TTL><TTL>four</TTL><AU>Kim, A.</AU><AU>Lee</AU>"
+        "<KW>a</KW><SUBJECT>b, c</SUBJECT><AB>First <B>part</B> ends.</AB> lost <AB>Second.</AB>"
+        "<DATE>March 2, 1994</DATE><PUB>P</PUB><URL>http://x.y</URL><PAGE>9</PAGE></DOC>",
+    )
+    assert line.outcome == Record(
+        docid="7",
+        title="One two three four",
+        text="First part ends. Second.",
+        language="en",
+        complete=True,
+        authors=("Kim, A.", "Lee"),
+        publisher="P",
+        year=1994,
+        link="http://x.y",
+        keywords=("a", "b, c"),
+    )
+
+
+def test_a_document_may_be_as_long_as_the_limit(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    document = "<DOC><DOCNO>1</DOCNO>\n<TEXT>ab</TEXT>\n</DOC>\n"
+    size = len("<DOCNO>1</DOCNO><TEXT>ab</TEXT>")
+    for longest, complete in ((size, True), (size - 1, False)):
+        monkeypatch.setattr(trec, "LONGEST_LINE", longest)
+        (line,) = read(tmp_path, document)
+        assert isinstance(line.outcome, Record) is complete
+
+
 def test_a_document_beyond_the_limit_is_a_reason(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(trec, "LONGEST_LINE", 200)
     monkeypatch.setattr(source, "LONGEST_LINE", 300)

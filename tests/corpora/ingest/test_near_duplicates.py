@@ -184,6 +184,29 @@ def test_a_title_of_hundreds_is_compared_with_the_latest_only(tmp_path: Path) ->
         assert links.link(304, _record("머리말", "앞선 " + texts[5], "lost")) is None
 
 
+@pytest.mark.parametrize(("compared", "rows"), [(0, [0, 2]), (2, [0, 2]), (3, [])])
+def test_rows_that_were_compared_before_are_candidates_only_beside_a_new_one(
+    tmp_path: Path, compared: int, rows: list[int]
+) -> None:
+    with DuplicateFinder(tmp_path / "links") as links:
+        for row, title in enumerate(("가", "나", "가", "다")):
+            links.add(row, _record(title, f"{title} {ABSTRACT}"))
+        assert list(links.candidates(compared)) == rows
+
+
+def test_two_records_without_a_title_do_not_have_the_same() -> None:
+    shingles = [f"{number:05}" for number in range(100)]
+    one, other = (Fingerprint("", "", frozenset(shingles[:count])) for count in (100, 96))
+    assert not same_paper(one, other)
+
+
+def test_a_text_is_compared_up_to_its_first_ten_thousand_characters() -> None:
+    text = "".join(chr(0xAC00 + number) for number in range(10_000))
+    for end, same in (("x" * 500, True), ("", True)):
+        assert (fingerprint("T", text + end) == fingerprint("T", text)) is same
+    assert fingerprint("T", text[:9_999] + "x") != fingerprint("T", text)
+
+
 def test_pairs_are_judged_alike_from_both_sides() -> None:
     records = [_record("공동 우물의 수질", ABSTRACT[cut:], str(cut)) for cut in range(0, 200, 10)]
     for one, other in pairwise(records):

@@ -10,7 +10,8 @@ from hypothesis import strategies as st
 
 from shrag.corpora.errors import CorpusError
 from shrag.corpora.readers import csv_reader as csv_rows
-from shrag.corpora.readers.csv_reader import read_csv
+from shrag.corpora.readers import source
+from shrag.corpora.readers.csv_reader import column_names, read_csv
 from shrag.corpora.readers.item import SourceItem
 
 
@@ -61,6 +62,30 @@ def test_a_row_beyond_the_limit_is_an_error_that_says_where_it_begins(
     monkeypatch.setattr(csv_rows, "LONGEST_LINE", 50)
     with pytest.raises(CorpusError, match="line 3: this row is longer than 50 bytes"):
         items_of(tmp_path, b'CN,title\nA,a\nB,"' + b"b\n" * 100 + b'"\n')
+
+
+def test_each_row_may_be_as_long_as_the_limit(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for module in (csv_rows, source):
+        monkeypatch.setattr(module, "LONGEST_LINE", 50)
+    row = b"A," + b"x" * 47 + b"\n"
+    assert len(items_of(tmp_path, b"CN,title\n" + row * 3)) == 3
+    for long in (row.replace(b"A", b"AA"), row.replace(b"A", b"A" * 9)):
+        with pytest.raises(CorpusError, match="line 3: this row is longer than 50 bytes"):
+            items_of(tmp_path, b"CN,title\n" + row + long)
+
+
+def test_of_delimiters_that_the_header_has_equally_often_the_comma_is_first_and_the_semicolon_last(
+    tmp_path: Path,
+) -> None:
+    for header, names in (
+        (b"CN,a\tb;c", ["CN", "a\tb;c"]),
+        (b"CN\ta;b", ["CN", "a;b"]),
+        (b"CN;a\tb;c", ["CN", "a\tb", "c"]),
+    ):
+        (item,) = items_of(tmp_path, header + b"\n" + b"x".join(header[2:3] for _ in names[1:]) + b"x\n")
+        assert isinstance(item.fields, dict)
+        assert list(item.fields) == names
+        assert column_names(header + b"\nrest") == names
 
 
 def test_a_field_may_be_longer_than_pythons_own_limit(tmp_path: Path) -> None:

@@ -23,6 +23,19 @@ def test_in_a_file_of_utf_8_no_other_line_is_converted() -> None:
     assert decoder.encoding == "UTF-8"
 
 
+def test_a_line_in_no_encoding_decides_that_the_file_is_not_converted() -> None:
+    decoder = LineDecoder()
+    lines = [b"\xb0\xff broken", KOREAN.encode("cp949")]
+    assert [decoder.convert(line) for line in lines] == lines
+    assert decoder.encoding == "UTF-8"
+
+
+@pytest.mark.parametrize(("line", "korean"), [("가나다漢字", True), ("가나漢字", False), ("ab 가나다 漢字 cd", True)])
+def test_a_line_is_korean_if_six_tenths_of_its_other_characters_are_common_syllables(line: str, korean: bool) -> None:
+    raw = line.encode("cp949")
+    assert convert_lines(raw) == (line.encode() if korean else raw)
+
+
 @pytest.mark.parametrize(
     "line",
     [

@@ -67,6 +67,22 @@ def test_an_element_beyond_the_limit_is_a_reason_and_the_next_is_found(
     assert fits == SourceItem(2, data.index(b'{"b"'), {"b": 1}, 2)
 
 
+@pytest.mark.parametrize("chunk", [1, 7, 1_000])
+def test_an_element_may_be_as_long_as_the_limit(tmp_path: Path, chunk: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(json_reader, "LONGEST_LINE", 30)
+    monkeypatch.setattr(json_reader, "_CHUNK", chunk)
+    fits, long = b'{"a": "' + b"x" * 21 + b'"}', b'{"a": "' + b"x" * 22 + b'"}'
+    found = [item.fields for item in items_of(tmp_path, b"[" + fits + b"," + long + b"," + fits + b"]")]
+    assert [isinstance(fields, dict) for fields in found] == [True, False, True]
+
+
+@pytest.mark.parametrize("data", ['[\n{"a": 1}\n]', '\ufeff[\n\n  {"a": 1}]', ' \t[ {"a": 1}\n]'])
+def test_an_array_may_begin_on_a_line_of_its_own(tmp_path: Path, data: str) -> None:
+    path = tmp_path / "a.json"
+    path.write_text(data)
+    assert [item.fields for item in read_objects(path)] == [{"a": 1}]
+
+
 @settings(max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
 @given(
     objects=st.lists(OBJECTS, max_size=8),
@@ -150,6 +166,21 @@ def test_an_array_in_an_object_beyond_the_limit_is_found_by_the_beginning(
     path = tmp_path / "a.json"
     path.write_text(f'{before}"items": [{{"a": 1}}, {{"b": "{"x" * 60}"}}]}}{"}" if "message" in before else ""}')
     assert [item.fields for item in read_objects(path)] == [{"a": 1}, {"b": "x" * 60}]
+
+
+@pytest.mark.parametrize(("size", "whole"), [(50, True), (51, False)])
+def test_what_follows_an_array_in_an_object_is_bounded(
+    tmp_path: Path, size: int, whole: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(json_reader, "LONGEST_LINE", 50)
+    path = tmp_path / "a.json"
+    path.write_text(f'{{"records": [{{"a": 1}}, {{"b": 2}}], "x": "{"y" * (size - 10)}"}}')
+    assert len(path.read_text().partition("]")[2]) == size
+    if whole:
+        assert len(list(read_objects(path))) == 2
+    else:
+        with pytest.raises(CorpusError, match="has more after the end of its JSON array, at byte 32:"):
+            list(read_objects(path))
 
 
 @pytest.mark.parametrize("rest", ["", "}}", ", {}}", '}\n{"records": []}', ', "more": [}'])

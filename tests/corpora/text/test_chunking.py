@@ -68,6 +68,28 @@ def test_a_sentence_longer_than_a_chunk_is_cut_at_a_space_and_a_word_where_it_mu
     assert split("가나다라마바", longest=4, overlap=0) == ["가나다라", "마바"]
 
 
+@pytest.mark.parametrize(
+    ("longest", "overlap", "chunks"),
+    [
+        (14, 0, ["하나를 쟀다. 둘을 쟀다.", "셋을 쟀다."]),
+        (13, 0, ["하나를 쟀다.", "둘을 쟀다. 셋을 쟀다."]),
+        (12, 0, ["하나를 쟀다.", "둘을 쟀다.", "셋을 쟀다."]),
+        (14, 6, ["하나를 쟀다. 둘을 쟀다.", "둘을 쟀다. 셋을 쟀다."]),
+        (14, 5, ["하나를 쟀다. 둘을 쟀다.", "셋을 쟀다."]),
+        (21, 99, ["하나를 쟀다. 둘을 쟀다. 셋을 쟀다."]),
+    ],
+)
+def test_whole_sentences_fill_a_chunk_and_its_overlap_up_to_the_limits(
+    longest: int, overlap: int, chunks: list[str]
+) -> None:
+    assert split_sentence_chunks("하나를 쟀다. 둘을 쟀다. 셋을 쟀다.", longest, overlap) == chunks
+
+
+def test_a_sentence_is_repeated_only_if_the_next_one_fits_beside_it() -> None:
+    text = "하나를 쟀다. 둘을 쟀다. 셋을 오래오래 다시 쟀다."
+    assert split_sentence_chunks(text, 18, 8) == ["하나를 쟀다. 둘을 쟀다.", "셋을 오래오래 다시 쟀다."]
+
+
 @both
 def test_no_chunk_begins_with_punctuation(split: Splitter) -> None:
     assert split("(그림 1) 차폐를 쟀다.") == ["그림 1) 차폐를 쟀다."]

@@ -32,6 +32,9 @@ from shrag.corpora.text.cleaning import clean_text, is_absent, plain_line
         (f"a &#{'9' * 5_000}; &lt; b", "a \ufffd < b"),
         ("탭\t줄\r\n바꿈\u00a0끝", "탭 줄 바꿈 끝"),
         ("보이지\u200b않는\u202e것\ufeff", "보이지않는것"),
+        ("\u00ad\u200f\u202a\u2060\u2069\ufff9\ufffb\u2010\u206a\ufffc", "\u2010\u206a\ufffc"),
+        (f"<TEX>{'x' * 4_000}</TEX>", "x" * 4_000),
+        (f"<TEX>{'x' * 4_001}</TEX>", f"<TEX>{'x' * 4_001}</TEX>"),
         ("nul\x00 bell\x07", "nul bell"),
         ("lone \ud800 surrogate", "lone \ufffd surrogate"),
         ("", ""),
@@ -106,6 +109,7 @@ def test_hostile_mark_up_never_breaks_cleaning(raw: str) -> None:
 
 @pytest.mark.parametrize(
     "text", ["", "없음", "(없음)", "초록 없음.", "N/A", "n/a", "None", "-", ".", "No abstract available."]
+    + ["nil", "null", "NA", "해당없음", "내용 없음", "초록이 없습니다.", "Abstract not available", "[Not available.]"],
 )
 def test_what_only_says_that_there_is_nothing_is_absent(text: str) -> None:
     assert is_absent(text)

@@ -19,6 +19,9 @@ from shrag.corpora.text.sentences import detect_language, split_sentences
         ("3.14 + 2", "und"),
         ("", "und"),
         ("人工知能", "und"),
+        ("가 abcd", "ko"),
+        ("가 abcde", "en"),
+        ("ㅎㅎ", "ko"),
     ],
 )
 def test_the_language_is_that_of_the_letters(text: str, language: str) -> None:
@@ -40,6 +43,13 @@ def test_the_language_is_that_of_the_letters(text: str, language: str) -> None:
         ("1. 서론이다. 2. 본론이다.", ["1. 서론이다.", "2. 본론이다."]),
         ("첫째. 얇다. 그리고 둘째. 가볍다.", ["첫째. 얇다.", "그리고 둘째. 가볍다."]),
         ("Node.js와 v1.2.3을 썼다.", ["Node.js와 v1.2.3을 썼다."]),
+        ("12. 서론이다. 2.1.3. 배경이다. (4. 끝.", ["12. 서론이다.", "2.1.3. 배경이다.", "(4. 끝."]),
+        ("... 다음이다.", ["... 다음이다."]),
+        ("Really? yes! no. maybe.", ["Really?", "yes!", "no. maybe."]),
+        ("It ended. 5 men left.", ["It ended.", "5 men left."]),
+        ('하였다..또한 하였다?또한 하였다."또한 했다.', ['하였다..또한 하였다?또한 하였다."또한 했다.']),
+        ("썼다. next. (Then) so.", ["썼다.", "next.", "(Then) so."]),
+        ("abcdefghvs. Next.", ["abcdefghvs.", "Next."]),
         ("끝에 점이 없다", ["끝에 점이 없다"]),
         ("말줄임…  다음", ["말줄임…", "다음"]),
         ("", []),
