@@ -28,6 +28,8 @@ class _Engine:
     [
         ("yachts in Lisbon", ["One.", "Two.", "Lisbon.", "Yachts."], ("yachts",), 1 / 2),  # not in the first three
         ("yachts in Lisbon", ["Yacht races.", "Lisbon."], (), 0),
+        ("batteries in Lisbon", ["Lisbon.", "A battery."], (), 0),  # another form, in the second record
+        ("LabViews in Lisbon", ["Lab view. Lisbon."], (), 0),  # written apart, and in the singular
         ("the yacht, a Lisbon yacht", ["Lisbon."], ("yacht",), 1 / 2),  # named once
         ("GPT-4 and x", ["One."], ("GPT-4",), 1),  # a word of one letter names nothing
         ("GPT-4 in Lisbon", ["GPT is old. Lisbon."], ("GPT-4",), 1 / 2),
