@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pytest
+
 from shrag.indexing.bm25 import Bm25
 from shrag.indexing.distributed.collection import EVERYTHING, Every, Has, Some, Without
 from shrag.indexing.distributed.query_plan import exact_scores, matching_condition, plan_query
@@ -33,6 +35,17 @@ def test_a_sum_is_its_own_bound_and_every_other_tree_is_at_most_its_bound() -> N
     for query in (DisjunctionMax((A, Boost(B, 0.5), C)), Or((And((A, C)), B)), Boost(Not(Or((A, B)), C), 2.0)):
         _, scores = exact_scores(query, VECTORS, KNOWN, HEADER)
         assert all(score <= bound + 1e-6 for score, bound in zip(scores.tolist(), _bounds(query), strict=True))
+
+
+def test_a_part_that_a_document_does_not_match_neither_adds_to_its_score_nor_takes_from_it() -> None:
+    (in_b, of_b), (in_a, of_a) = (exact_scores(query, VECTORS, KNOWN, HEADER) for query in (B, A))
+    for part in (And((A, C)), Not(A, B)):  # the second document has b alone, the first a and b
+        matches, scores = exact_scores(Or((part, B)), VECTORS, KNOWN, HEADER)
+        assert (matches[1], scores[1]) == (True, of_b[1])
+        assert (matches[0], scores[0]) == (True, of_b[0])
+        assert exact_scores(DisjunctionMax((part, B)), VECTORS, KNOWN, HEADER)[1][:2].tolist() == of_b[:2].tolist()
+    assert exact_scores(And((A, B)), VECTORS, KNOWN, HEADER)[0].tolist() == (in_a & in_b).tolist()
+    assert exact_scores(And((A, B)), VECTORS, KNOWN, HEADER)[1][0] == pytest.approx(of_a[0] + of_b[0])
 
 
 def test_only_conjunctions_and_exclusions_need_a_condition() -> None:

@@ -1,8 +1,52 @@
 from __future__ import annotations
 
+from collections.abc import Sequence
+from typing import cast
+
+import pytest
+
+from shrag.corpora.records import Record
+from shrag.indexing.analysis.korean_english import KoreanEnglishAnalyzer
+from shrag.indexing.analyzed_record import analyze_record
 from shrag.indexing.lexical.uncovered_words import uncovered_words
+from shrag.indexing.search_engine import FieldStatistics, SearchEngine, Statistics
+from shrag.indexing.translation.query_translation import analyze_question
 from shrag.serving.engine import Engine
 from tests.support.analyzed import analyzed_question, analyzed_records
+
+
+class _Engine:
+    """An engine of a hundred documents, each of whose words is in one of them."""
+
+    def statistics(self, terms: Sequence[str]) -> Statistics:
+        field = FieldStatistics(100, 10.0, dict.fromkeys(terms, 1))
+        return Statistics(field, field)
+
+
+@pytest.mark.parametrize(
+    ("question", "texts", "words", "share"),
+    [
+        ("yachts in Lisbon", ["One.", "Two.", "Lisbon.", "Yachts."], ("yachts",), 1 / 2),  # not in the first three
+        ("yachts in Lisbon", ["Yacht races.", "Lisbon."], (), 0),
+        ("batteries in Lisbon", ["Lisbon.", "A battery."], (), 0),  # another form, in the second record
+        ("LabViews in Lisbon", ["Lab view. Lisbon."], (), 0),  # written apart, and in the singular
+        ("the yacht, a Lisbon yacht", ["Lisbon."], ("yacht",), 1 / 2),  # named once
+        ("GPT-4 and x", ["One."], ("GPT-4",), 1),  # a word of one letter names nothing
+        ("GPT-4 in Lisbon", ["GPT is old. Lisbon."], ("GPT-4",), 1 / 2),
+        ("quickly moving yachts", ["One."], ("yachts",), 1),  # words with the endings of verbs and adverbs
+        ("Quickly, Moving", ["One."], ("Quickly", "Moving"), 1),  # names, by their capitals
+        ("산은 높은가", ["하나."], (), 0),
+        ("산맥은 높은가", ["하나."], ("산맥",), 1),
+        ("육각형을 그리다", ["육각 하나."], (), 0),
+        ("", ["One."], (), 0),
+    ],
+)
+def test_words_of_a_question_that_its_first_three_records_have_not(
+    analyzer: KoreanEnglishAnalyzer, question: str, texts: Sequence[str], words: tuple[str, ...], share: float
+) -> None:
+    records = [analyze_record(Record("r", "T", text, "en", complete=True), analyzer) for text in texts]
+    analyzed = analyze_question(question, analyzer, cast("SearchEngine", _Engine()))
+    assert uncovered_words(analyzed, records) == (words, share)
 
 
 def test_words_count_as_uncovered_only_where_no_record_has_them_in_either_language(demo: Engine) -> None:
