@@ -26,6 +26,24 @@ def test_as_many_are_worked_on_at_once_as_may_be() -> None:
     assert parallel_map(lambda number: together.wait() >= 0 and number, [1, 2, 3, 4]) == [1, 2, 3, 4]
 
 
+def test_two_are_worked_on_at_once_and_never_more_than_may_be() -> None:
+    together = threading.Barrier(2, timeout=10)
+    assert parallel_map(lambda number: together.wait() >= 0 and number, [1, 2]) == [1, 2]
+    lock, working, most = threading.Lock(), 0, 0
+
+    def work(_: int) -> None:
+        nonlocal working, most
+        with lock:
+            working += 1
+            most = max(most, working)
+        time.sleep(0.01)
+        with lock:
+            working -= 1
+
+    parallel_map(work, list(range(24)))
+    assert most <= PARALLEL_CALLS
+
+
 def test_what_goes_wrong_first_in_their_order_is_raised() -> None:
     def work(number: int) -> int:
         if number > 1:

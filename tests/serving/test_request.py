@@ -1,13 +1,24 @@
 from __future__ import annotations
 
 import unicodedata
+from functools import partial
 from typing import Any
 
 import pytest
 
 from shrag.messages.text import in_language, message_of
 from shrag.serving.errors import QuestionError
-from shrag.serving.request import Question, parse_filter, parse_question, parse_request
+from shrag.serving.request import (
+    Question,
+    Turn,
+    deepest_rank,
+    parse_filter,
+    parse_history,
+    parse_question,
+    parse_request,
+    shows_language,
+)
+from shrag.serving.search_settings import SearchSettings
 
 
 @pytest.mark.parametrize(
@@ -25,6 +36,75 @@ from shrag.serving.request import Question, parse_filter, parse_question, parse_
 )
 def test_a_question_is_one_clean_line_in_a_language(raw: str, question: Question) -> None:
     assert parse_question(raw) == question
+
+
+@pytest.mark.parametrize(
+    ("question", "language"),
+    [
+        ("graphene film 차폐", "ko"),  # a third of the words
+        ("graphene film shield 차폐", "en"),
+        ("graphene 차폐", "ko"),
+        ("transformer electromagnetic 폭", "ko"),
+    ],
+)
+def test_a_question_of_which_a_third_of_the_words_are_korean_is_korean(question: str, language: str) -> None:
+    assert parse_question(question).language == language
+
+
+@pytest.mark.parametrize(
+    ("question", "shown"),
+    [
+        ("learn", True),
+        ("lear", False),
+        ("lear it", True),
+        ("IS IT", True),
+        ("LTE LSTM", False),
+        ("Deep", False),
+        ("(learn?)", True),
+        ("l34rn1", False),
+        ("차폐", True),
+    ],
+)
+def test_the_language_shows_in_lower_case_words_and_question_words(question: str, shown: bool) -> None:
+    assert shows_language(question) == shown
+
+
+def test_k_is_from_1_to_1000_and_an_offset_ends_with_the_tenth_page_or_rank_1000() -> None:
+    for k in (0, 1_001):
+        with pytest.raises(QuestionError, match=f"k must be from 1 to 1000, got {k}") as refused:
+            parse_request("?", answered=False, k=k)
+        assert refused.value.code == "k_out_of_range"
+    assert [parse_request("?", answered=False, k=k).k for k in (1, 1_000)] == [1, 1_000]
+    for k, largest in ((1, 9), (10, 90), (101, 899), (500, 500), (1_000, 0)):
+        request = parse_request("?", answered=True, k=k, offset=largest)
+        assert (request.last_rank, deepest_rank(k)) == (k + largest, k + largest)
+        assert request.wants_answer == (largest == 0)
+        for offset in (-1, largest + 1):
+            with pytest.raises(QuestionError, match=f"from 0 to {largest} where k is {k}, got {offset}") as refused:
+                parse_request("?", answered=False, k=k, offset=offset)
+            assert refused.value.code == "offset_out_of_range"
+
+
+def test_the_last_fifty_turns_are_read_as_lines_of_at_most_2000_characters() -> None:
+    turns = [Turn(f"q{number}", f"a{number}") for number in range(51)]
+    assert parse_history(turns) == tuple(turns[1:])
+    assert parse_history([Turn("x" * 2_001, "y" * 2_001)]) == (Turn("x" * 2_000, "y" * 2_000),)
+    assert parse_history([Turn(" \n", "lost"), Turn("a\n b", "c\td"), Turn("alone")]) == (
+        Turn("a b", "c d"),
+        Turn("alone", ""),
+    )
+    assert parse_history([]) == ()
+
+
+def test_an_order_of_keywords_beside_the_settings_takes_precedence() -> None:
+    settings = SearchSettings(keyword_order="model")
+    ask = partial(parse_request, "?", answered=False, settings=settings)
+    assert [ask(keyword_order=order).settings.keyword_order for order in (None, "tfidf", "model", "entropy")] == [
+        "model",
+        "tfidf",
+        "model",
+        "entropy",
+    ]
 
 
 @pytest.mark.parametrize("raw", ["", "   ", "\n\t", "\u200b\u202e", "\x00"])

@@ -69,3 +69,30 @@ def test_a_text_is_cut_so_that_its_json_uses_the_bytes_that_it_may_have(text: st
         assert text.startswith(cut[:-1])
         assert most - 7 < len(msgspec.json.encode(cut)) - 2 <= most
     assert cut_to_json(text, len(msgspec.json.encode(text)) - 2) == text
+
+
+@pytest.mark.parametrize(
+    ("text", "most", "cut"),
+    [
+        ("abcdefghij" * 10, 13, "abcdefghij…"),  # the ellipsis has three bytes
+        ("abcdefghij" * 10, 12, "abcdefghi…"),
+        ("가나다라마", 12, "가나다…"),
+        ("가나다라마", 14, "가나다…"),
+        ("가나다라마", 15, "가나다라마"),
+        ('"' * 10, 7, '""…'),
+        ("word word word", 8, "word…"),
+        ("abcdef", 3, "…"),
+    ],
+)
+def test_a_text_is_cut_at_its_last_character_that_fits(text: str, most: int, cut: str) -> None:
+    assert cut_to_json(text, most) == cut
+
+
+def test_a_result_of_2048_bytes_is_whole_and_one_of_more_has_neither_text_nor_url(record: Record) -> None:
+    long = replace(record, title="t" * 240, text="x" * 240, link="http://x/" + "y" * 1_000)
+    (shortest,) = results_of([replace(long, docid="")])
+    room = 2_048 - len(msgspec.json.encode(shortest))
+    (whole,) = results_of([replace(long, docid="d" * room)])
+    assert (len(msgspec.json.encode(whole)), whole.text, whole.url) == (2_048, long.text, long.link)
+    (cut,) = results_of([replace(long, docid="d" * (room + 1))])
+    assert (cut.id, cut.title, cut.text, cut.url) == ("d" * (room + 1), long.title, "", "")

@@ -9,6 +9,7 @@ from shrag.indexing.record_filter import RecordFilter
 from shrag.serving.errors import QuestionError
 from shrag.serving.http.middleware import LONGEST_ADDRESS
 from shrag.serving.page.request import PARAMETERS, PageRequest, choose_language, parse_page_request
+from shrag.serving.request import LONGEST_QUESTION
 
 
 def test_the_interface_language_is_the_one_asked_for_or_the_browsers_first() -> None:
@@ -40,6 +41,8 @@ def test_an_address_asks_for_what_it_was_made_from() -> None:
         ("q=x&k=-1", PageRequest("x", "ko")),
         ("q=x&offset=-1", PageRequest("x", "ko")),
         ("q=x&offset=ten", PageRequest("x", "ko")),
+        ("q=x&offset=10000", PageRequest("x", "ko")),
+        ("q=x&offset=9999", PageRequest("x", "ko", offset=9999)),
         ("q=x&strategy=+", PageRequest("x", "ko")),
         ("q=x&strategy=+nothing+", PageRequest("x", "ko", strategy="nothing")),
         ("q=x&language=&journal=+&year_from=&year_to=", PageRequest("x", "ko")),
@@ -99,3 +102,11 @@ def test_earlier_questions_leave_room_in_the_address_for_the_next_one() -> None:
             request = PageRequest(asked, "ko", record_filter=limits, after=request.asked)
             assert len("stream" + request.url()) <= LONGEST_ADDRESS
         assert [each.rstrip("폭") for each in request.asked] == ["4", "5", "6", "7", "8", "9", "10", "11"][8 - kept :]
+
+
+def test_an_earlier_question_stays_while_the_longest_next_one_just_fits() -> None:
+    kept = [size for size in range(14_000, 15_000) if PageRequest("x" * size, "en").asked]
+    assert kept == list(range(14_000, 14_000 + len(kept)))
+    earlier, next_one = f"&after={'x' * kept[-1]}", "가" * LONGEST_QUESTION
+    room = LONGEST_ADDRESS - len(PageRequest(next_one, "en").url() + earlier)
+    assert room == 100 - len("&q=")

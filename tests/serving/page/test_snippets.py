@@ -41,6 +41,7 @@ def _text(segments: list[Segment]) -> str:
         ("abcd", 1, "…"),
         ("one two three", 12, "one two thr…"),
         ("one two three four", 16, "one two three…"),
+        ("abcdefghijkl no pqr", 16, "abcdefghijkl no…"),  # the last space for which there is room
         ("x" * 10_000_000, 300, "x" * 299 + "…"),
         ("가나 다라마바사", 4, "가나…"),
     ],
@@ -57,6 +58,7 @@ def test_no_room_is_an_error() -> None:
 
 def test_of_500_authors_three_are_named_and_the_rest_counted() -> None:
     assert join_names([f"A{n}" for n in range(500)], 3) == "A0, A1, A2 +497"
+    assert join_names(["A", "B", "C"], 3) == "A, B, C"
     assert join_names([], 3) == ""
     assert len(join_names(["x" * 100_000] * 500, 3)) < 400
 
@@ -81,6 +83,14 @@ def test_a_sentence_without_an_end_is_shown_around_its_first_match(analyzer: Kor
     assert shown.startswith("…")
     assert shown.endswith("…")
     assert [segment.text for segment in segments if segment.matched] == ["graphene"]
+    assert shown.index("graphene") == 121  # the ellipsis and what is directly before the match
+
+
+def test_a_passage_that_just_fits_is_shown_whole(analyzer: KoreanEnglishAnalyzer) -> None:
+    terms = _terms(analyzer, "graphene")
+    longest = "graphene ".ljust(LONGEST_PASSAGE, "x")
+    assert _text(matched_passage(longest, terms, analyzer)) == longest
+    assert _text(matched_passage(f"{longest}x", terms, analyzer)) == f"{longest[: LONGEST_PASSAGE - 2]}…"
 
 
 @pytest.mark.parametrize("text", ["x" * 10_000_000, "graphene films. " * 625_000, "e\u0301\u0300" * 1_000_000])
@@ -153,6 +163,16 @@ def test_an_abstract_is_divided_into_what_is_quoted_and_the_rest() -> None:
 def test_an_abstract_that_is_quoted_whole_has_no_rest() -> None:
     assert _passages(abstract_parts(ABSTRACT, [ABSTRACT], set(), ANALYZER)) == [(True, ABSTRACT)]
     assert abstract_parts("", [], set(), ANALYZER) == []
+
+
+def test_an_abstract_of_the_largest_length_is_shown_whole() -> None:
+    longest = f"{ABSTRACT} ".ljust(LONGEST_ABSTRACT, "x")
+    assert _passages(abstract_parts(longest, ["물을 끓였다."], set(), ANALYZER)) == [
+        (True, "물을 끓였다."), (False, longest.removeprefix("물을 끓였다.")),
+    ]  # fmt: skip
+    assert _passages(abstract_parts(f"{longest}x", ["물을 끓였다."], set(), ANALYZER)) == [
+        (True, "물을 끓였다."), (False, " … "),
+    ]  # fmt: skip
 
 
 def test_of_a_long_text_the_sentences_quoted_are_shown() -> None:

@@ -36,6 +36,21 @@ def test_a_long_first_question_is_cut_between_words() -> None:
 
 
 @pytest.mark.parametrize(
+    ("question", "title"),
+    [
+        ("a" * 35 + " bcde", "a" * 35 + " bcde"),  # 40 characters
+        ("a" * 35 + " bcdef", "a" * 35 + "…"),
+        ("Who was it?!", "Who was it"),
+        ("Say it... ", "Say it"),
+    ],
+)
+def test_a_title_has_at_most_40_characters_and_no_sign_at_its_end(question: str, title: str) -> None:
+    history = f"<chat_history>\nUSER: {question}\n</chat_history>"
+    reply = task_reply(f'### Task:\nName it: {{ "title": "x" }}\n{history}')
+    assert json.loads(reply or "") == {"title": title}
+
+
+@pytest.mark.parametrize(
     "question",
     [
         "How long should a lecture video be?",

@@ -111,3 +111,10 @@ def test_a_stage_at_the_wrong_place_is_rejected_in_the_readers_language(line: st
     with pytest.raises(PipelineRejected) as raised:
         parse_pipeline(line)
     assert in_language(raised.value, "ko").startswith(says)
+
+
+def test_sixteen_searches_and_300_characters_are_accepted() -> None:
+    line = "augment(7) > retrieve(10) > dense(10) > rrf(15)"
+    assert str(parse_pipeline(line)) == line
+    assert str(parse_pipeline("augment(8) > hypothesis(7) > retrieve(10) > rrf(15)")).startswith("augment(8)")
+    assert str(parse_pipeline("retrieve(10)".ljust(LONGEST_LINE))) == "retrieve(10)"
