@@ -83,11 +83,19 @@ def test_a_part_has_the_measures_of_its_ranking_of_its_candidates_and_of_its_ans
 
 
 def test_the_least_grade_of_a_set_holds_for_its_measures_and_candidates(written: Path) -> None:
-    graded = tuple(msgspec.structs.replace(each, min_grade=2) for each in EXPERIMENT.sets)
+    graded = (msgspec.structs.replace(EXPERIMENT.sets[0], min_grade=2), EXPERIMENT.sets[1])
     results = ResultFolder(written, msgspec.structs.replace(EXPERIMENT, sets=graded), ("model",))
+    assert results.values(ExperimentPart("sci", "or"))["RR"] == {"x": 1.0}
     values = results.values(ExperimentPart("wiki", "or"))
     assert values["RR"] == {"a": 0.0, "b": 0.5, "c": 0.0}
     assert values["candidate_recall"] == {"a": 0.0, "b": 1.0, "c": 0.0}
+
+
+def test_a_set_without_judgements_has_no_measures_of_rankings(tmp_path: Path) -> None:
+    write_set(tmp_path, "wiki", {"a": {}, "b": {}}, {"or": {"a": ["1"]}}, (Reference("a"), Reference("b")))
+    results = ResultFolder(tmp_path, EXPERIMENT)
+    assert (results.qrels("wiki"), set(results.references("wiki"))) == ([], {"a", "b"})
+    assert results.values(ExperimentPart("wiki", "or")) == {"retrieval_ratio": {"a": 0.1, "b": 0.0}}
 
 
 def test_repeats_count_by_their_mean_and_a_question_by_the_repeats_that_have_it() -> None:
