@@ -13,10 +13,13 @@ from shrag.cli.options.model import llm_settings, no_model_option
 from shrag.cli.output import echo, progress
 from shrag.cli.settings import Home
 from shrag.messages.text import Text
+from shrag.models.errors import ModelUnavailable
 
 if TYPE_CHECKING:
     from shrag.evaluation.experiments.language_models import LanguageModels, ModelChoice
     from shrag.evaluation.experiments.spec import Experiment, LanguageModelSource
+    from shrag.models.chat.client import OpenAIModel
+    from shrag.models.chat.endpoint_pool import EndpointPool
     from shrag.models.chat.settings import LlmSettings
 
 
@@ -189,20 +192,25 @@ def _sources(given: tuple[str, ...]) -> list[LanguageModelSource]:
 def _language_models(experiment: Experiment, *, no_model: bool) -> LanguageModels:
     """Return the configured language model, and the models of the experiment whose endpoints are known.
 
-    With ``no_model`` there is none.
+    With ``no_model`` there is none. Models that no condition and no judgement uses are left out.
+
+    Raises:
+        ModelError: A model that is used does not answer, or there is no such model.
     """
     from shrag.evaluation.experiments.language_models import LanguageModels
 
     if no_model:
         return LanguageModels(ignored=True)
     settings = llm_settings()
+    asked = {each.model for each in experiment.conditions if not each.peer}
     named = {
         each.name: _named_settings(settings, each)
         for each in experiment.models
-        if each.url or (each.model and settings.urls)
+        if each.name in asked and (each.url or (each.model and settings.urls))
     }
     choices = {name: choice for name, each in named.items() if (choice := _model(each)) is not None}
-    return LanguageModels(_model(settings), choices)
+    is_used = not asked.isdisjoint((None, True)) or experiment.judge or experiment.judge_records
+    return LanguageModels(_model(settings) if is_used else None, choices)
 
 
 def _named_settings(settings: LlmSettings, source: LanguageModelSource) -> LlmSettings:
@@ -241,10 +249,9 @@ def _model(settings: LlmSettings) -> ModelChoice | None:
 
     from shrag.cli.options.model import open_language_model
     from shrag.evaluation.experiments.language_models import ModelChoice
-    from shrag.models.language_model import LanguageModel
 
     @contextmanager
-    def opened(seed: int) -> Iterator[LanguageModel]:
+    def opened(seed: int) -> Iterator[OpenAIModel | EndpointPool]:
         model = open_language_model(msgspec.structs.replace(settings, seed=seed))
         if model is None:
             raise click.UsageError(Text("The language model has no URL: set [llm] url."))
@@ -252,4 +259,22 @@ def _model(settings: LlmSettings) -> ModelChoice | None:
             yield model
 
     with opened(settings.seed) as model:
-        return ModelChoice(model.name, settings.fingerprint, opened)
+        try:
+            # A name that an endpoint has while it is down would become a part of the results.
+            return ModelChoice(_served_name(model), settings.fingerprint, opened)
+        except ModelUnavailable as error:
+            raise ModelUnavailable(
+                Text("{error} Start the model's server, or leave the model out with --no-model.", error=error)
+            ) from None
+
+
+def _served_name(model: OpenAIModel | EndpointPool) -> str:
+    """Return the name of the model that the endpoint serves. Raise ``ModelError`` if it does not answer."""
+    from shrag.models.chat.client import OpenAIModel
+
+    if isinstance(model, OpenAIModel):
+        return model.health().model
+    name = model.name  # the first use of a pool checks its endpoints
+    if not model.known_name:
+        raise ModelUnavailable(model.last_failure)
+    return name

@@ -104,13 +104,21 @@ def choose_engine(
     """Return the engine that the options choose, and remove the key's variable from the environment.
 
     Raises:
-        click.UsageError: The key's file cannot be read, or others can read it.
+        click.UsageError: A database has no address, or the key's file cannot be read, or others can read it.
     """
     environment = os.environ if environment is None else environment
     key = environment.pop(KEY_VARIABLE, "")
     choice = EngineChoice(engine)
     if not choice.is_distributed:
         return choice
+    if not engine_address:
+        raise click.UsageError(
+            Text(
+                "The engine {engine} needs the address of its server: set engine_address in shrag.toml, "
+                "SHRAG_ENGINE_ADDRESS or --engine-address.",
+                engine=engine,
+            )
+        )
     if engine_key_file is not None:
         key = _read_key(engine_key_file)
     return EngineChoice(engine, engine_address, key, engine_timeout)

@@ -134,6 +134,59 @@ model = "pro"
     assert {name: each.name for name, each in models_of_card.items()} == {"flash": "m", "pro": "large"}
 
 
+DOWN = "http://127.0.0.1:1/v1"
+
+
+@pytest.mark.parametrize("url", [DOWN, f"{DOWN},http://127.0.0.1:2/v1"])
+def test_a_language_model_that_does_not_answer_stops_an_experiment_that_uses_it_and_no_other(
+    own_home: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], url: str
+) -> None:
+    monkeypatch.setenv("SHRAG_LLM_URL", url)
+    away = EXPERIMENT.replace("shrag:demo/topics.tsv", "away.tsv")
+    for text, options, status in (  # the text ends within its last condition
+        (away, [], 6),
+        (away + "model = false\n", [], 6),
+        (away.replace('name = "or"', 'name = "or"\nmodel = false') + "model = false\n", [], 3),
+        (away, ["--no-model"], 3),
+    ):
+        Path("two.toml").write_text(text)
+        assert run(["experiment", "two.toml", *options]) == status, (text, options)
+        said = capsys.readouterr().err
+        if status == 6:
+            assert f"shrag: {DOWN} does not answer (" in said
+            assert said.endswith("Start the model's server, or leave the model out with --no-model.\n")
+        else:
+            assert "The experiment's away.tsv does not exist" in said
+    assert not own_home.exists() or not list(own_home.glob("indexes/*"))
+
+
+def test_of_the_language_models_of_an_experiment_only_those_that_are_asked_must_answer(
+    own_home: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("SHRAG_LLM_URL", DOWN)
+    models = f"""
+[[models]]
+name = "flash"
+url = "{DOWN}"
+[[models]]
+name = "pro"
+[[conditions]]
+name = "flash"
+model = "flash"
+[[conditions]]
+name = "pro"
+model = "pro"
+"""
+    text = EXPERIMENT.replace("shrag:demo/topics.tsv", "away.tsv").replace('name = "or"', 'name = "or"\nmodel = false')
+    Path("models.toml").write_text(text + models)
+    with serving(Endpoint(answers("x"))) as url:
+        options = ["experiment", "models.toml", "--model", f"pro={url}", "--conditions"]
+        assert run([*options, "pro"]) == 3
+        assert "The experiment's away.tsv does not exist" in capsys.readouterr().err
+        assert run([*options, "flash"]) == 6
+        assert f"shrag: {DOWN} does not answer (" in capsys.readouterr().err
+
+
 @pytest.mark.parametrize(
     ("arguments", "status", "says"),
     [

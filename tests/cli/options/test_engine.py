@@ -59,11 +59,16 @@ def test_a_server_that_is_away_is_one_line_and_exit_status_6(
     assert line.endswith("): check that it is running and can be reached, or use the engine lucene.")
 
 
-def test_a_database_without_an_address_says_where_to_set_it(
-    demo_home: Path, capsys: pytest.CaptureFixture[str]
+@pytest.mark.parametrize(
+    "command", [["search", "demo", "그래핀"], ["index", "demo"], ["serve", "demo"], ["mcp", "demo"]]
+)
+def test_a_database_without_an_address_is_an_error_of_usage_before_anything_is_opened_or_built(
+    own_home: Path, capsys: pytest.CaptureFixture[str], command: list[str]
 ) -> None:
-    assert run(["--home", str(demo_home), "search", "demo", "그래핀", "--engine", "milvus"]) == 1
-    assert "set engine_address in shrag.toml, SHRAG_ENGINE_ADDRESS or --engine-address" in capsys.readouterr().err
+    assert run([*command, "--engine", "milvus"]) == 2
+    says = "The engine milvus needs the address of its server: set engine_address in shrag.toml, SHRAG_ENGINE_ADDRESS"
+    assert says in capsys.readouterr().err
+    assert not own_home.exists()
 
 
 def test_the_variables_name_the_engine_of_a_command_without_its_options() -> None:

@@ -2,9 +2,12 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import click
 import pytest
 
 from shrag.cli.main import run
+from shrag.cli.options.search import read_settings
+from shrag.serving.search_settings import SearchSettings
 
 
 @pytest.mark.parametrize("option", ["--min-score", "--min-confidence"])
@@ -21,3 +24,11 @@ def test_a_number_in_the_configuration_file_is_no_strategy(
     monkeypatch.chdir(tmp_path)
     assert run(["search", "demo", "What?"]) == 2
     assert "There is no strategy '3'" in capsys.readouterr().err
+
+
+def test_a_setting_has_a_value_and_the_last_one_counts() -> None:
+    assert read_settings([]) == SearchSettings()
+    assert read_settings(["ands=1", " depth = 20 ", "ands=2"]) == SearchSettings(ands=2, depth=20)
+    assert read_settings(["paper=a=b"]).paper == "a=b"
+    with pytest.raises(click.UsageError, match="--set ands has no value: write KEY=VALUE, such as ands=1"):
+        read_settings(["depth=20", "ands"])

@@ -1,11 +1,15 @@
 from __future__ import annotations
 
+from types import SimpleNamespace
+from typing import cast
+
 import msgspec
 import pytest
 
 from shrag.evaluation.questions.outcome import (
     AnswerRecord,
     QuestionOutcome,
+    QuestionRecord,
     RelevantRecord,
     _answer_record,
     record_answer,
@@ -15,7 +19,8 @@ from shrag.evaluation.questions.outcome import (
 )
 from shrag.indexing.search_engine import Hit
 from shrag.serving.engine import Engine
-from shrag.serving.events import Answer, Citation, Section, Sentence
+from shrag.serving.events import Answer, Citation, Confidence, Section, Sentence
+from shrag.serving.results import SearchResult
 
 QUESTION = "그래핀은 전자파를 얼마나 차단하는가?"
 
@@ -99,3 +104,60 @@ def test_all_citations_count_also_of_records_named_without_a_sentence() -> None:
     section = Section("record", (Sentence("One.", (1,)),), source)
     answer = Answer("extractive", "en", (section,), (source, Citation(2, "b", "B")))
     assert _answer_record(answer).cited == ("a", "b")
+
+
+def test_every_part_of_a_search_is_stored_and_five_of_its_records_for_reports() -> None:
+    docids = list("abcdefg")
+    result = SimpleNamespace(
+        ranking=SimpleNamespace(
+            records=[
+                SimpleNamespace(record=SimpleNamespace(docid=docid), score=float(-at))
+                for at, docid in enumerate(docids)
+            ],
+            reason="",
+            confidence=Confidence(0.75, "high", threshold=0.5),
+        ),
+        hits=SimpleNamespace(candidates=[*docids, "x"], depth=15),
+        keywords=SimpleNamespace(
+            keywords=[
+                SimpleNamespace(text="그래핀", translations=("graphene", "graphenes")),
+                SimpleNamespace(text="EMI", translations=()),
+            ]
+        ),
+        queries=SimpleNamespace(queries=(("그래핀", "EMI"), ("그래핀",))),
+        fallbacks=(SimpleNamespace(stage="keywords"),),
+        nodes=(),
+        model_calls=[
+            SimpleNamespace(prompt_tokens=100, completion_tokens=20),
+            SimpleNamespace(prompt_tokens=3, completion_tokens=4),
+        ],
+        timings=SimpleNamespace(seconds={"search": 0.5}),
+    )
+    record = record_search("q", cast("SearchResult", result), {"z": 1, "c": 2, "x": 1, "a": 1, "b": 0})
+    assert record.outcome == QuestionOutcome(
+        "q",
+        keywords=("그래핀 → graphene", "EMI"),
+        queries=(("그래핀", "EMI"), ("그래핀",)),
+        num_candidates=8,
+        num_relevant_candidates=3,
+        depth=15,
+        num_retrieved=7,
+        relevant=(
+            RelevantRecord("a", 1, 1, True),
+            RelevantRecord("c", 2, 3, True),
+            RelevantRecord("x", 1, None, True),
+            RelevantRecord("z", 1, None, False),
+        ),
+        top_docids=("a", "b", "c", "d", "e"),
+        fallbacks=("keywords",),
+        confidence=0.75,
+        threshold=0.5,
+    )
+    assert (record.tokens, record.seconds, record.ranking[1]) == (127, {"search": 0.5}, ("b", -1.0))
+    assert QuestionOutcome("q") == QuestionOutcome("q", num_candidates=0, num_relevant_candidates=0, depth=0)
+    assert QuestionRecord(QuestionOutcome("q")).tokens == 0
+
+
+def test_a_confidence_without_a_threshold_refuses_only_where_nothing_is_found() -> None:
+    assert not QuestionOutcome("q", num_retrieved=1, confidence=0.0).refused
+    assert QuestionOutcome("q", confidence=0.9).refused

@@ -333,3 +333,17 @@ def test_after_a_refusal_the_name_is_that_of_the_model_served_now(way: str) -> N
     model.fails = None
     circuit.complete(ASKED)
     assert circuit.known_name == "other"
+
+
+def test_a_stream_that_cannot_be_begun_is_a_failure_that_its_caller_sees() -> None:
+    class Away(_Model):
+        def stream(self, messages: object, *, max_tokens: int = 1024) -> _Stream:
+            assert max_tokens == 7
+            raise ModelUnavailable("nobody listens.")
+
+    circuit = CircuitBreaker(Away())
+    for _ in range(FAILURE_THRESHOLD):
+        assert circuit.state == "closed"
+        with pytest.raises(ModelUnavailable, match=r"^nobody listens\.$"):
+            circuit.stream(ASKED, max_tokens=7)
+    assert circuit.state == "open"

@@ -23,6 +23,12 @@ def test_the_rotary_base_and_factor_are_computed_from_the_configuration_itself()
         "rope_theta": 40_000.0,
         "factor": pytest.approx(4 ** (2 / 32)),
     }
+    small = original_config(hidden_size=1, num_attention_heads=1, rope_theta=0.5)  # heads of one number
+    assert native_config(small, "GteModel")["rope_parameters"] == {
+        "rope_type": "linear",
+        "rope_theta": 4.0,
+        "factor": 64,
+    }
     plain = native_config(original_config(rope_scaling=None), "GteModel")["rope_parameters"]
     assert plain == {"rope_type": "linear", "rope_theta": 20_000.0, "factor": 1.0}
 
@@ -44,6 +50,8 @@ def test_code_references_are_removed_and_the_classs_keys_kept() -> None:
         ({"rope_scaling": {"type": "dynamic", "factor": 8.0}}, "rotary embedding .*dynamic"),
         ({"rope_scaling": {"type": "ntk", "factor": 8.0, "mixed_b": 0.9}}, "without mixed_b"),
         ({"rope_scaling": {"type": "ntk", "factor": 0.5}}, "'factor': 0.5"),
+        ({"rope_theta": 0.0}, "with base 0"),
+        ({"hidden_size": 1, "num_attention_heads": 2}, "the rotary embedding"),
         ({"rope_scaling": {"type": "ntk"}}, "does not describe its rotary embedding .KeyError: 'factor'"),
         ({"rope_scaling": [8]}, "does not describe its rotary embedding"),
         ({"rope_theta": "many"}, "does not describe its rotary embedding"),
