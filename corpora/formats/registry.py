@@ -152,7 +152,7 @@ def each_once(files: list[Path], what: str) -> list[Path]:
 
 def _matching(format: Format, folder: Path) -> list[Path]:
     patterns = [pattern + end for pattern in format.patterns for end in ("", ".gz")]
-    # A subfolder with a file's name stays: that it is no file is said, since records may be in it (Spark's records.csv).
+    # A subfolder with a file's name stays. It is refused later, since records may be in it (Spark's records.csv).
     return [path for path in _visible(folder) if any(fnmatchcase(path.name.lower(), pattern) for pattern in patterns)]
 
 

@@ -108,8 +108,11 @@ def test_hostile_mark_up_never_breaks_cleaning(raw: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "text", ["", "없음", "(없음)", "초록 없음.", "N/A", "n/a", "None", "-", ".", "No abstract available."]
-    + ["nil", "null", "NA", "해당없음", "내용 없음", "초록이 없습니다.", "Abstract not available", "[Not available.]"],
+    "text",
+    [
+        *("", "없음", "(없음)", "초록 없음.", "N/A", "n/a", "None", "-", ".", "No abstract available.", "nil", "null"),
+        *("NA", "해당없음", "내용 없음", "초록이 없습니다.", "Abstract not available", "[Not available.]"),
+    ],
 )
 def test_what_only_says_that_there_is_nothing_is_absent(text: str) -> None:
     assert is_absent(text)
