@@ -375,7 +375,10 @@ def _light(
 def _repeated(
     groups: Sequence[Sequence[Token]], translations: Mapping[int, Sequence[PhraseTranslation]]
 ) -> frozenset[int]:
-    """Return the positions of words that translate those before them: 라이다 LiDAR, 연합학습(federated learning)."""
+    """Return the positions of words that translate those before them: 라이다 LiDAR, 연합학습(federated learning).
+
+    Each must be a translation of the other. So 월드컵 counts in ``FIFA 월드컵``, where it translates only FIFA.
+    """
     repeated: set[int] = set()
     terms = [{token.term for token in group} for group in groups]
     texts = [{each.text for each in translations.get(number, ())} for number in range(len(groups))]
@@ -387,7 +390,10 @@ def _repeated(
             end = begin
             while end < len(groups) and terms[end] <= set(each.terms):
                 end += 1
-            if set[str]().union(*terms[begin:end]) == set(each.terms):
+            translated = set[str]().union(*terms[number:begin])
+            if set[str]().union(*terms[begin:end]) == set(each.terms) and any(
+                set(back.terms) == translated for back in translations.get(begin, ())
+            ):
                 repeated.update(range(begin, end))
     return frozenset(repeated)
 

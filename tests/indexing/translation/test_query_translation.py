@@ -85,6 +85,7 @@ def test_words_that_frame_a_request_are_marked_and_not_translated(demo: Engine) 
         ("federated learning(연합학습)", ["연합", "학습"]),
         ("federated machine learning 연합학습", []),
         ("라이다 학습 lidar", []),
+        ("fifa 월드컵 우승", []),  # no translation of 월드컵 is FIFA
         ("라이다", []),
     ],
 )
@@ -95,6 +96,8 @@ def test_words_that_repeat_those_before_them_in_the_other_language_do_not_count(
         [
             Entry("라이다", "lidar", ("라이다",), ("lidar",), 40, "parenthetical", 1.0),
             Entry("연합학습", "federated learning", ("연합", "학습"), ("feder", "learn"), 40, "parenthetical", 1.0),
+            Entry("월드컵", "world cup", ("월드컵",), ("world", "cup"), 90, "parenthetical", 1.0),
+            Entry("월드컵", "fifa", ("월드컵",), ("fifa",), 1, "parenthetical", 0.1),
         ]
     )
     (tokens,) = analyzer.tokens([question])
