@@ -102,7 +102,7 @@ def test_a_folder_gives_its_files_in_natural_order_and_no_others(tmp_path: Path)
 def test_files_that_may_hold_records_are_neither_hidden_nor_about_the_folder(tmp_path: Path) -> None:
     for name in ("b10.csv", "b9.csv", "a.xyz", ".a.csv", "LICENSE.txt"):
         (tmp_path / name).touch()
-    (tmp_path / "folder.csv").mkdir()
+    (tmp_path / "folder").mkdir()
     assert [file.name for file in folder_files(tmp_path)] == ["a.xyz", "b9.csv", "b10.csv"]
     assert [file.name for file in find_files(FORMATS["table"], [tmp_path])] == ["b9.csv", "b10.csv"]
 
