@@ -58,7 +58,7 @@ def _write(corpora: Path, records: list[Record], digests: list[bytes] | None = N
         languages={"ko": 3},
         records_file="records-0.parquet",
         rejects_file="rejects-0.jsonl",
-        sources=(SourceAccount("a.jsonl", "miracl", "0" * 64, 9, **counts),),
+        sources=(SourceAccount("a.jsonl", "miracl", "0" * 64, 9, **counts, repairs={}),),
         created="2026-01-02T03:04:05+00:00",
         shrag_version="0.1.0",
     )
