@@ -21,6 +21,7 @@ LARGEST_FILE = 64 * 2**20
 """The largest accepted file in bytes; a file is read into memory as a whole."""
 
 _PERCENT = re.compile(r"(?<!\\)%")
+_PIECE = re.compile(r'"([^"]*)"|\{((?:[^{}]|\{[^{}]*\})*)\}|([^\s#"{}]+)')
 _COLUMNS = {
     "id": ("entry key",),
     "title": ("title",),
@@ -91,8 +92,12 @@ def _blocks(text: str) -> Iterator[tuple[Any, object]]:
     from bibtexparser import entrypoint, middlewares
 
     library = entrypoint.parse_string(text)
+    strings = {name: str(string.value) for name, string in library.strings_dict.items()}
     for field in _fields(library.blocks):
         field.key = field.key.lower()
+        if field.enclosing == "no-enclosing" and "#" in field.value:  # such as "Proc. of " # acl
+            pieces = _PIECE.findall(field.value)
+            field.value = "".join(quoted or braced or strings.get(name, name) for quoted, braced, name in pieces)
     addresses = [
         next((field.value for field in _fields([block]) if field.key == "url"), None) for block in library.blocks
     ]

@@ -104,12 +104,7 @@ def with_columns(format: Format, columns: Columns) -> Format:
 
 def folder_files(folder: Path) -> list[Path]:
     """Return the files of a folder that may hold records, whatever their format, in natural order."""
-    return [path for path in _visible(folder) if not path.is_dir()]
-
-
-def _visible(folder: Path) -> list[Path]:
-    found = (path for path in folder.iterdir() if not path.name.lower().startswith((".", *_NO_DATA)))
-    return sorted(found, key=_natural_order)
+    return [path for path in _entries(folder) if not path.is_dir()]
 
 
 def find_files(format: Format, paths: Iterable[Path]) -> list[Path]:
@@ -152,8 +147,13 @@ def each_once(files: list[Path], what: str) -> list[Path]:
 
 def _matching(format: Format, folder: Path) -> list[Path]:
     patterns = [pattern + end for pattern in format.patterns for end in ("", ".gz")]
-    # A subfolder with a file's name stays. It is refused later, since records may be in it (Spark's records.csv).
-    return [path for path in _visible(folder) if any(fnmatchcase(path.name.lower(), pattern) for pattern in patterns)]
+    return [file for file in _entries(folder) if any(fnmatchcase(file.name.lower(), each) for each in patterns)]
+
+
+def _entries(folder: Path) -> list[Path]:
+    """Return in natural order what is in a folder and is neither hidden nor about the folder."""
+    left_out = (".", *_NO_DATA)
+    return sorted((path for path in folder.iterdir() if not path.name.lower().startswith(left_out)), key=_natural_order)
 
 
 def _others(format: Format, folder: Path) -> str:

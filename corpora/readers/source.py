@@ -30,7 +30,7 @@ UTF8_MARK = b"\xef\xbb\xbf"
 
 _BUFFER = 2**18
 _PIECE = 2**20
-_GZIP_MAGIC = b"\x1f\x8b"
+GZIP_MAGIC = b"\x1f\x8b"
 _ENCODING_MARKS = (
     (b"\xff\xfe\0\0", "UTF-32"),  # tested first, since it begins with the mark of UTF-16
     (b"\0\0\xfe\xff", "UTF-32"),
@@ -125,7 +125,7 @@ def is_utf16(path: Path) -> bool:
     """Return whether a file, after decompression, begins with UTF-16's byte order mark; raises ``OSError``."""
     with path.open("rb") as file:
         head = file.read(2)
-    if head == _GZIP_MAGIC:
+    if head == GZIP_MAGIC:
         with gzip.open(path) as stream:
             head = stream.read(2)
     return head in UTF16_MARKS
@@ -179,7 +179,7 @@ def _check_head(path: Path, head: bytes, compressed: bool) -> None:
                 encoding=encoding,
             )
         )
-    if compressed and head.startswith(_GZIP_MAGIC):
+    if compressed and head.startswith(GZIP_MAGIC):
         raise CorpusError(Text("{path} is gzip inside gzip: decompress it once (gunzip) and read that.", path=path))
 
 
@@ -189,7 +189,7 @@ class _CountingReader(io.RawIOBase):
     def __init__(self, path: Path, file: io.BufferedReader) -> None:
         self._path, self._file = path, file
         self._before = os.fstat(file.fileno())
-        self.compressed = file.peek(2)[:2] == _GZIP_MAGIC
+        self.compressed = file.peek(2)[:2] == GZIP_MAGIC
         self._inner: Any = gzip.GzipFile(fileobj=file) if self.compressed else file
         self._bytes = 0
         self.lines = 0

@@ -19,14 +19,18 @@ import msgspec
 import pyarrow
 import pyarrow.parquet
 
-from shrag.corpora.errors import CorpusError
+from shrag.corpora.errors import CorpusError, RejectedLine
 from shrag.corpora.files import raise_if_unreadable
+from shrag.corpora.readers.source import GZIP_MAGIC, read_bytes
 from shrag.corpora.records import Origin, Record
 from shrag.messages.text import Text
 
 _BATCH = 2_048
 _FOREIGN_BATCH = 256
 _DIGEST_BYTES = 16
+
+LARGEST_PACKED = 256 * 2**20
+"""The largest file in gzip that is read, in bytes after decompression; it is read into memory as a whole."""
 
 _SCHEMA = pyarrow.schema(
     [
@@ -216,9 +220,12 @@ def read_parquet(path: Path) -> Iterator[Record]:
 
 
 def read_table_rows(path: Path) -> Iterator[dict[str, object]]:
-    """Yield the rows of any Parquet file as JSON values by column; raises :class:`CorpusError` if it is damaged."""
+    """Yield the rows of any Parquet file, plain or gzip, as JSON values by column.
+
+    Raises :class:`CorpusError` if the file is damaged, or larger than :data:`LARGEST_PACKED` in gzip.
+    """
     try:
-        with pyarrow.parquet.ParquetFile(path) as file:
+        with pyarrow.parquet.ParquetFile(_unpacked(path)) as file:
             for batch in _group_batches(file, _FOREIGN_BATCH):
                 for row in batch.to_pylist():
                     yield {name: _plain_value(value) for name, value in row.items()}
@@ -226,6 +233,16 @@ def read_table_rows(path: Path) -> Iterator[dict[str, object]]:
         raise CorpusError(
             Text("{path} is not a Parquet file that can be read ({error}): copy it again.", path=path, error=error)
         ) from error
+
+
+def _unpacked(path: Path) -> Any:  # noqa: ANN401
+    with path.open("rb") as stream:
+        if stream.read(len(GZIP_MAGIC)) != GZIP_MAGIC:
+            return path
+    try:
+        return pyarrow.BufferReader(read_bytes(path, LARGEST_PACKED))
+    except RejectedLine as error:
+        raise CorpusError(Text("{path} cannot be read: {error}.", path=path, error=error)) from None
 
 
 def _plain_value(value: object) -> object:

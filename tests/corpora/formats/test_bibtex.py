@@ -39,6 +39,27 @@ def test_a_percent_sign_is_text_escaped_or_not(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
+    ("written", "journal"),
+    [
+        ('"Proc. of " # acl', "Proc. of ACL Press"),
+        ('"a {B}" # " c" # {d {E}}', "a B cd E"),
+        ('jun # "~12"', "jun 12"),
+        ("acl # acl", "ACL PressACL Press"),
+        ("{C# and F#}", "C# and F#"),
+        ('"a # b"', "a # b"),
+        ("acl", "ACL Press"),
+        ("in press", "in press"),
+    ],
+)
+def test_strings_that_are_concatenated_are_one_text(tmp_path: Path, written: str, journal: str) -> None:
+    path = tmp_path / "a.bib"
+    path.write_text(f'@string{{acl = "{{ACL}} Press"}}\n@misc{{a, title = {{One}}, booktitle = {written}}}')
+    (item,) = read_bibtex(path)
+    assert isinstance(item.outcome, Record)
+    assert item.outcome.journal == journal
+
+
+@pytest.mark.parametrize(
     ("rest", "reason"),
     [
         ("title = {One", "Unexpectedly reached end of file"),

@@ -12,6 +12,7 @@ from shrag.corpora.store.manifest import (
     CorpusManifest,
     SourceAccount,
     read_manifest,
+    read_previous,
     write_manifest,
 )
 
@@ -48,6 +49,14 @@ MANIFEST = CorpusManifest(
 def test_a_manifest_is_read_as_it_was_written(tmp_path: Path) -> None:
     write_manifest(tmp_path, MANIFEST)
     assert read_manifest(tmp_path) == MANIFEST
+
+
+def test_the_previous_version_stands_beside_the_current_one(tmp_path: Path) -> None:
+    previous = msgspec.structs.replace(MANIFEST, name="before")
+    write_manifest(tmp_path, MANIFEST, previous)
+    assert (read_manifest(tmp_path), read_previous(tmp_path)) == (MANIFEST, previous)
+    write_manifest(tmp_path, previous)
+    assert (read_manifest(tmp_path), read_previous(tmp_path)) == (previous, None)
 
 
 @pytest.mark.parametrize("text", ["", "{}", "[]", '{"format_version": 3, "extra": 2}'])

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import errno
+import gzip
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from datetime import date
@@ -12,7 +13,10 @@ import pyarrow.parquet
 import pytest
 
 from shrag.corpora.errors import CorpusError
+from shrag.corpora.formats.detection import read_source
+from shrag.corpora.formats.registry import FORMATS
 from shrag.corpora.records import Origin, Record
+from shrag.corpora.store import parquet
 from shrag.corpora.store.parquet import (
     ColumnKind,
     RecordFile,
@@ -109,6 +113,23 @@ def test_a_table_of_others_gives_values_of_json(tmp_path: Path) -> None:
     (tmp_path / "t").write_bytes(b"PAR1")
     with pytest.raises(CorpusError, match="is not a Parquet file that can be read"):
         list(read_table_rows(tmp_path / "t"))
+
+
+def test_a_table_of_others_may_be_packed_with_gzip(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    pyarrow.parquet.write_table(pyarrow.table({"id": ["a", "b"], "title": ["A", "B"]}), tmp_path / "t")
+    data = (tmp_path / "t").read_bytes()
+    path = tmp_path / "t.parquet.gz"
+    path.write_bytes(gzip.compress(data))
+    records = [item.outcome for item in read_source(path, FORMATS["table"])]
+    assert [(record.docid, record.title) for record in records if isinstance(record, Record)] == [
+        ("a", "A"),
+        ("b", "B"),
+    ]
+    monkeypatch.setattr(parquet, "LARGEST_PACKED", len(data))
+    assert len(list(read_table_rows(path))) == 2
+    monkeypatch.setattr(parquet, "LARGEST_PACKED", len(data) - 1)
+    with pytest.raises(CorpusError, match=rf"t\.parquet\.gz cannot be read: longer than {len(data) - 1} bytes"):
+        list(read_table_rows(path))
 
 
 def test_reading_rows_takes_no_more_memory_the_more_groups_of_rows_there_are(

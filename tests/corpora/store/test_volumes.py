@@ -43,6 +43,24 @@ def test_an_archive_in_volumes_is_verified_and_extracted_as_one_file_is(tmp_path
     assert not list(tmp_path.glob(".*"))
 
 
+def test_volumes_are_filled_to_the_last_byte_however_little_is_written_at_once(tmp_path: Path) -> None:
+    writer = VolumeWriter(tmp_path / "a", 4)
+    assert [writer.write(bytes([number])) for number in range(6)] == [1] * 6
+    assert writer.write(b"abcdef") == 2
+    writer.close()
+    assert [path.read_bytes() for path in writer.paths] == [bytes(range(4)), b"\4\5ab"]
+
+
+def test_a_lone_volume_and_an_archive_beside_volumes_are_read_by_their_own_names(tmp_path: Path) -> None:
+    path = tmp_path / "a.tar"
+    header = write_archive(path, "bundle", "a", {"x": b"1"}, 1_000_000)
+    assert find_volumes(path) == find_volumes(volume_path(path, 1)) == [volume_path(path, 1)]
+    assert verify_archive(path, "bundle") == verify_archive(volume_path(path, 1), "bundle") == header
+    write_archive(tmp_path / "b.tar", "bundle", "b", {"x": b"2" * 30_000}, 10_240)
+    other = write_archive(tmp_path / "b.tar.old", "bundle", "old", {"x": b"3"})
+    assert verify_archive(tmp_path / "b.tar.old", "bundle") == other
+
+
 @pytest.mark.parametrize("volume_bytes", [0, 20_480])
 def test_what_a_killed_export_left_does_not_stop_the_next(tmp_path: Path, volume_bytes: int) -> None:
     for name in (".a.tar.part", ".a.tar.part.001", ".a.tar.part.002", ".a.tar.part.009"):
