@@ -53,8 +53,8 @@ def _analyzed(number: int, chance: random.Random) -> AnalyzedRecord:
 
 
 RECORDS = [_analyzed(number, random.Random(number)) for number in range(60)]
-VECTORS = np.random.default_rng(1).standard_normal((60, 4))
-VECTORS = (VECTORS / np.linalg.norm(VECTORS, axis=1, keepdims=True)).astype(np.float16)
+_DRAWN = np.random.default_rng(1).standard_normal((60, 4))
+VECTORS = (_DRAWN / np.linalg.norm(_DRAWN, axis=1, keepdims=True)).astype(np.float16)
 
 
 class _Documents:
