@@ -93,7 +93,9 @@ def test_java_gets_keys_and_years() -> None:
     assert write_record_fields(replace(RECORD, authors=("Kim", "KIM"), journal="", type="")) == (
         "year\x002015\0language\0en\x1fen\0author\0kim\x1fKim"
     )
-    assert write_record_fields(replace(RECORD, authors=(), journal="", type="", year=12_345)) == "language\0en\x1fen"
+    bare = replace(RECORD, authors=(), journal="", type="")
+    for year, written in ((-1, ""), (0, "year\x000\0"), (9_999, "year\x009999\0"), (10_000, "")):
+        assert write_record_fields(replace(bare, year=year)) == f"{written}language\0en\x1fen"
 
 
 def test_counts_are_read_as_java_writes_them() -> None:

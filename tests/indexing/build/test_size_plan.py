@@ -32,6 +32,21 @@ def test_vectors_take_what_limits_the_number_of_records() -> None:
     assert plan_size(given.most_records + 1, 130, 768, MACHINE, RATE, 0).engine == "milvus"
 
 
+def test_the_vectors_of_an_index_take_three_bytes_a_dimension_with_their_faiss_index() -> None:
+    without, given = (plan_size(10**6, 130, dimension, MACHINE, RATE, 0).embedded for dimension in (0, 768))
+    vectors, faiss = 1_536_000_000, 768_000_000
+    assert (given.index - without.index, given.building - without.building) == (vectors + faiss, vectors + faiss)
+    assert given.serving_memory - without.serving_memory == vectors
+    assert (given.build_memory, given.build_hours, given.search_ms) == (
+        without.build_memory, without.build_hours, without.search_ms,
+    )  # fmt: skip
+
+
+def test_an_empty_corpus_takes_a_shard_and_a_node_for_each_replica() -> None:
+    plan = cluster_plan(0, 130, 768)
+    assert (plan.shards, plan.query_nodes, plan.memory, plan.dense_index) == (1, 2, 0, "HNSW")
+
+
 def test_every_limit_is_the_last_size_that_fits() -> None:
     plan = plan_size(10**6, 130, 768, MACHINE, RATE, 0)
     at, above = (plan_size(plan.limits["disk"] + more, 130, 768, MACHINE, RATE, 0).embedded for more in (0, 1))

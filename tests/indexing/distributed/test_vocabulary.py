@@ -40,6 +40,7 @@ class _Engine:
 
 @pytest.fixture
 def opened(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Vocabulary]:
+    """Yield a vocabulary of five words that is written and read two words at a time."""
     monkeypatch.setattr(module, "_BATCH", 2)
     monkeypatch.setattr(module, "_ASKED", 2)
     monkeypatch.setattr(module, "_CACHED_TERMS", 3)

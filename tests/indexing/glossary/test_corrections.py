@@ -170,3 +170,12 @@ def test_a_term_that_a_concept_of_tbx_has_for_two_countries_keeps_its_place(tmp_
     found = parse_corrections(read_corrections([tmp_path / "terms.tbx"]))
     assert [(pair.english, pair.confidence) for pair in found.pairs] == [("elevator", 1.0), ("lift", 0.95)]
     assert [each.words for each in found.synonyms] == [("elevator", "lift")]
+
+
+def test_a_pair_has_up_to_eight_terms_on_each_side(analyzer: KoreanEnglishAnalyzer) -> None:
+    words = "alpha beta gamma delta epsilon zeta kappa lambda sigma".split()
+    messages: list[str] = []
+    lines = "".join(f"지도\t{' '.join(words[:count])}\n" for count in (8, 9))
+    corrected = apply_corrections([], parse_corrections(lines.encode(), "mine.tsv").pairs, analyzer, messages.append)
+    assert [len(entry.english_terms) for entry in corrected] == [8]
+    assert [message.partition(";")[2] for message in messages] == [" a pair has 1 to 8 on each side."]

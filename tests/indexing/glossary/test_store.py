@@ -4,7 +4,17 @@ import sqlite3
 from contextlib import closing
 from pathlib import Path
 
-from shrag.indexing.glossary.store import Entry, Glossary, Synonym, write_glossary
+from shrag.indexing.analysis.analyzer import Token
+from shrag.indexing.analysis.korean_english import KoreanEnglishAnalyzer
+from shrag.indexing.glossary.store import (
+    Entry,
+    Glossary,
+    Synonym,
+    phrase_parts,
+    phrase_terms,
+    simple_tokens,
+    write_glossary,
+)
 
 ENTRIES = [
     Entry("인공 신경망", "Neural Network", ("인공", "신경망"), ("neural", "network"), 9, "parenthetical", 0.9),
@@ -101,3 +111,21 @@ def test_a_glossary_of_an_earlier_version_has_no_synonyms(tmp_path: Path) -> Non
     with closing(Glossary(path)) as glossary:
         assert glossary.synonyms([("망",)]) == [[]]
         assert len(glossary) == len(ENTRIES)
+
+
+def test_of_overlapping_tokens_the_shortest_are_kept_in_their_order() -> None:
+    gpt, whole, four = (Token(term, *span, "foreign") for term, *span in (("gpt", 0, 3), ("gpt4", 0, 5), ("4", 4, 5)))
+    behind = Token("model", 5, 10, "noun")  # it touches the others and does not overlap them
+    assert simple_tokens([whole, behind, gpt, four]) == [gpt, four, behind]
+    assert simple_tokens([whole]) == [whole]
+    across = Token("x", 2, 6, "foreign")  # it overlaps both ends
+    assert simple_tokens([gpt, across, behind]) == [gpt, behind]
+
+
+def test_a_phrase_has_the_terms_and_the_parts_of_its_nouns_words_and_numbers(analyzer: KoreanEnglishAnalyzer) -> None:
+    for phrase, terms, parts in (
+        ("solid-state batteries", ("solid", "state", "batteri"), ("solid", "state", "batteries")),
+        ("빠른 인공신경망을", ("인공", "신경망"), ("인공", "신경망")),
+        ("the of", (), ()),
+    ):
+        assert (phrase_terms(analyzer, phrase), phrase_parts(analyzer, phrase)) == (terms, parts)

@@ -142,16 +142,18 @@ def test_synonyms_of_the_user_that_are_not_used_are_named(
     analyzer: KoreanEnglishAnalyzer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(module, "read_synonyms", list)
-    groups = [("vitamin A", "retinol"), ("먹기", "섭취"), *[("on-site", "in situ")] * 5]
+    groups = [("vitamin A", "retinol"), ("먹기", "섭취"), ("the", "article"), *[("on-site", "in situ")] * 5]
     own = [SynonymCorrection(words, True, f"mine.tsv, line {line}") for line, words in enumerate(groups, 1)]
     messages: list[str] = []
     select_synonyms([], [], own, lambda terms: dict.fromkeys(terms, 1), analyzer, messages.append)
     assert messages[0].startswith("mine.tsv, line 1: 'vitamin A' is not used as a synonym. Its terms are vitamin; ")
     assert messages[1].startswith("mine.tsv, line 2: '먹기' is not used as a synonym. Its terms are none; ")
-    assert (len(messages), messages[-1]) == (6, "In all, 12 synonyms of the user's lists are not used.")
+    assert messages[2].startswith("mine.tsv, line 3: 'the' is not used as a synonym. Its terms are none; ")
+    assert (len(messages), messages[-1]) == (6, "In all, 13 synonyms of the user's lists are not used.")
 
 
 def test_groups_of_both_languages_are_read() -> None:
     groups = read_synonyms()
+    assert not any(member.startswith("#") for group in groups for member in group)
     assert any("telework" in group for group in groups)
     assert any("재택근무" in group for group in groups)

@@ -42,3 +42,10 @@ def test_concepts_of_both_editions_are_read() -> None:
 def test_other_files_are_rejected_by_line(content: str, message: str) -> None:
     with pytest.raises(GlossaryRejected, match=message):
         parse_tbx(content.encode(), "mine.tbx")
+
+
+def test_elements_beside_each_other_are_not_nested() -> None:
+    beside = NEW.replace("<body>", f"<body>{'<note/>' * 300}")
+    assert parse_tbx(beside.encode(), "new.tbx") == [ConceptTerms(("전지",), ("battery",), 2)]
+    with pytest.raises(GlossaryRejected, match="XML nested deeper than 100"):
+        parse_tbx(f"<a>{'<note/>' * 300}{'<a>' * 100}".encode(), "new.tbx")

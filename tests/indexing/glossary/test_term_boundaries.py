@@ -51,7 +51,7 @@ def test_a_phrase_has_no_predicate_and_a_noun_in_each_word_but_the_last(
     kinds: Sequence[TokenKind | None], size: int
 ) -> None:
     words = ["가나", "다라"]
-    tokens = [[Token(word, 0, 2, kind)] if kind else [] for word, kind in zip(words, kinds, strict=True)]
+    tokens = [[] if kind is None else [Token(word, 0, 2, kind)] for word, kind in zip(words, kinds, strict=True)]
     assert phrase_words(words, tokens) == size
     assert phrase_words(words[1:], [[Token("다", 0, 1, "noun")]]) == 0  # a particle follows
     assert phrase_words(['"다라".'], [[Token("다라", 1, 3, "noun")]]) == 1  # only punctuation follows

@@ -64,6 +64,20 @@ def test_one_letter_of_difference_costs_by_its_kind(korean: str, english: str, c
     assert transliteration_distance(korean, english) * max(2, len(english)) == pytest.approx(cost)
 
 
+@pytest.mark.parametrize(
+    ("english", "korean", "keys"),
+    [
+        ("bottle", "보틀", {"PTR"}),
+        ("soccer", "사커", {"SK", "SKR"}),
+        ("hammer", "해머", {"M", "MR"}),
+        ("hobby", "하비", {"P"}),
+    ],
+)
+def test_two_letters_of_a_kind_are_one_consonant(english: str, korean: str, keys: set[str]) -> None:
+    assert english_consonant_keys(english) == keys
+    assert consonant_key(korean) in keys
+
+
 def test_which_words_begin_with_the_sound_of_a_vowel() -> None:
     assert [starts_with_vowel(word) for word in ("아이", "와", "힣", "가", "하", "a", "漢")] == [True] * 2 + [False] * 5
     assert [possible_vowel_starts(word) for word in ("apple", "data")] == [(True,), (False,)]

@@ -33,8 +33,11 @@ def test_pairs_are_selected_of_which_the_corpus_has_a_side(analyzer: KoreanEngli
 
 def test_another_vocabulary_is_analyzed_anew(analyzer: KoreanEnglishAnalyzer, monkeypatch: pytest.MonkeyPatch) -> None:
     assert len(select_vocabulary(_counts, analyzer)) > 1
-    monkeypatch.setattr(vocabulary_selection, "read_vocabulary", lambda: [VocabularyTerm("전이", "transfer", 0.5)])
-    assert [(entry.korean, entry.score) for entry in select_vocabulary(_counts, analyzer)] == [("전이", 0.5)]
+    few = [VocabularyTerm("전이", "transfer", 0.5), VocabularyTerm("전이", "transfers", 0.4)]  # of the same terms
+    few.append(VocabularyTerm("전이", "of the", 0.9))  # without terms
+    monkeypatch.setattr(vocabulary_selection, "read_vocabulary", lambda: few)
+    (entry,) = select_vocabulary(_counts, analyzer)
+    assert (entry.korean, entry.english, entry.score, entry.only) == ("전이", "transfer", 0.5, "")
 
 
 def _entry(korean: str, english: str) -> Entry:
@@ -48,6 +51,19 @@ def test_a_translation_in_bilingual_records_outweighs_one_that_only_occurs() -> 
     weighed = {entry.english: entry.score for entry in weigh_vocabulary(entries, _counts, [*medical, *others])}
     assert weighed["metastasi"] == pytest.approx(0.8)
     assert weighed["transit"] == weighed["transfer"] == pytest.approx(0.8 * 0.75)
+
+
+def test_a_pair_of_bilingual_records_weighs_by_the_share_of_those_with_a_term_that_have_both() -> None:
+    both, alone = Bitext(frozenset({"전이"}), frozenset({"transfer"})), Bitext(frozenset({"전이"}), frozenset({"cell"}))
+    others = Bitext(frozenset({"우유"}), frozenset({"transfer"})), Bitext(frozenset({"우유"}), frozenset({"milk"}))
+    bitexts = [both] * 6 + [alone] * 2 + [others[0]] * 3 + [others[1]] * 29  # of 40, 8 have the one and 9 the other
+    (entry,) = weigh_vocabulary([_entry("전이", "transfer")], _counts, bitexts)
+    support = 0.75 + 0.25 * 6 / 72**0.5
+    assert entry.score == pytest.approx(0.8 * (0.5 + 0.5 * support))
+    # Three records with both are no more than chance gives (G² is 1.2), so only the frequencies count.
+    bitexts = [both] * 3 + [alone] * 5 + [others[0]] * 6 + [others[1]] * 26
+    (entry,) = weigh_vocabulary([_entry("전이", "transfer")], _counts, bitexts)
+    assert entry.score == pytest.approx(0.8 * 0.75)
 
 
 def test_without_bilingual_records_the_more_frequent_of_two_translations_weighs_more() -> None:

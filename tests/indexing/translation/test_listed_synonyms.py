@@ -30,6 +30,7 @@ LEXICON = EntriesLexicon(
         _synonym("비대면", "비대면", "언택트", "언택트"),
         _synonym("stature", "statur", "height", "height", 0),
         _synonym("film", "film", "movie", "movi", 9, 9),
+        _synonym("kayak", "kayak", "canoe", "cano", 1),
         _synonym("movie", "movi", "motion picture", "motion pictur", 8, 9),
     ],
 )
@@ -58,6 +59,15 @@ def test_the_longest_phrase_has_synonyms_and_its_words_share_them(analyzer: Kore
 @pytest.mark.parametrize("question", ["heart and attack", "heart, attack"])
 def test_words_with_a_separator_between_them_are_no_phrase(analyzer: KoreanEnglishAnalyzer, question: str) -> None:
     assert _ways(analyzer, question) == [[], [("assault", 1.0, 0.3)]]
+
+
+def test_a_phrase_before_a_separator_has_synonyms_as_the_word_behind_it_has(analyzer: KoreanEnglishAnalyzer) -> None:
+    both = [("myocardial infarction", 0.5, 0.3), ("심근경색", 0.5, 0.24)]
+    assert _ways(analyzer, "heart attack, film") == [both, both, [("movie", 1.0, 0.3)]]
+
+
+def test_a_synonym_that_is_in_one_record_is_used(analyzer: KoreanEnglishAnalyzer) -> None:
+    assert _ways(analyzer, "kayak") == [[("canoe", 1.0, 0.3)]]
 
 
 def test_a_word_with_a_prefix_has_no_synonym_of_the_word_without_it(analyzer: KoreanEnglishAnalyzer) -> None:

@@ -43,3 +43,8 @@ def test_a_word_beside_a_transliteration_is_no_part_of_it(analyzer: KoreanEnglis
 def test_capitalized_english_words_are_joined_and_acronyms_left_out(analyzer: KoreanEnglishAnalyzer) -> None:
     assert _found(analyzer, "Premier League tractor") == [((0, 1), "프리미어리그"), ((2,), "트랙터")]
     assert _found(analyzer, "premier league TRACTOR") == []
+
+
+def test_words_with_another_word_between_them_are_not_joined(analyzer: KoreanEnglishAnalyzer) -> None:
+    assert _found(analyzer, "머신 감자 러닝", (1,)) == [((0,), "machine")]
+    assert _found(analyzer, "Premier Tuesday League", (1,)) == []

@@ -73,3 +73,17 @@ def test_the_least_confidence_is_that_of_two_first_translations(analyzer: Korean
     lexicon = EntriesLexicon([_entry("토양", "soil", "토양", "soil", 0.9), _entry("흙", "soil", "흙", "soil", 0.89)])
     (tokens,) = analyzer.tokens(["토양"])
     assert [each.text for each in translate_query(tokens, lexicon)[0].translations] == ["soil", "흙"]
+
+
+@pytest.mark.parametrize(("through", "found"), [("car", True), ("automobile", True), ("vehicle", False)])
+def test_only_the_two_surest_translations_lead_to_a_synonym(
+    analyzer: KoreanEnglishAnalyzer, through: str, found: bool
+) -> None:
+    translations = {"car": 1.0, "automobile": 0.99, "vehicle": 0.98}
+    entries = [_entry("자동차", english, "자동차", english, score) for english, score in translations.items()]
+    lexicon = EntriesLexicon([*entries, _entry("승용차", through, "승용차", through)])
+    (tokens,) = analyzer.tokens(["자동차"])
+    assert [each.text for each in translate_query(tokens, lexicon)[0].translations] == [
+        *translations,
+        *["승용차"] * found,
+    ]
