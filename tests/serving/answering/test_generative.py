@@ -324,6 +324,17 @@ def test_a_brief_answer_is_what_stands_behind_the_reasoning_and_may_be_too_short
     assert "\n–\n" in asked
     with pytest.raises(InvalidOutput, match="no sentence that a record supports"):
         _written(demo, "Plenty [1].")
+    with pytest.raises(InvalidOutput, match="no sentence that a record supports"):  # the reasoning is no answer
+        _written(demo, "##Reasoning##\nOne.\n##Answer##\n", style="brief")
+
+
+@pytest.mark.parametrize("mark", ["##NO ANSWER##", "## no answer", "##답변불가##", "##답변 불가##\n"])
+def test_a_brief_answer_may_be_refused_behind_its_reasoning(demo: Engine, mark: str) -> None:
+    for written in (mark, f"##Reasoning##\nNo passage says it.\n{mark}", f"##Reasoning##\nOne.\n##Answer##\n{mark}"):
+        answer, _ = _written(demo, written, style="brief")
+        assert (answer.reason, answer.sections) == ("nothing_fits", ())
+    answer, _ = _written(demo, "##Reasoning##\nOne.\n##Answer##\nThere is no answer [1].", style="brief")
+    assert answer.reason == ""
 
 
 @pytest.mark.parametrize("style", ["structured", "brief"])
