@@ -167,10 +167,13 @@ class _Written:
 _ANSWER_MARK = re.compile(
     r"#{1,6}[ \t]*(?:brief answer|answer|짧은 답변|답변)[ \t]*(?:#+[ \t]*:?|:|(?=\n))[ \t]*\n?", re.IGNORECASE
 )
+_REFUSAL = re.compile(r"^[ \t]*#{1,6}[ \t]*(?:no answer|답변 ?불가)[ \t]*#*[ \t]*$", re.IGNORECASE | re.MULTILINE)
 
 
 def answer_behind_reasoning(pieces: Iterable[str]) -> Iterator[str]:
     r"""Yield the text behind the heading of the answer, piece by piece; the whole text if it has no such heading.
+
+    A refusal behind the reasoning needs no heading of the answer.
 
     >>> "".join(answer_behind_reasoning(["##Reasoning##\nOne is", " lighter.\n##Ans", "wer##\nSteel [", "1]."]))
     'Steel [1].'
@@ -185,8 +188,9 @@ def answer_behind_reasoning(pieces: Iterable[str]) -> Iterator[str]:
             yield text[mark.end() :]
             yield from arrived
             return
-    mark = _ANSWER_MARK.search(text)
-    yield text[mark.end() :] if mark is not None else text
+    mark, refusal = _ANSWER_MARK.search(text), _REFUSAL.search(text)
+    begin = mark.end() if mark is not None else refusal.start() if refusal is not None else 0
+    yield text[begin:]
 
 
 def _write(

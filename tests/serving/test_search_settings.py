@@ -10,7 +10,7 @@ from shrag.evaluation.questions.batch import write_run
 from shrag.serving.answer_cache import AnswerCache
 from shrag.serving.engine import Engine
 from shrag.serving.errors import SettingRejected, StrategyUnavailable
-from shrag.serving.search_settings import SearchSettings
+from shrag.serving.search_settings import ANSWERING, BUDGET, SEARCH, ExtraQueries, SearchSettings, refuse_unused
 
 # Written out, so that a change of the module's own is noticed.
 BOUNDS = {
@@ -63,6 +63,30 @@ def test_values_of_a_file_and_of_a_command_line_are_equal() -> None:
     typed = SearchSettings.from_mapping({"ands": "3", "glossary": "false", "words": "both"})
     assert written == typed == SearchSettings(ands=3, glossary=False, words="both")
     assert typed.changed == {"ands": 3, "words": "both", "glossary": False}
+    assert SearchSettings.from_mapping({"rerank": "true"}) == SearchSettings()
+
+
+def test_of_the_settings_that_a_strategy_does_not_use_the_first_by_name_is_refused() -> None:
+    settings = SearchSettings(paper="x", depth=3, keyword_order="entropy")
+    for used, unused in (((), "depth"), (("depth",), "paper"), (("paper",), "depth")):
+        with pytest.raises(SettingRejected, match=f"^The strategy tree has no setting {unused}: "):
+            refuse_unused(settings, "tree", used)
+    refuse_unused(settings, "tree", ("depth", "paper"))
+    refuse_unused(SearchSettings(), "tree")
+
+
+def test_each_setting_is_one_of_the_answer_the_budget_the_search_or_a_plan() -> None:
+    assert ({"answer"}, {"calls", "seconds"}) == (ANSWERING, BUDGET)
+    plan = {"paper", "steps", "step_records", "tree_depth", "tree_nodes", "tree_children"}
+    assert DEFAULTS.keys() - ANSWERING - BUDGET - plan == SEARCH
+
+
+@pytest.mark.parametrize(
+    ("extra_queries", "own"),
+    [("auto", False), ("none", False), ("translated", False), ("question", True), ("all", True)],
+)
+def test_the_questions_own_words_are_a_query_where_the_settings_say_so(extra_queries: ExtraQueries, own: bool) -> None:
+    assert SearchSettings(extra_queries=extra_queries).own_query == own
 
 
 @pytest.mark.parametrize(

@@ -93,6 +93,52 @@ def test_a_year_or_a_matrix_is_no_citation() -> None:
     assert _plain(said) == [("body", "In [2020] a matrix [a, b] was used.", (1,))]
 
 
+@pytest.mark.parametrize(
+    ("written", "citations"),
+    [
+        ("[100]", (100,)),
+        ("[Records 1 and 3]", (1, 3)),
+        ("[records 2; 4]", (2, 4)),
+        ("[문헌 1 및 3]", (1, 3)),
+        ("[3·1]", (3, 1)),
+        ("[2~4, 3]", (2, 3, 4)),
+        # Of a longer range, the first 21 numbers and the last one.
+        ("[1-100]", (1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 18, 19, 20, 21, 100)),
+    ],
+)
+def test_citations_are_read_in_every_form(written: str, citations: tuple[int, ...]) -> None:
+    assert _plain(_read(f"It is thin {written}.")) == [("body", "It is thin.", citations)]
+
+
+@pytest.mark.parametrize(
+    ("text", "sentences"),
+    [
+        ("It is thin [1], and light [2].", [("It is thin, and light.", (1, 2))]),
+        ("Is it thin?[1]It is light![2]So it is.", [("Is it thin?", (1,)), ("It is light!", (2,)), ("So it is.", ())]),
+        ("It is thin. [1]. It is light.", [("It is thin.", (1,)), ("It is light.", ())]),
+        ("It is thin. [1], [2] It is light.", [("It is thin.", (1, 2)), ("It is light.", ())]),
+        ("10) It is thin [1].\n· It is light.", [("It is thin.", (1,)), ("It is light.", ())]),
+        ("It is __very__ `thin`, as a_b [shows](#a).", [("It is very thin, as a_b shows.", ())]),
+    ],
+)
+def test_citations_bullets_and_marks_are_no_words_of_a_sentence(
+    text: str, sentences: list[tuple[str, tuple[int, ...]]]
+) -> None:
+    assert [each[1:] for each in _plain(_read(text))] == sentences
+
+
+@pytest.mark.parametrize("heading", ["## Conclusion:", "**## Conclusion**", "## Conclusion**:", "##CONCLUSION## "])
+def test_a_heading_is_read_in_every_form(heading: str) -> None:
+    assert _plain(_read(f"{heading}\nIt is thin.")) == [("conclusion", "It is thin.", ())]
+
+
+def test_an_unknown_heading_is_the_title_only_where_it_is_the_first_and_its_text_is_body() -> None:
+    said = _read("## Films\n## Conclusion\nIt is thin.\n## Methods\nIt is light.")
+    assert _plain(said) == [
+        ("title", "Films", ()), ("conclusion", "It is thin.", ()), ("body", "It is light.", ()),
+    ]  # fmt: skip
+
+
 @pytest.mark.parametrize("text", ["", "\n\n", "##제목##", "[1]", "***", "## ##", "- \n- \n", "#[1]", "##[1]##"])
 def test_text_without_words_has_no_sentence(text: str) -> None:
     assert _read(text) == []

@@ -4,11 +4,18 @@ from __future__ import annotations
 
 import pytest
 
-from shrag.corpora.records import Record
+from shrag.corpora.records import PAGE, Record
 from shrag.indexing.analyzed_record import AnalyzedRecord, analyze_record
-from shrag.serving.answering.citations import citation_precision, find_issue, verify_quotes
+from shrag.serving.answering.citations import (
+    citation_precision,
+    cite,
+    find_issue,
+    make_citations,
+    verify_quotes,
+    verify_support,
+)
 from shrag.serving.engine import Engine
-from shrag.serving.events import Answer, Section, Sentence, SentenceIssue
+from shrag.serving.events import Answer, Citation, Section, Sentence, SentenceIssue
 from shrag.serving.retrieval.query_terms import matched_share, text_terms
 
 
@@ -28,6 +35,12 @@ def test_only_verbatim_sentences_of_the_cited_record_are_supported(record: Recor
     assert [sentence.supported for sentence in checked.sections[0].sentences] == [
         True, True, True, False, False, False, False, True,
     ]  # fmt: skip
+
+
+def test_a_record_that_does_not_exist_is_the_issue_of_a_sentence_that_another_lacks(record: Record) -> None:
+    section = Section("body", (Sentence("무엇이나", (2, 1)),))
+    (checked,) = verify_quotes(Answer("extractive", "ko", (section,), ()), [record]).sections
+    assert [sentence.issue for sentence in checked.sentences] == ["no_such_record"]
 
 
 @pytest.mark.parametrize(
@@ -61,12 +74,19 @@ ENGLISH = Record(
     "A survey of 412 parents found that telework increased conflict between work and family. LSTM models were unused.",
     "en",
     complete=True,
+    authors=("Park, Jiyoung",),
+    journal="Journal of Housework",
+    keywords=("NVivo",),
 )
+ENGLISH_TITLE = Record("T", "Solar panels in Busan", "태양광 패널을 세웠다.", "ko", complete=True)
+KOREAN_TITLE = Record("L", "부산의 태양광 패널", "Solar panels of the city.", "en", complete=True)
 
 
 @pytest.fixture(scope="module")
 def evidence(demo: Engine) -> list[AnalyzedRecord]:
-    return [analyze_record(record, demo.open_index.analyzer) for record in (KOREAN, ENGLISH)]
+    return [
+        analyze_record(record, demo.open_index.analyzer) for record in (KOREAN, ENGLISH, ENGLISH_TITLE, KOREAN_TITLE)
+    ]
 
 
 @pytest.mark.parametrize(
@@ -84,7 +104,7 @@ def evidence(demo: Engine) -> list[AnalyzedRecord]:
         ("저자는 “두꺼울수록 차폐가 약하다”고 하였다.", (1,), "quote"),
         ("고양이는 우유를 좋아하지만 개는 그렇지 않다.", (1,), "unrelated"),
         ("그래핀 필름의 차폐 효율을 쟀다.", (), "no_citation"),
-        ("그래핀 필름의 차폐 효율을 쟀다.", (1, 3), "no_such_record"),
+        ("그래핀 필름의 차폐 효율을 쟀다.", (1, 5), "no_such_record"),
         ("그래핀 필름의 차폐 효율을 쟀다.", (0,), "no_such_record"),
         ("Telework increased conflict for 412 parents in Daejeon.", (2,), ""),
         ("Telework increased conflict for parents in Busan.", (2,), "name"),
@@ -95,12 +115,48 @@ def evidence(demo: Engine) -> list[AnalyzedRecord]:
         ("부모 413명을 조사하니 재택근무가 갈등을 키웠다.", (2,), "number"),
         ("The film of Seoul shields 30.5 dB.", (1,), ""),
         ("Film and telework: 30.5 dB for 412 parents.", (1, 2), ""),
+        ("Telework increased conflict for parents.", (1, 2), ""),
+        ("Cats drink milk while dogs bark at strangers.", (3,), "unrelated"),
+        ("Cats drink milk while dogs bark at strangers.", (4,), "unrelated"),
+        # The names of a record are those of all its fields, and a Korean sentence's are Latin words from three letters.
+        ("Park의 조사에서 갈등이 커졌다.", (2,), ""),
+        ("Lee의 조사에서 갈등이 커졌다.", (2,), "name"),
+        ("Xu의 조사에서 갈등이 커졌다.", (2,), ""),
+        ("Housework에 실린 조사에서 갈등이 커졌다.", (2,), ""),
+        ("조사를 NVivo로 풀었다.", (2,), ""),
+        ("그래핀 필름의 차폐 효율에 R&D가 들었다.", (1,), "name"),
+        # The first word of a sentence has a capital letter, also in quotation marks or parentheses.
+        ('"Mostly" telework increased conflict for parents.', (2,), ""),
+        ("“Mostly” telework increased conflict for parents.", (2,), ""),
+        ("'Mostly' telework increased conflict for parents.", (2,), ""),
+        ("(Mostly) telework increased conflict for parents.", (2,), ""),
     ],
 )
 def test_an_unsupported_sentence_has_its_issue(
     demo: Engine, evidence: list[AnalyzedRecord], text: str, citations: tuple[int, ...], issue: SentenceIssue
 ) -> None:
     assert find_issue(Sentence(text, citations), evidence, demo.open_index) == issue
+
+
+def test_of_the_citations_of_a_sentence_those_of_records_stay(demo: Engine, evidence: list[AnalyzedRecord]) -> None:
+    text = "Telework increased conflict for parents."
+    supported, unsupported, lacking = (
+        verify_support(Sentence(text, numbers), evidence[:2], demo.open_index) for numbers in ((2, 1), (1,), (0, 2, 3))
+    )
+    assert supported == Sentence(text, (2, 1))
+    assert unsupported == Sentence(text, (1,))  # in the record's other language words do not count
+    assert lacking == Sentence(text, (2,), supported=False, issue="no_such_record")
+
+
+def test_the_citations_of_an_answer_are_those_of_its_sentences_and_sections_in_order() -> None:
+    records = [Record(f"D{number}", f"Waves {number}", "High.", "en", complete=True) for number in range(1, 9)]
+    source = cite(4, records[3])
+    sections = [Section("body", (Sentence("High.", (8, 1)),)), Section("record", (Sentence("High.", (1,)),), source)]
+    assert [(each.number, each.docid, each.title) for each in make_citations(sections, records)] == [
+        (1, "D1", "Waves 1"), (4, "D4", "Waves 4"), (8, "D8", "Waves 8"),
+    ]  # fmt: skip
+    paged = Record("P", "Waves", "High.", "en", complete=True, other=((PAGE, "3-4"),))
+    assert cite(1, paged) == Citation(1, "P", "Waves", "3-4")
 
 
 @pytest.mark.parametrize("marks", ["“”", '""', "「」", "『』", "‘’"])

@@ -10,9 +10,12 @@ from shrag.serving.answering.formats import (
     answer_text,
     authors_lines,
     confidence_line,
+    for_reader,
+    title_and_page,
     unknown_value_line,
 )
 from shrag.serving.events import Answer, Authors, Citation, Confidence, NearestRecord, Section, Sentence
+from shrag.serving.request import AnswerLanguage
 
 SECTIONS = (
     Section("title", (Sentence("GPT-4 and *milk*", ()),)),
@@ -179,3 +182,44 @@ def test_the_authors_of_a_question_are_counted_and_named_and_what_became_of_them
     several = Authors(("Kim, A.", "Kim, B."), 1_000, "possible")
     assert authors_lines(several, "en") == ["1,000 authors of this name: Kim, A.; Kim, B.; …"]
     assert authors_lines(several, "ko") == ["이 이름의 저자 1,000명: Kim, A.; Kim, B.; …"]
+    two = Authors(("Kim, A.", "Lee, B"), 2, "listed")
+    assert authors_lines(two, "en") == ["2 authors of this name: Kim, A.; Lee, B."]
+
+
+def test_the_records_of_an_author_are_listed_without_the_line_of_the_nearest() -> None:
+    nearest = (NearestRecord("a", "GPT-4"),)
+    assert answer_text(Answer("extractive", "en", (), (), "names_author", nearest=nearest)) == (
+        "These records are by authors of this name, newest first. For an answer, ask about a subject.\n- GPT-4 (a)"
+    )
+
+
+def test_a_related_record_may_have_no_sentence_and_its_language_is_said_of_those_behind_the_first() -> None:
+    sections = [
+        Section("record", SAID[:1], LEAD, "ko"),
+        Section("related", (), OTHER, "en"),
+        Section("related", (Sentence("올랐다.", (5,)),), Citation(5, "d", "가격"), "ko"),
+    ]
+    answer = Answer("extractive", "en", tuple(sections), ())
+    assert answer_text(answer) == (
+        "##GPT-4 and *milk* [1]##\nSentence 1. [1]\n\n##Related records##\nb [3]\n\n"
+        "가격 [5] (abstract in Korean)\n올랐다. [5]"
+    )
+
+
+def test_a_leading_record_without_a_title_is_named_by_its_docid_in_the_form_of_the_challenge() -> None:
+    answer = replace(QUOTED, sections=(Section("record", SAID[:1], OTHER),))
+    assert answer_text(answer, "scienceon") == "##b##\n\n##Main Body##\nSentence 1."
+
+
+@pytest.mark.parametrize(
+    ("page", "language", "shown"),
+    [("3", "en", "Tea, p. 3"), ("3-4", "en", "Tea, pp. 3-4"), ("3-4", "ko", "Tea, 3-4쪽"), ("", "en", "Tea")],
+)
+def test_a_citation_names_its_title_and_its_pages(page: str, language: AnswerLanguage, shown: str) -> None:
+    assert title_and_page("Tea", page, language) == shown
+
+
+def test_the_labels_of_a_quotation_are_in_the_readers_language_where_the_question_shows_none() -> None:
+    assert for_reader(QUOTED, "2024", "ko").language == "ko"
+    assert for_reader(QUOTED, "Which film shields best?", "ko").language == "en"
+    assert for_reader(ENGLISH, "2024", "ko").language == "en"

@@ -73,3 +73,33 @@ def test_terms_spelt_alike_are_one_edit_away_or_two_from_eight_letters_on_and_ha
 def test_only_what_is_not_answered_for_certain_has_a_suggestion(demo: Engine, question: str, suggestion: str) -> None:
     answer = demo.ask(question).answer
     assert answer.suggestion == suggestion
+
+
+class _Alike:
+    """Finds the same terms spelt alike for every term, and keeps how many it was asked for."""
+
+    def __init__(self, *terms: str) -> None:
+        self._terms = list(terms)
+        self.most: list[int] = []
+
+    def similar_terms(self, term: str, most: int) -> list[str]:
+        self.most.append(most)
+        return self._terms
+
+
+@pytest.mark.parametrize(
+    ("question", "alike", "suggestion"),
+    [
+        ("a carbn film", "carbon", "a carbon film"),  # five letters
+        ("the onin price", "onion", ""),  # four letters resemble too much
+        ("Onionn price", "onion", "Onion price"),
+        ("the onoin price", "onion", ""),  # four letters of five are in the same order
+        ("a grapne film", "graphen", ""),  # two letters more
+    ],
+)
+def test_a_word_is_spelt_as_one_that_is_alike_and_about_as_long(
+    demo: Engine, question: str, alike: str, suggestion: str
+) -> None:
+    spelling = _Alike("nowhere", "nothing", alike)
+    assert suggest_spelling(parse_question(question), replace(demo.open_index, spelling=spelling)) == suggestion
+    assert set(spelling.most) <= {3}
