@@ -10,7 +10,7 @@ import pytest
 
 from shrag.models.encoders.catalog import CardFile, EncoderCard, find_encoder_card
 from shrag.models.encoders.choice import choose_encoder, find_encoder, split_choice
-from shrag.models.encoders.weights import check_weights, find_weights, is_path, longest_input
+from shrag.models.encoders.weights import check_weights, find_weights, is_path, longest_input, stage_weights
 from shrag.models.errors import WeightsMissing, WeightsRejected
 
 HEADER = b'{"w":{"dtype":"F16","shape":[1],"data_offsets":[0,2]}}'
@@ -78,6 +78,30 @@ def test_the_pooling_is_read_in_its_older_and_its_newer_spelling(
     tmp_path: Path, pooling: dict[str, object], chosen: str
 ) -> None:
     assert choose_encoder(str(_write(tmp_path / "own", pooling=pooling)), tmp_path).card.pooling == chosen
+
+
+@pytest.mark.parametrize(
+    ("pooling", "chosen"),
+    [
+        ({"pooling_mode_cls_token": True, "pooling_mode_mean_tokens": True}, r"\['cls', 'mean'\]"),
+        ({"pooling_mode_max_tokens": True}, r"\['pooling_mode_max_tokens'\]"),
+        ({"pooling_mode_cls_token": 1}, r"\[\]"),
+    ],
+)
+def test_two_poolings_another_or_none_are_rejected(tmp_path: Path, pooling: dict[str, object], chosen: str) -> None:
+    with pytest.raises(WeightsRejected, match=rf"config\.json sets the pooling {chosen}, SHRAG supports cls and mean"):
+        choose_encoder(str(_write(tmp_path / "own", pooling=pooling)), tmp_path)
+
+
+def test_staged_weights_are_links_beside_a_configuration_without_code(tmp_path: Path) -> None:
+    folder = _write(tmp_path / "own", {**BERT, "auto_map": {"AutoModel": "code.Model"}})
+    with stage_weights(check_weights("own", folder), "unused") as staged:
+        assert json.loads((staged / "config.json").read_text()) == BERT
+        assert not (staged / "config.json").is_symlink()
+        assert (staged / "model.safetensors").resolve() == folder / "model.safetensors"
+        assert (staged / "tokenizer.json").resolve() == folder / "tokenizer.json"
+    assert not staged.exists()
+    assert "auto_map" in json.loads((folder / "config.json").read_text())
 
 
 @pytest.mark.parametrize(
