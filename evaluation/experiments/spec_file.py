@@ -279,6 +279,9 @@ def _problems(experiment: Experiment) -> Iterator[Text]:
                 model=condition.model,
                 known=", ".join(sorted(models)) or Text("true, or add it"),
             )
+    for label, count in Counter(each.display_name for each in experiment.conditions).items():
+        if count > 1:
+            yield Text("{count} conditions are shown as {label!r}: give each another label", count=count, label=label)
     yield from _shared_index_problems(experiment.sets)
     if experiment.baseline and experiment.baseline not in {each.name for each in experiment.conditions}:
         yield Text("the baseline {name!r} is not a condition", name=experiment.baseline)
