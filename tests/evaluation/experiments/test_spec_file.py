@@ -254,6 +254,8 @@ def test_an_encoder_is_replaced_wherever_the_experiment_has_it_and_no_other(tmp_
     without = read_experiment(_write(tmp_path, HEAD + CONDITIONS))
     with pytest.raises(ExperimentRejected, match="There is no encoder 'gte': use one of none"):
         replace_encoders(without, {"gte": "/weights/tiny"})
+    with pytest.raises(ExperimentRejected, match="There is no encoder 'none': use one of none"):
+        replace_encoders(without, {"none": "/weights/tiny"})
 
 
 def test_references_are_a_file_or_one_in_others_words(tmp_path: Path) -> None:

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from shrag.messages.text import in_language, message_of
 from shrag.models.encoders.catalog import CardFile, EncoderCard, find_encoder_card
 from shrag.models.encoders.choice import choose_encoder, find_encoder, split_choice
 from shrag.models.encoders.weights import check_weights, find_weights, is_path, longest_input, stage_weights
@@ -130,8 +131,11 @@ def test_a_configuration_without_its_sizes_is_rejected(tmp_path: Path, missing: 
 def test_vectors_can_be_cut_as_far_as_the_card_allows(tmp_path: Path) -> None:
     folder = _write(tmp_path / "own")
     assert [choose_encoder(f"{folder}{cut}", tmp_path).dimension for cut in ("", ":8", ":1", ":0")] == [8, 8, 1, 8]
-    with pytest.raises(WeightsRejected, match="Vectors of own can have from 1 to 8 dimensions, not 9: choose such"):
+    with pytest.raises(
+        WeightsRejected, match="Vectors of own can have from 1 to 8 dimensions, not 9: choose such"
+    ) as raised:
         choose_encoder(f"{folder}:9", tmp_path)
+    assert "own의 벡터는 1~8차원이" in in_language(message_of(raised.value), "ko")
     settings = choose_encoder(f"{folder}:4", tmp_path)
     assert settings.settings == (
         "transformer 1: own, 4 of 8 dimensions, cls pooling, 512 tokens, prefixes '' and '', "
