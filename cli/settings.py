@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import click
+from click.types import FloatParamType, IntParamType
 from click_default_group import DefaultGroup
 
 from shrag.corpora.data_folder import CONFIG_FILE, home_of, read_toml
@@ -169,8 +170,8 @@ def _check_value(value: object, parameter: click.Parameter, where: str) -> None:
 
 def _check_number(value: object, key: str, kind: click.ParamType[Any]) -> None:
     """Raise ``click.UsageError`` for a number that click would change: it makes 2 of 2.5, and 1 of true."""
-    whole = isinstance(kind, click.types.IntParamType)
-    if not whole and not isinstance(kind, click.types.FloatParamType):
+    whole = isinstance(kind, IntParamType)
+    if not whole and not isinstance(kind, FloatParamType):
         return
     if isinstance(value, bool) or (whole and isinstance(value, float) and not value.is_integer()):
         raise click.UsageError(
