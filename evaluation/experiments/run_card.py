@@ -233,12 +233,12 @@ def check_identity(folder: Path, stored: RunIdentity, expected: RunIdentity) -> 
         )
 
 
-def differences(stored: msgspec.Struct, expected: msgspec.Struct) -> list[str]:
+def differences(stored: msgspec.Struct, expected: msgspec.Struct) -> list[Text]:
     """Return the differences between two values of a card, each as "FIELD was … and is …"."""
     return list(_differences(msgspec.to_builtins(stored), msgspec.to_builtins(expected)))
 
 
-def _differences(stored: Any, expected: Any, path: str = "") -> Iterator[str]:  # noqa: ANN401 - any JSON
+def _differences(stored: Any, expected: Any, path: str = "") -> Iterator[Text]:  # noqa: ANN401 - any JSON
     if stored == expected:
         return
     if isinstance(stored, dict) and isinstance(expected, dict):
@@ -248,7 +248,7 @@ def _differences(stored: Any, expected: Any, path: str = "") -> Iterator[str]:  
         for position, (one, other) in enumerate(zip(stored, expected, strict=True)):
             yield from _differences(one, other, f"{path}[{position}]")
     else:
-        yield f"{path} was {_brief(stored)} and is {_brief(expected)}"
+        yield Text("{path} was {stored} and is {expected}", path=path, stored=_brief(stored), expected=_brief(expected))
 
 
 def _brief(value: object) -> str:

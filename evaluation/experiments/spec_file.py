@@ -194,7 +194,7 @@ def replace_encoders(experiment: Experiment, folders: Mapping[str, str]) -> Expe
     Raises :class:`ExperimentRejected` for a name that the experiment does not have.
     """
     used = [*(each.encoder for each in experiment.sets), *(each.encoder for each in experiment.conditions)]
-    _check_known(Text("encoder"), folders, [name for name in used if name] or ["none"])
+    _check_known(Text("encoder"), folders, [name for name in used if name])
     return msgspec.structs.replace(
         experiment,
         sets=tuple(msgspec.structs.replace(e, encoder=folders.get(e.encoder, e.encoder)) for e in experiment.sets),
@@ -212,7 +212,7 @@ def replace_models(experiment: Experiment, given: Iterable[LanguageModelSource])
     """
     by_name = {each.name: each for each in experiment.models}
     for each in given:
-        _check_known(Text("language model"), [each.name], [*by_name] or ["none"])
+        _check_known(Text("language model"), [each.name], [*by_name])
         by_name[each.name] = msgspec.structs.replace(each, model=each.model or by_name[each.name].model)
     return msgspec.structs.replace(experiment, models=tuple(by_name.values()))
 
@@ -225,7 +225,7 @@ def _check_known(kind: str, given: Iterable[str], known: Sequence[str]) -> None:
                     "There is no {kind} {name!r}: use one of {known}.",
                     kind=kind,
                     name=name,
-                    known=", ".join(dict.fromkeys(known)),
+                    known=", ".join(dict.fromkeys(known)) or Text("none"),
                 )
             )
 
@@ -279,6 +279,9 @@ def _problems(experiment: Experiment) -> Iterator[Text]:
                 model=condition.model,
                 known=", ".join(sorted(models)) or Text("true, or add it"),
             )
+    for label, count in Counter(each.display_name for each in experiment.conditions).items():
+        if count > 1:
+            yield Text("{count} conditions are shown as {label!r}: give each another label", count=count, label=label)
     yield from _shared_index_problems(experiment.sets)
     if experiment.baseline and experiment.baseline not in {each.name for each in experiment.conditions}:
         yield Text("the baseline {name!r} is not a condition", name=experiment.baseline)

@@ -205,7 +205,11 @@ class OpenAIModel:
         self._model = model = self._model or probe(self._client).model
         return {
             "model": model,
-            "messages": [message._asdict() for message in messages],
+            # JSON is UTF-8, which has no lone surrogates; a question of a terminal with another encoding may have some.
+            "messages": [
+                {"role": message.role, "content": message.content.encode(errors="replace").decode()}
+                for message in messages
+            ],
             "max_tokens": min(max_tokens, self._settings.max_tokens),
             "temperature": 0,
             "seed": self._settings.seed,

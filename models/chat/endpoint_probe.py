@@ -35,8 +35,8 @@ def probe(client: EndpointClient, model: str = "", seconds: float = _SECONDS) ->
     """Request the endpoint's models and version, each within ``seconds``.
 
     An empty ``model`` stands for the only model that the endpoint serves. Raises :class:`ModelUnavailable` if nothing
-    answers or the server is starting. Raises :class:`ModelRefused` if the endpoint has no such model, rejects the key,
-    or is not OpenAI-compatible.
+    answers, or the server is starting or too busy. Raises :class:`ModelRefused` if the endpoint has no such model,
+    rejects the key, or is not OpenAI-compatible.
     """
     where = client.address.given
     status, body = client.fetch(f"{client.address.prefix}/models", seconds)
@@ -48,6 +48,8 @@ def probe(client: EndpointClient, model: str = "", seconds: float = _SECONDS) ->
                 status=status,
             )
         )
+    if status == 429:
+        raise error_for_status(where, model, status, to_one_line(body.decode(errors="replace")) or "/models")
     if status >= 500:
         raise ModelUnavailable(
             Text(

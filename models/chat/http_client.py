@@ -79,18 +79,19 @@ def shut_down(response: httpx2.Response) -> None:
             return  # already closed by the other side
 
 
+_REASONS: tuple[tuple[type[Exception], Text], ...] = (
+    (httpx2.ConnectTimeout, Text("no connection in time")),
+    (httpx2.ReadTimeout, Text("nothing more in time")),
+    (httpx2.PoolTimeout, Text("too many requests at once")),
+    (httpx2.RemoteProtocolError, Text("it closed the connection or does not speak HTTP")),
+)
+
+
 def failure_reason(error: BaseException) -> str:
     """Return in a few words why a connection failed."""
-    texts = {
-        httpx2.ConnectTimeout: "no connection in time",
-        httpx2.ReadTimeout: "nothing more in time",
-        httpx2.PoolTimeout: "too many requests at once",
-        httpx2.RemoteProtocolError: "it closed the connection or does not speak HTTP",
-    }
-    for kind, text in texts.items():
-        if isinstance(error, kind):
-            return str(error) if kind is httpx2.ReadTimeout and "complete" in str(error) else text
-    return str(error).removeprefix("[").replace("] ", ": ") or type(error).__name__
+    own = next((each for each in error.args if isinstance(each, Text)), None)
+    known = next((text for kind, text in _REASONS if isinstance(error, kind)), None)
+    return own or known or str(error).removeprefix("[").replace("] ", ": ") or type(error).__name__
 
 
 class _Transport(httpx2.BaseTransport):

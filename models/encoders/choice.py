@@ -112,7 +112,9 @@ def _dimension(card: EncoderCard, length: int) -> int:
     if not length or length == card.dimension:
         return card.dimension
     if card.min_dimension is None or not card.min_dimension <= length <= card.dimension:
-        allowed = f"from {card.min_dimension} to {card.dimension}" if card.min_dimension else f"only {card.dimension}"
+        allowed = Text("only {most}", most=card.dimension)
+        if card.min_dimension:
+            allowed = Text("from {least} to {most}", least=card.min_dimension, most=card.dimension)
         raise WeightsRejected(
             Text(
                 "Vectors of {name} can have {allowed} dimensions, not {length}: choose such a length.",

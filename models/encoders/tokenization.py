@@ -39,9 +39,17 @@ class Tokeniser:
 
     def texts(self, texts: Sequence[str]) -> list[Tokens]:
         """Return the tokens of each text."""
-        return [np.array(found.ids, dtype=np.int32) for found in self._tokenizer.encode_batch_fast(list(texts))]
+        return self._encode([_encodable(text) for text in texts])
 
     def pairs(self, first: str, seconds: Sequence[str]) -> list[Tokens]:
         """Return the tokens of ``first`` paired with each of ``seconds``; the longer text of a pair is cut first."""
-        pairs = [(first, second) for second in seconds]
-        return [np.array(found.ids, dtype=np.int32) for found in self._tokenizer.encode_batch_fast(pairs)]
+        question = _encodable(first)
+        return self._encode([(question, _encodable(second)) for second in seconds])
+
+    def _encode(self, inputs: Sequence[str | tuple[str, str]]) -> list[Tokens]:
+        return [np.array(found.ids, dtype=np.int32) for found in self._tokenizer.encode_batch_fast(inputs)]
+
+
+def _encodable(text: str) -> str:
+    """Return ``text`` with ``?`` for each lone surrogate, which the library refuses; a terminal may give some."""
+    return text.encode(errors="replace").decode()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from datetime import date
+from math import inf
 from pathlib import Path
 
 import click
@@ -88,6 +89,9 @@ OPTIONS = [
     click.Option(["--run", "runs"], type=click.Path(path_type=Path), multiple=True),
     click.Option(["--journal"], multiple=True),
     click.Option(["--year"]),
+    click.Option(["-k", "k"], type=click.IntRange(1, 100)),
+    click.Option(["--page", "pages"], type=int, multiple=True),
+    click.Option(["--dry"], is_flag=True),
 ]
 
 
@@ -106,6 +110,11 @@ OPTIONS = [
             {"level": date(2024, 1, 1)},
             r"make\.level in shrag\.toml is 2024-01-01: write text in quotes, a number",
         ),
+        ({"k": 2.5}, r"make\.k in shrag\.toml is 2\.5: write a whole number\."),
+        ({"k": inf}, r"make\.k in shrag\.toml is inf: write a whole number\."),
+        ({"k": True}, r"make\.k in shrag\.toml is true: write a whole number\."),
+        ({"pages": [1, 2.5]}, r"make\.pages in shrag\.toml is 2\.5: write a whole number\."),
+        ({"level": True}, r"make\.level in shrag\.toml is true: write a number\."),
         ({"journal": ["a", {"b": 3}]}, r"make\.journal in shrag\.toml is \{'b': 3\}: write text in quotes, a number"),
     ],
 )
@@ -117,6 +126,7 @@ def test_a_value_of_another_type_than_the_option_has_is_an_error_of_usage(sectio
 
 def test_text_and_numbers_are_values_of_every_option_but_a_path() -> None:
     section = {"output": "a", "level": 0.5, "runs": ["a", "b"], "journal": ["a", 3], "year": 2020}
+    section |= {"k": 5.0, "pages": [1, "2"], "dry": True}
     check_options(section, click.Command("make", params=[*OPTIONS]), "make")
     check_options({"level": "0.5", "journal": ["a"], "runs": []}, click.Command("make", params=[*OPTIONS]), "make")
 

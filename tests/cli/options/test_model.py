@@ -22,6 +22,7 @@ from shrag.cli.options.model import open_language_model, plan_retrieval, read_ll
 from shrag.cli.settings import Home
 from shrag.indexing.storage import generations
 from shrag.indexing.storage.vector_card import VectorCard
+from shrag.messages.text import in_language
 from shrag.models.chat.client import OpenAIModel
 from shrag.models.chat.endpoint_pool import EndpointPool
 from shrag.models.chat.settings import LlmSettings
@@ -59,6 +60,12 @@ def test_what_cannot_be_used_is_a_usage_error(
 ) -> None:
     with pytest.raises(click.UsageError, match=words):
         read_llm_settings(table, environment)
+
+
+def test_an_unknown_key_of_the_table_is_said_in_korean_too() -> None:
+    with pytest.raises(click.UsageError) as raised:
+        read_llm_settings({"uri": "x"}, {})
+    assert in_language(raised.value.message, "ko").startswith("shrag.toml의 [llm]: 'uri' 옵션이 없습니다.")
 
 
 @pytest.mark.process

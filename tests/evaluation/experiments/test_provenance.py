@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 import shrag.evaluation
+import shrag.indexing
 from shrag.evaluation.experiments.provenance import code_digest, package_versions, read_code_version, read_hardware
 
 ROOT = Path(__file__).resolve().parents[3]
@@ -30,6 +31,18 @@ def test_the_digest_changes_with_any_file_that_decides_a_result(
         (folder / name).write_bytes((folder / name).read_bytes() + b"\n")
         assert code_digest() != before
         before = code_digest()
+
+
+def test_the_digest_changes_with_the_classes_that_score_in_java_and_with_the_terms_of_headwords(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = tmp_path / "indexing"
+    shutil.copytree(shrag.indexing.__path__[0], folder, ignore=shutil.ignore_patterns("__pycache__"))
+    monkeypatch.setattr(shrag.indexing, "__path__", [str(folder)])
+    for name in ("lexical/java/shrag/QuestionScorer.class", "glossary/terms/headwords.json"):
+        before = code_digest()
+        (folder / name).write_bytes((folder / name).read_bytes() + b"\n")
+        assert code_digest() != before
 
 
 @pytest.mark.skipif(
@@ -62,3 +75,8 @@ def test_versions_are_of_what_is_installed() -> None:
     assert package_versions()["numpy"]
     assert "bm25s" in package_versions()
     assert "no-such-package" not in package_versions()
+
+
+def test_versions_of_what_tokenizes_and_searches_vectors_are_among_them(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("shrag.evaluation.experiments.provenance.version", lambda package: "1.0")
+    assert {"tokenizers", "faiss-cpu", "faiss-gpu"} < set(package_versions())

@@ -110,6 +110,15 @@ def test_a_language_model_that_does_not_exist_or_is_there_twice_is_refused(
         read_experiment(_write(tmp_path, (HEAD + CONDITIONS + MODELS).replace(*changed)))
 
 
+def test_conditions_that_tables_and_plots_would_show_under_one_label_are_refused(tmp_path: Path) -> None:
+    three = (
+        HEAD + '[[conditions]]\nname = "or"\n[[conditions]]\nname = "and"\nlabel = "{}"\n[[conditions]]\nname = "b"\n'
+    )
+    assert len(read_experiment(_write(tmp_path, three.format("AND"))).conditions) == 3
+    with pytest.raises(ExperimentRejected, match="2 conditions are shown as 'or': give each another label"):
+        read_experiment(_write(tmp_path, three.format("or")))
+
+
 @pytest.mark.parametrize("name", sorted(built_in_experiments()))
 def test_every_experiment_that_comes_with_shrag_can_be_read(name: str) -> None:
     experiment = read_experiment(find_experiment(name))
@@ -245,6 +254,8 @@ def test_an_encoder_is_replaced_wherever_the_experiment_has_it_and_no_other(tmp_
     without = read_experiment(_write(tmp_path, HEAD + CONDITIONS))
     with pytest.raises(ExperimentRejected, match="There is no encoder 'gte': use one of none"):
         replace_encoders(without, {"gte": "/weights/tiny"})
+    with pytest.raises(ExperimentRejected, match="There is no encoder 'none': use one of none"):
+        replace_encoders(without, {"none": "/weights/tiny"})
 
 
 def test_references_are_a_file_or_one_in_others_words(tmp_path: Path) -> None:

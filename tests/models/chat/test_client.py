@@ -43,6 +43,13 @@ def _settings(url: str, **chosen: object) -> LlmSettings:
     )
 
 
+def test_half_a_surrogate_pair_as_a_terminal_of_another_encoding_gives_it_is_sent_as_a_question_mark() -> None:
+    endpoint = Endpoint(answers("x"))
+    with serving(endpoint) as url, closing(OpenAIModel(_settings(url))) as model:
+        assert model.complete([Message("user", "그래핀 \udcff")]).text == "x"
+    assert endpoint.asked[0]["messages"] == [{"role": "user", "content": "그래핀 ?"}]
+
+
 def test_a_completion_is_greedy_seeded_and_capped_and_its_tokens_and_time_are_recorded() -> None:
     endpoint = Endpoint(answers("탄소 한 겹이다."))
     with serving(endpoint) as url, closing(OpenAIModel(_settings(url, max_tokens=64, seed=3))) as model:

@@ -40,10 +40,15 @@ def test_an_endpoint_without_models_is_an_error() -> None:
         (200, b"<html>", ModelRefused, "not an OpenAI-compatible endpoint"),
         (200, b'{"data": 5}', ModelRefused, "not an OpenAI-compatible endpoint"),
         (403, b"", ModelRefused, "SHRAG_LLM_API_KEY"),
+        (401, b"", ModelRefused, "SHRAG_LLM_API_KEY"),
+        (499, b"", ModelRefused, "not an OpenAI-compatible endpoint .*499"),
+        (500, b"", ModelUnavailable, "answers 500: .* starting"),
         (503, b"", ModelUnavailable, "starting"),
+        (429, b"", ModelUnavailable, r"is too busy \(/models\): try later"),
+        (429, b"rate\nlimit", ModelUnavailable, r"is too busy \(rate limit\)"),
     ],
 )
-def test_starting_endpoints_and_other_servers_are_distinguished(
+def test_starting_and_busy_endpoints_and_other_servers_are_distinguished(
     status: int, body: bytes, kind: type[Exception], words: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def get(handler: Handler) -> None:
@@ -56,7 +61,13 @@ def test_starting_endpoints_and_other_servers_are_distinguished(
 
 @pytest.mark.parametrize(
     ("status", "kind", "words"),
-    [(499, ModelRefused, "499"), (500, ModelUnavailable, "answers 500"), (429, ModelUnavailable, "is too busy")],
+    [
+        (401, ModelRefused, "API_KEY"),
+        (403, ModelRefused, "API_KEY"),
+        (499, ModelRefused, "499"),
+        (500, ModelUnavailable, "answers 500"),
+        (429, ModelUnavailable, "is too busy"),
+    ],
 )
 def test_a_model_whose_server_fails_or_is_busy_is_asked_again_later(
     status: int, kind: type[Exception], words: str
@@ -94,6 +105,16 @@ def test_messages_of_other_servers_for_too_long_prompts_are_recognised() -> None
 def test_a_refusal_can_be_shown_in_korean(status: int, korean: str) -> None:
     assert in_language(error_for_status("here", "m", status, "no context length"), "ko").startswith(korean)
     assert "요청을 거부했습니다(418: no)" in in_language(error_for_status("here", "m", 418, "no"), "ko")
+
+
+def test_of_many_models_eight_are_named() -> None:
+    names = tuple(f"m{number}" for number in range(9))
+    with _client(Endpoint(answers(""), models=names)) as client:
+        with pytest.raises(
+            ModelRefused, match=r"serves m0, m1, m2, m3, m4, m5, m6, m7: choose one with SHRAG_LLM_MODEL"
+        ):
+            probe(client)
+        assert probe(client, "m8").model == "m8"
 
 
 def test_a_missing_model_can_be_told_in_korean() -> None:

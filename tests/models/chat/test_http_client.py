@@ -10,9 +10,10 @@ from pathlib import Path
 import httpx2
 import pytest
 
+from shrag.messages.text import Text, in_language, message_of
 from shrag.models.chat.client import OpenAIModel
 from shrag.models.chat.endpoint import Timeouts, parse_address
-from shrag.models.chat.http_client import EndpointClient
+from shrag.models.chat.http_client import EndpointClient, failure_reason
 from shrag.models.chat.settings import LlmSettings
 from shrag.models.errors import ModelUnavailable
 from shrag.models.language_model import Message
@@ -106,6 +107,30 @@ def test_a_silent_listener_is_unavailable_in_time() -> None:
         address = parse_address(f"http://127.0.0.1:{listener.getsockname()[1]}")
         with closing(EndpointClient(address, TIMES)) as client:
             began = time.monotonic()
-            with pytest.raises(ModelUnavailable, match="nothing more in time"):
+            with pytest.raises(ModelUnavailable, match="nothing more in time") as raised:
                 client.fetch("/health", 0.3)
             assert time.monotonic() - began < 5
+    assert in_language(message_of(raised.value), "ko").endswith(
+        ": 응답하지 않습니다(제한 시간 안에 더 받지 못했습니다)."
+    )
+
+
+@pytest.mark.parametrize(
+    ("error", "english", "korean"),
+    [
+        (httpx2.ConnectTimeout("timed out"), "no connection in time", "제한 시간 안에 연결되지 않았습니다"),
+        (
+            httpx2.ReadTimeout(Text("not complete after {seconds:g} seconds", seconds=3.0)),
+            "not complete after 3 seconds",
+            "3초",
+        ),
+        (httpx2.ReadError(Text("a response larger than 4 MiB")), "a response larger than 4 MiB", "4 MiB보다 큰"),
+        (httpx2.ConnectError("[Errno 111] Connection refused"), "Errno 111: Connection refused", "Errno 111: Conn"),
+        (httpx2.ReadError(""), "ReadError", "ReadError"),
+    ],
+)
+def test_why_a_connection_failed_is_said_in_both_languages_where_the_words_are_shrags(
+    error: Exception, english: str, korean: str
+) -> None:
+    assert failure_reason(error) == english
+    assert in_language(failure_reason(error), "ko").startswith(korean)

@@ -8,9 +8,10 @@ from pathlib import Path
 
 import pytest
 
+from shrag.messages.text import in_language, message_of
 from shrag.models.encoders.catalog import CardFile, EncoderCard, find_encoder_card
 from shrag.models.encoders.choice import choose_encoder, find_encoder, split_choice
-from shrag.models.encoders.weights import check_weights, find_weights, is_path, longest_input
+from shrag.models.encoders.weights import check_weights, find_weights, is_path, longest_input, stage_weights
 from shrag.models.errors import WeightsMissing, WeightsRejected
 
 HEADER = b'{"w":{"dtype":"F16","shape":[1],"data_offsets":[0,2]}}'
@@ -81,6 +82,30 @@ def test_the_pooling_is_read_in_its_older_and_its_newer_spelling(
 
 
 @pytest.mark.parametrize(
+    ("pooling", "chosen"),
+    [
+        ({"pooling_mode_cls_token": True, "pooling_mode_mean_tokens": True}, r"\['cls', 'mean'\]"),
+        ({"pooling_mode_max_tokens": True}, r"\['pooling_mode_max_tokens'\]"),
+        ({"pooling_mode_cls_token": 1}, r"\[\]"),
+    ],
+)
+def test_two_poolings_another_or_none_are_rejected(tmp_path: Path, pooling: dict[str, object], chosen: str) -> None:
+    with pytest.raises(WeightsRejected, match=rf"config\.json sets the pooling {chosen}, SHRAG supports cls and mean"):
+        choose_encoder(str(_write(tmp_path / "own", pooling=pooling)), tmp_path)
+
+
+def test_staged_weights_are_links_beside_a_configuration_without_code(tmp_path: Path) -> None:
+    folder = _write(tmp_path / "own", {**BERT, "auto_map": {"AutoModel": "code.Model"}})
+    with stage_weights(check_weights("own", folder), "unused") as staged:
+        assert json.loads((staged / "config.json").read_text()) == BERT
+        assert not (staged / "config.json").is_symlink()
+        assert (staged / "model.safetensors").resolve() == folder / "model.safetensors"
+        assert (staged / "tokenizer.json").resolve() == folder / "tokenizer.json"
+    assert not staged.exists()
+    assert "auto_map" in json.loads((folder / "config.json").read_text())
+
+
+@pytest.mark.parametrize(
     ("kind", "positions", "tokens"),
     [
         ("bert", 512, 512),
@@ -106,8 +131,11 @@ def test_a_configuration_without_its_sizes_is_rejected(tmp_path: Path, missing: 
 def test_vectors_can_be_cut_as_far_as_the_card_allows(tmp_path: Path) -> None:
     folder = _write(tmp_path / "own")
     assert [choose_encoder(f"{folder}{cut}", tmp_path).dimension for cut in ("", ":8", ":1", ":0")] == [8, 8, 1, 8]
-    with pytest.raises(WeightsRejected, match="Vectors of own can have from 1 to 8 dimensions, not 9: choose such"):
+    with pytest.raises(
+        WeightsRejected, match="Vectors of own can have from 1 to 8 dimensions, not 9: choose such"
+    ) as raised:
         choose_encoder(f"{folder}:9", tmp_path)
+    assert "own의 벡터는 1~8차원이" in in_language(message_of(raised.value), "ko")
     settings = choose_encoder(f"{folder}:4", tmp_path)
     assert settings.settings == (
         "transformer 1: own, 4 of 8 dimensions, cls pooling, 512 tokens, prefixes '' and '', "

@@ -37,6 +37,12 @@ def test_pairs_are_the_question_then_each_passage(own: Tokeniser) -> None:
     assert second[: len(alone)].tolist() == alone.tolist()  # the longer one is cut
 
 
+def test_half_a_surrogate_pair_as_a_terminal_of_another_encoding_gives_it_is_a_question_mark(own: Tokeniser) -> None:
+    given, shown = own.texts(["graphene \udcff", "graphene ?"])
+    assert given.tolist() == shown.tolist()
+    assert own.pairs("\udcff", ["\udc00 a"])[0].tolist() == own.pairs("?", ["? a"])[0].tolist()
+
+
 def test_what_is_no_tokeniser_is_refused(tmp_path: Path) -> None:
     (tmp_path / "tokenizer.json").write_text('{"model": {}}')
     with pytest.raises(WeightsRejected, match=r"tokenizer\.json is not a tokeniser"):
