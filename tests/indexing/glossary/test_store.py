@@ -114,7 +114,7 @@ def test_a_glossary_of_an_earlier_version_has_no_synonyms(tmp_path: Path) -> Non
 
 
 def test_of_overlapping_tokens_the_shortest_are_kept_in_their_order() -> None:
-    gpt, whole, four = (Token(term, *span, "foreign") for term, *span in (("gpt", 0, 3), ("gpt4", 0, 5), ("4", 4, 5)))
+    gpt, whole, four = Token("gpt", 0, 3, "foreign"), Token("gpt4", 0, 5, "foreign"), Token("4", 4, 5, "foreign")
     behind = Token("model", 5, 10, "noun")  # it touches the others and does not overlap them
     assert simple_tokens([whole, behind, gpt, four]) == [gpt, four, behind]
     assert simple_tokens([whole]) == [whole]
