@@ -10,8 +10,8 @@ from shrag.serving.retrieval.query_terms import QueryTerm, distinctive_words
 _NAME = r"[^\W_][\w'’/+-]*(?:\s+[\w'’/+-]+){0,4}?"
 _QUESTIONS = (
     re.compile(
-        rf"\W*(?:what(?:['’]s|\s+is|\s+are)(?:\s+meant\s+by)?|define"
-        rf"|(?:what(?:['’]s|\s+is)\s+)?(?:the\s+|an?\s+)?(?:definition|meaning|concept)\s+of)"
+        rf"\W*(?:(?:what(?:['’]s|\s+is)\s+)?(?:the\s+|an?\s+)?(?:definition|meaning|concept)\s+of"
+        rf"|what(?:['’]s|\s+is|\s+are)(?:\s+meant\s+by)?|define)"
         rf"\s+(?:an?\s+|the\s+)?({_NAME})\W*",
         re.IGNORECASE,
     ),
@@ -27,7 +27,7 @@ _QUESTIONS = (
     ),
 )
 # A name may end like a particle (강의, 놀이): both readings are tried.
-_PARTICLE = re.compile("(?<=[\uac00-\ud7a3A-Za-z0-9])(?:이란|란|이라는|라는|은|는|이|가|의)$")
+_PARTICLE = re.compile("(?<=[\uac00-\ud7a3A-Za-z0-9])(?:이?라는\\s?것(?:은|이)?|이란|란|이라는|라는|은|는|이|가|의)$")
 _EXPLAINED = r"(?:\s?\([^()]{1,60}\))?"
 _PARENTHESES = re.compile(r"\s?\(([^()]{1,60})\)")
 # Where a name may be written with a blank or without: at its blanks, and between two Hangul syllables.

@@ -25,6 +25,20 @@ from shrag.serving.retrieval.query_terms import QueryTerm
         ("블록체인이 뭐야?", "블록체인"),
         ("빅데이터의 개념을 설명해 주세요", "빅데이터"),
         ("강화학습의 정의", "강화학습"),
+        ("What's a GAN?", "GAN"),
+        ("What’s the blockchain?", "blockchain"),
+        ("What is meant by transfer learning?", "transfer learning"),
+        ("the meaning of entropy", "entropy"),
+        ("What is the concept of trust?", "trust"),
+        ("What's the definition of big data?", "big data"),
+        ("Blockchain definition", "Blockchain"),
+        ("강화학습이라는 것은 무엇인가요?", "강화학습"),
+        ("블록체인은 무슨 뜻인가요?", "블록체인"),
+        ("메타버스란 어떤 것인가요?", "메타버스"),
+        ("메타버스가 뭔가요?", "메타버스"),
+        ("엔트로피의 의미는?", "엔트로피"),
+        ("엔트로피 뜻 알려 줘", "엔트로피"),
+        ("엔트로피라는 개념을 말해 줘", "엔트로피"),
     ],
 )
 def test_a_question_what_something_is_asks_for_its_definition(question: str, name: str) -> None:
@@ -74,10 +88,41 @@ def test_the_translations_of_a_name_that_is_one_word_are_names_too() -> None:
         ("딥러닝은 여러 층의 신경망으로 배우는 기술이다.", ["딥 러닝"]),
         ("GPT 4 is a language model.", ["GPT-4"]),
         ("Deepfakes are a threat.", ["딥페이크", "deepfake"]),
+        ("Entropy denotes disorder.", ["entropy"]),
+        ("Entropy means disorder.", ["entropy"]),
+        ("Entropy can be defined by the states of a system.", ["entropy"]),
+        ("Entropy (S), is known as a measure of disorder.", ["entropy"]),
+        ("Entropy is understood to be disorder.", ["entropy"]),
+        ("Entropy is one of the properties of a system.", ["entropy"]),
+        ("Entropy is any measure of disorder.", ["entropy"]),
+        ("Classes are an order of things.", ["class"]),
+        ("엔트로피라 함은 무질서의 정도이다.", ["엔트로피"]),
+        ("무질서의 정도를 '엔트로피'라고 부른다.", ["엔트로피"]),
+        ("무질서의 정도를 엔트로피로 정의한다.", ["엔트로피"]),
+        ("무질서의 정도는 그것을 “엔트로피”라 칭한 데서 왔다.", ["엔트로피"]),
+        ("이것이 불리는 이름은 여럿이며 이를 엔트로피라고 불리게 했다.", ["엔트로피"]),
     ],
 )
 def test_a_sentence_that_says_what_something_is_defines_it(sentence: str, names: list[str]) -> None:
     assert defines(sentence, names)
+
+
+@pytest.mark.parametrize(
+    "end",
+    [
+        "정도이다",
+        "정도를 말한다",
+        "정도를 뜻한다",
+        "정도를 가리킨다",
+        "정도를 일컫는다",
+        "정도를 지칭한다",
+        "정도로 정의된다",
+    ],
+)
+def test_a_korean_definition_may_end_in_every_verb_that_defines(end: str) -> None:
+    assert defines(f"엔트로피(entropy)는 무질서한 {end}.", ["엔트로피"])
+    assert defines(f"확률은 무질서한 {end}", ["확률"])
+    assert not defines(f"엔트로피는 무질서한 {end}고 보았다.", ["엔트로피"])
 
 
 @pytest.mark.parametrize(
