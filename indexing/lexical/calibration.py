@@ -70,7 +70,8 @@ LEAST_ANSWERED = 30 * DRAWS
 COMPLETE = 0.15
 """Least confidence if the best record has the question's distinctive words together (:attr:`Evidence.complete`).
 
-It is low: of 31 short questions with this confidence, 9 were answered well, 7 partly and 15 not."""
+It is low: of 31 short questions with this confidence, 9 were answered well, 7 partly and 15 not.
+"""
 
 _KEPT = (0.5, 0.7, 0.9)  # of a title's words
 _KEPT_OF_SENTENCE = (0.15, 0.3, 0.45)  # the sentence itself stays in the record, so fewer

@@ -52,6 +52,9 @@ _BACKWARD_EN = (
 )
 _BACKWARD = re.compile(rf"[\"'“‘(]?(?:{_BACKWARD_KO}|{_BACKWARD_EN})", re.IGNORECASE)
 
+# Such a sentence gives the reason for the one before it: 편견이 담기기 때문이다.
+_REASON_KO = re.compile(r"기 때문(?:이다|입니다)\W*$")
+
 _FIRST_ITEM = re.compile(
     r"(?:[^.:：]{0,200}(?:as follows|following|다음과 같다)[.:：] ?)?"  # "The findings are as follows: First, …"
     r"(?:첫째|첫 ?번째|먼저[ ,]|우선[ ,]|\(?1[).](?!\d)|①|\(?i\)|first(?:ly)?\b)",
@@ -190,12 +193,12 @@ def without_copyright(sentence: str) -> str:
 
 
 def refers_back(sentence: str) -> bool:
-    """Return whether a sentence opens with a word that refers to the sentence before: 또한, 이러한, such, however.
+    """Return whether a sentence refers to the one before: by 또한, 이러한, such, however, or as its reason (때문이다).
 
     >>> [refers_back(each) for each in ("Such films shield.", "This study shows it.", "이러한 결과는 크다.")]
     [True, False, True]
     """
-    return bool(_BACKWARD.match(sentence))
+    return bool(_BACKWARD.match(sentence) or _REASON_KO.search(sentence))
 
 
 def contrasts(sentence: str) -> bool:

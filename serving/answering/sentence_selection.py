@@ -149,7 +149,7 @@ def select_sentences(
     else:
         chosen = _best_of_long(sentences, together, roles, asked)
     quoted = [sentences[index] for index in sorted(chosen)]
-    quoted = [each for each in quoted if not _is_filler(each)] or quoted
+    quoted = _without_fillers(quoted) or quoted
     return [*map(_without_conjunction, quoted[:1]), *quoted[1:]]
 
 
@@ -234,6 +234,12 @@ def _with_choices(
         if len(chosen | together[index]) <= most:
             chosen |= together[index]
     return chosen
+
+
+def _without_fillers(quoted: Sequence[QuotableSentence]) -> list[QuotableSentence]:
+    """Return the sentences without those that only say that results follow, unless an enumeration does."""
+    texts = [*(each.text for each in quoted[1:]), ""]
+    return [each for each, after in zip(quoted, texts, strict=False) if not _is_filler(each) or begins_list(after)]
 
 
 def _is_filler(sentence: QuotableSentence) -> bool:

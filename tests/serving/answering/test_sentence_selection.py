@@ -161,9 +161,10 @@ def test_what_was_found_is_quoted_where_the_words_of_the_question_are_in_many_se
         "셋째, 비용은 시료의 수가 늘수록 줄어드는 것으로 나타났다.",
     ]
     rest = ["필름의 값은 표로 실었다.", "방은 오래된 건물에 있었다.", "안테나는 이웃 기관에서 빌렸다."] * 2
-    introduction = "상기와 같이 잰 결과는 다음과 같다."  # which refers to all before it, and says nothing
+    introduction = "상기와 같이 잰 결과는 다음과 같다."  # which refers to all before it
     assert _selected([study, *methods, *results, *rest], "사흘", language="ko") == [study, *results]
-    assert _selected([study, *methods, introduction, *results, *rest], "사흘", language="ko") == [study, *results]
+    introduced = [study, *methods, introduction, *results, *rest]
+    assert _selected(introduced, "사흘", language="ko") == [study, introduction, *results]
 
 
 def test_a_study_that_is_named_with_its_result_is_what_was_found() -> None:
@@ -303,7 +304,7 @@ def test_no_sentence_is_quoted_without_the_one_that_it_refers_to(words: tuple[st
     assert chosen[chosen.index(RESULTS[1]) - 1] == plain
 
 
-def test_an_enumeration_is_quoted_as_a_whole_without_the_line_that_only_introduces_it() -> None:
+def test_an_enumeration_is_quoted_as_a_whole_with_the_line_that_introduces_it() -> None:
     items = [
         "The results are as follows.",
         "First, films of graphene weakened the waves by 35.2 dB, which is 12% more than sheets of copper did.",
@@ -313,10 +314,23 @@ def test_an_enumeration_is_quoted_as_a_whole_without_the_line_that_only_introduc
     text = [*BACKGROUND, STUDY, *METHODS, *items, *REST]
     for words in (("graphene", "waves"), ("difference", "vanished"), ("pressing", "improved")):
         chosen = [each for each in _selected(text, *words) if each in items]
-        assert chosen == items[1:]
-    told = [items[0].replace("results", "results of graphene"), *items[1:]]
-    chosen = _selected([*BACKGROUND, STUDY, *METHODS, *told, *REST], "graphene", "waves")
-    assert [each for each in chosen if each in told] == told
+        assert chosen == items
+
+
+def test_a_line_that_only_says_that_results_follow_is_left_out() -> None:
+    line = "The results are as follows."
+    assert _selected([STUDY, line, *RESULTS], "graphene") == [STUDY, *RESULTS]
+    told = line.replace("results", "results on graphene")
+    assert _selected([STUDY, told, *RESULTS], "graphene") == [STUDY, told, *RESULTS]
+
+
+def test_the_reason_for_a_sentence_is_quoted_behind_it() -> None:
+    text = [
+        "규제기관은 구체적인 방법을 사업자에게 알려 주어야 한다.",
+        "사업자는 결과를 예측할 수 있어야 하기 때문이다.",
+    ]
+    rest = ["필름의 값은 표로 실었다.", "방은 오래된 건물에 있었다.", "안테나는 이웃 기관에서 빌렸다."] * 5
+    assert _selected([*rest, *text], "예측", language="ko")[-2:] == text
 
 
 def test_of_an_enumeration_that_is_too_long_the_first_item_is_quoted_with_those_that_answer() -> None:
