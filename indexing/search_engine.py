@@ -8,6 +8,7 @@ from typing import Literal, NamedTuple, Protocol
 
 from shrag.indexing.query import Query
 from shrag.indexing.record_filter import EVERY_RECORD, FacetCounts, RecordFilter
+from shrag.messages.text import Text
 
 EngineName = Literal["lucene", "pyserini", "milvus", "qdrant"]
 """``lucene`` is the default. ``pyserini`` searches the same index with Pyserini's classes. The others are vector
@@ -35,6 +36,17 @@ class EngineChoice:
     def is_distributed(self) -> bool:
         """Whether the engine is a vector database."""
         return self.name in {"milvus", "qdrant"}
+
+    @property
+    def lacks_address(self) -> Text | None:
+        """What to say of a vector database without an address; None if the engine has all that it needs."""
+        if self.address or not self.is_distributed:
+            return None
+        return Text(
+            "The engine {engine} needs the address of its server: set engine_address in shrag.toml, "
+            "SHRAG_ENGINE_ADDRESS or --engine-address.",
+            engine=self.name,
+        )
 
 
 LUCENE = EngineChoice()

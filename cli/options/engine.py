@@ -111,14 +111,8 @@ def choose_engine(
     choice = EngineChoice(engine)
     if not choice.is_distributed:
         return choice
-    if not engine_address:
-        raise click.UsageError(
-            Text(
-                "The engine {engine} needs the address of its server: set engine_address in shrag.toml, "
-                "SHRAG_ENGINE_ADDRESS or --engine-address.",
-                engine=engine,
-            )
-        )
+    if (problem := EngineChoice(engine, engine_address).lacks_address) is not None:
+        raise click.UsageError(problem)
     if engine_key_file is not None:
         key = _read_key(engine_key_file)
     return EngineChoice(engine, engine_address, key, engine_timeout)

@@ -64,6 +64,7 @@ _MAX_CACHED_WORDS = 400_000
 def analyzer_fingerprint(dictionary: UserDictionary = EMPTY_DICTIONARY) -> str:
     """Return the fingerprint of an analyzer with a user dictionary, without creating one."""
     stop = _short_hash(ENGLISH_STOPWORDS | KOREAN_STOPWORDS | ACRONYMS)
+    added = _short_hash(ADDED_NOUNS)
     misread = _short_hash(f"{noun} {parts_of(noun)}" for noun in MISREAD_NOUNS)
     loanwords = _short_hash(map(":".join, STANDARD_SPELLINGS.items()))
     irregular = _short_hash(map(":".join, IRREGULAR_FORMS.items()))
@@ -72,7 +73,7 @@ def analyzer_fingerprint(dictionary: UserDictionary = EMPTY_DICTIONARY) -> str:
         f"rules {_RULES}; kiwipiepy {version('kiwipiepy')}, model {version('kiwipiepy_model')}, "
         f"no name dictionaries; tags {' '.join(INDEXED_TAGS)}; "
         f"snowball {STEMMER} (PyStemmer {version('PyStemmer')}); stop words {stop}; "
-        f"added nouns {_short_hash(ADDED_NOUNS)}; misread nouns {misread}; loanwords {loanwords}; "
+        f"added nouns {added}; misread nouns {misread}; loanwords {loanwords}; "
         f"irregular forms {irregular}; British spellings {british}; "
         f"dictionary {dictionary.fingerprint}"
     )

@@ -9,7 +9,6 @@ from shrag.indexing.distributed.collection import VectorDatabase
 from shrag.indexing.errors import IndexingError
 from shrag.indexing.search_engine import EngineChoice
 from shrag.indexing.storage.manifest import IndexManifest, manifest_digest
-from shrag.messages.text import Text
 
 
 def open_database(choice: EngineChoice) -> VectorDatabase:
@@ -20,14 +19,8 @@ def open_database(choice: EngineChoice) -> VectorDatabase:
         DependencyMissing: The engine's client is not installed.
         EngineUnavailable: Nothing answers at the address.
     """
-    if not choice.address:
-        raise IndexingError(
-            Text(
-                "The engine {engine} needs the address of its server: set engine_address in shrag.toml, "
-                "SHRAG_ENGINE_ADDRESS or --engine-address.",
-                engine=choice.name,
-            )
-        )
+    if (problem := choice.lacks_address) is not None:
+        raise IndexingError(problem)
     if choice.name == "qdrant":
         return _open_qdrant(choice)
     from shrag.indexing.distributed.milvus import MilvusDatabase

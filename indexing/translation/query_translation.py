@@ -207,11 +207,12 @@ def translate_query(
     if framed:
         framed |= {number for number, token in enumerate(compounds, len(groups)) if _within(token, framing)}
     groups += [[token] for token in compounds]
+    untranslated = light | framed
     return [
         QuerySegment(
             tuple(group),
             tuple(dict.fromkeys([token.term for token in group])),
-            () if number in light | framed else translations.get(number, ()),
+            () if number in untranslated else translations.get(number, ()),
             number in framed,
             number in light,
         )

@@ -27,6 +27,7 @@ from shrag.models.chat.stream import (
     incomplete_answer,
 )
 from shrag.models.decoding import convert
+from shrag.models.encodable_text import encodable
 from shrag.models.errors import ModelError, ModelUnavailable, PackageMissing
 from shrag.models.language_model import Completion, Message
 
@@ -205,11 +206,7 @@ class OpenAIModel:
         self._model = model = self._model or probe(self._client).model
         return {
             "model": model,
-            # JSON is UTF-8, which has no lone surrogates; a question of a terminal with another encoding may have some.
-            "messages": [
-                {"role": message.role, "content": message.content.encode(errors="replace").decode()}
-                for message in messages
-            ],
+            "messages": [{"role": message.role, "content": encodable(message.content)} for message in messages],
             "max_tokens": min(max_tokens, self._settings.max_tokens),
             "temperature": 0,
             "seed": self._settings.seed,

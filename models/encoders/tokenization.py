@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from shrag.messages.text import Text
+from shrag.models.encodable_text import encodable
 from shrag.models.errors import PackageMissing, WeightsRejected
 
 Tokens = NDArray[np.int32]
@@ -39,17 +40,12 @@ class Tokeniser:
 
     def texts(self, texts: Sequence[str]) -> list[Tokens]:
         """Return the tokens of each text."""
-        return self._encode([_encodable(text) for text in texts])
+        return self._encode([encodable(text) for text in texts])
 
     def pairs(self, first: str, seconds: Sequence[str]) -> list[Tokens]:
         """Return the tokens of ``first`` paired with each of ``seconds``; the longer text of a pair is cut first."""
-        question = _encodable(first)
-        return self._encode([(question, _encodable(second)) for second in seconds])
+        question = encodable(first)
+        return self._encode([(question, encodable(second)) for second in seconds])
 
     def _encode(self, inputs: Sequence[str | tuple[str, str]]) -> list[Tokens]:
         return [np.array(found.ids, dtype=np.int32) for found in self._tokenizer.encode_batch_fast(inputs)]
-
-
-def _encodable(text: str) -> str:
-    """Return ``text`` with ``?`` for each lone surrogate, which the library refuses; a terminal may give some."""
-    return text.encode(errors="replace").decode()

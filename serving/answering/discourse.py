@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import re
 
-ANNOUNCEMENT, OUTLOOK = -0.25, -0.5
-"""What :func:`role_worth` returns for an announcement of the study, and for an outlook, praise or a question."""
+METHOD, ANNOUNCEMENT, OUTLOOK = 0.2, -0.25, -0.5
+"""What :func:`role_worth` returns: for a method; for an announcement; for an outlook, praise or a question."""
 
 # The second line is a journal's reference: (Am J Obstet Gynecol 2001;185:1052-8.)
 _NOISE = re.compile(
@@ -301,7 +301,7 @@ def role_worth(sentence: str) -> float:
     result = bool(_RESULT.search(sentence))
     if _INTENDED.search(sentence) or (not result and _AIM.search(sentence)):
         return ANNOUNCEMENT
-    return 0.2 + 0.3 * bool(_FINDING.search(sentence)) + 0.3 * result + figure
+    return METHOD + 0.3 * bool(_FINDING.search(sentence)) + 0.3 * result + figure
 
 
 def _is_outlook(sentence: str) -> bool:

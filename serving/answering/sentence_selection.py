@@ -21,6 +21,7 @@ from shrag.indexing.analyzed_record import AnalyzedRecord
 from shrag.serving.answering.definitions import defines
 from shrag.serving.answering.discourse import (
     ANNOUNCEMENT,
+    METHOD,
     OUTLOOK,
     begins_list,
     begins_study,
@@ -69,7 +70,6 @@ _LEAST_NEW = 2  # distinctive words for which a sentence outside the quoted part
 _SHORT = 150  # English letters
 _LEAST_WORTH = 0.4  # share of the best sentence's worth
 _CAUSE = 0.5  # added to the role_worth() of a sentence with a cause, if the question asks for reasons
-_METHOD = 0.2  # the role_worth() of a sentence on how something was done
 _LEAST_FINDING = 0.8  # the role_worth() of a result, or of a finding with a figure
 # The least share of each language in a text of two languages.
 _LEAST_HALF = 0.25
@@ -139,7 +139,7 @@ def select_sentences(
         roles = [role + _CAUSE * gives_cause(each.text) for role, each in zip(roles, sentences, strict=True)]
     if methods:
         roles = [
-            _METHOD if role == ANNOUNCEMENT and gives_method(each.text) else role
+            METHOD if role == ANNOUNCEMENT and gives_method(each.text) else role
             for role, each in zip(roles, sentences, strict=True)
         ]
     asked = next((together[index] for index, each in enumerate(sentences) if defines(each.text, names)), frozenset())

@@ -1,4 +1,4 @@
-"""Which language model a condition has, and what is said where it has none."""
+"""Tests of choosing the language model of an experiment's condition, and of the message where there is none."""
 
 from __future__ import annotations
 

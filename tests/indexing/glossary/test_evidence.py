@@ -42,6 +42,14 @@ def test_a_title_and_a_text_are_a_pair_where_one_is_korean_and_the_other_english
     assert _bilingual_record(record) == pair
 
 
+def _acronyms(texts: list[str], analyzer: KoreanEnglishAnalyzer, folder: Path) -> list[tuple[str, str]]:
+    """Return the acronyms of records with these texts, and their usual expansions."""
+    records = [Record(str(number), "", text, "en", complete=True) for number, text in enumerate(texts)]
+    with EvidenceCollector(folder / "scratch") as evidence:
+        evidence.add(count_evidence(records, analyzer))
+        return evidence.acronyms(analyzer)
+
+
 def test_an_acronym_has_the_expansion_that_most_records_give_it(
     analyzer: KoreanEnglishAnalyzer, tmp_path: Path
 ) -> None:
@@ -56,11 +64,8 @@ def test_an_acronym_has_the_expansion_that_most_records_give_it(
         "Spatial vector models (SVM) differ.",
         "Spatial vector models (SVM) agree.",
     ]
-    records = [Record(str(number), "", text, "en", complete=True) for number, text in enumerate(texts)]
-    with EvidenceCollector(tmp_path / "scratch") as evidence:
-        evidence.add(count_evidence(records, analyzer))
-        # IDS has the term of ID, PSO is in one record, and SVM has two meanings.
-        assert evidence.acronyms(analyzer) == [("HMM", "hidden markov model")]
+    # IDS has the term of ID, PSO is in one record, and SVM has two meanings.
+    assert _acronyms(texts, analyzer, tmp_path) == [("HMM", "hidden markov model")]
 
 
 @pytest.mark.parametrize(
@@ -90,14 +95,11 @@ def test_an_acronym_is_written_as_in_the_records_and_not_as_its_stem(
         "Sensors of the Internet of Things (IoT).",
         "INTERNET OF THINGS (IOT)",
     ]
-    records = [Record(str(number), "", text, "en", complete=True) for number, text in enumerate(texts)]
-    with EvidenceCollector(tmp_path / "scratch") as evidence:
-        evidence.add(count_evidence(records, analyzer))
-        assert evidence.acronyms(analyzer) == [
-            ("IoT", "internet of things"),
-            ("OLED", "organic light emitting diode"),
-            ("UAV", "unmanned aerial vehicle"),
-        ]
+    assert _acronyms(texts, analyzer, tmp_path) == [
+        ("IoT", "internet of things"),
+        ("OLED", "organic light emitting diode"),
+        ("UAV", "unmanned aerial vehicle"),
+    ]
 
 
 def _counted(*numbers: int) -> CountedEvidence:

@@ -1,4 +1,4 @@
-"""Which of ``CURRENT``, the manifest and its checksum is wrong, if they do not fit each other."""
+"""Tests of ``shrag index verify``: whether it blames ``CURRENT``, the manifest or its checksum if they disagree."""
 
 from __future__ import annotations
 
