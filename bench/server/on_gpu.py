@@ -3,8 +3,9 @@
     python -m bench.server.on_gpu [--llm PROFILE] [--budget SIZE] [--python PYTHON] [--flags FLAGS]
 
 `shrag-serve` plans the memory, starts vLLM, and has an encoder and a cross-encoder on the same card. All three have
-random weights, so only memory and times mean anything. Most outputs of such a language model are rejected, each after
-its longest time, and the answer is then extractive: the times of answers are the longest to expect.
+random weights, so only memory and times mean anything. Such a language model writes until it may write no more, most
+of what it writes is rejected, and the answer is then extractive. So a search waits for two responses of
+:data:`RESPONSE_TOKENS`, and an answer for up to four.
 """
 
 from __future__ import annotations
@@ -36,10 +37,10 @@ from shrag.models.memory_plan.byte_sizes import gib, parse_size
 from shrag.models.memory_plan.gpu_use import read_gpu
 from shrag.models.memory_plan.model_size import find_language_model
 
-SEARCHES, ASKS = 60, 4
+SEARCHES, SEARCHES_WITH_MODEL, ASKS = 60, 10, 4
 SEARCHING, ASKING = 16, 9
 SECONDS = 60
-ANSWER_TOKENS = 512
+RESPONSE_TOKENS = 128
 LONGEST_START = 900
 
 
@@ -67,8 +68,8 @@ def main() -> None:
             "SHRAG_LLM_COMMAND": shlex.join([*shlex.split(chosen.python), "-m", "vllm.entrypoints.openai.api_server"]),
             "SHRAG_LLM_WEIGHTS": str(model),
             "SHRAG_LLM_BUDGET": chosen.budget,
-            "SHRAG_LLM_FLAGS": f"{chosen.flags} --load-format dummy",
-            "SHRAG_LLM_MAX_TOKENS": str(ANSWER_TOKENS),
+            "SHRAG_LLM_FLAGS": shlex.join([*chosen.flags.split(), "--load-format", "dummy"]),
+            "SHRAG_LLM_MAX_TOKENS": str(RESPONSE_TOKENS),
         }
         started = time.perf_counter()
         build = [str(SERVER.with_name("shrag")), "index", "demo", "--encoder", str(encoder)]
@@ -80,7 +81,7 @@ def main() -> None:
             asyncio.run(measure_alone(server, questions, SEARCHES, 0))
             wait_for_model(server)
             print(f"answers with it: after {time.perf_counter() - started:.0f} s, in use {gib(read_gpu().used)}")
-            asyncio.run(measure_alone(server, questions, SEARCHES, ASKS))
+            asyncio.run(measure_alone(server, questions, SEARCHES_WITH_MODEL, ASKS))
             asyncio.run(measure_together(server, questions))
             print(f"at the end: in use {gib(read_gpu().used)}; the server's own memory {server.memory():.0f} MiB")
             print(f"health: {health(server)}")

@@ -41,7 +41,13 @@ _OWN_CLASSES = Path(__file__).with_name("java")
 _LUCENE_JAR = _OWN_CLASSES / "lucene" / f"lucene-{LUCENE_VERSION}.jar"
 """Written by ``deploy/wheel_backend.py`` when SHRAG is installed."""
 
-_starting = threading.Lock()
+first_use = threading.RLock()
+"""Held by whatever may use a Java class for the first time while other threads use Java.
+
+JPype makes a class for Python when it is first needed, which may be that of an overloaded method's parameter, and sets
+its rules of conversion a moment later. A second thread that needs them in between ends the process (SIGSEGV in
+``JPConversionObject::matches``, JPype 1.7.1). So searches use no class that opening the index did not.
+"""
 _start_options: list[str] = []
 
 
@@ -74,7 +80,7 @@ def java_class(name: str) -> JavaClass:
 def start_java() -> None:
     """Start the JVM unless it is running. Using a class starts it too."""
     jpype = _import_bridge()
-    with _starting:
+    with first_use:
         if jpype.isJVMStarted():
             return
         callbacks = list(gc.callbacks)
@@ -101,7 +107,8 @@ def start_java() -> None:
 
 def _find_class(jpype: Any, name: str) -> JavaClass:  # noqa: ANN401
     try:
-        return jpype.JClass(name)
+        with first_use:
+            return jpype.JClass(name)
     except TypeError:
         raise DependencyMissing(
             Text(

@@ -28,10 +28,11 @@ from numpy.typing import NDArray
 from shrag.indexing.analyzed_record import AnalyzedRecord, decode_record
 from shrag.indexing.bm25 import Bm25
 from shrag.indexing.errors import IndexDamaged, IndexingError
-from shrag.indexing.filter_fields import YEAR, read_facets, write_filter, write_limit, write_limits
+from shrag.indexing.filter_fields import read_facets, write_filter, write_limit, write_limits
 from shrag.indexing.lexical.author_names import AuthorNames, fold_name
 from shrag.indexing.lexical.jvm import (
     JavaClass,
+    first_use,
     java_class,
     java_errors,
     java_exception,
@@ -59,7 +60,7 @@ SEPARATOR = "\0"
 """Separates the nodes of queries, and texts, in strings from and to Java."""
 
 _AUTHOR: ValueField = "author"
-_NAMES_AT_ONCE = 100_000
+_VALUES_AT_ONCE = 100_000
 _MOST_PARTS = 20  # with more names, which would take over 90 MB, no name is found by a word
 _FEWEST_DOCUMENTS = 3  # of a term that may correct another; rarer terms are mostly misspelled themselves
 _LETTERS_OF_TWO_EDITS = 8
@@ -101,22 +102,16 @@ class LuceneSearcher:
     def __init__(self, folder: Path, parameters: Bm25) -> None:
         self._doing = f"reading {folder}"
         self._java_exception = java_exception()
-        self._term = lucene_class("index.Term")
-        self._term_query = lucene_class("search.TermQuery")
-        self._postings = lucene_class("index.MultiTerms")
-        self._terms_of = self._postings.getTerms
-        self._live_docs = lucene_class("index.MultiBits").getLiveDocs
-        self._bytes = lucene_class("util.BytesRef")
-        self._fuzzy_terms = lucene_class("search.FuzzyTermsEnum")
-        self._with_counts = lucene_class("index.PostingsEnum").FREQS
-        with java_errors(self._doing):
+        with java_errors(self._doing), first_use:
             self._directory = lucene_class("store.FSDirectory").open(java_class("java.nio.file.Paths").get(str(folder)))
             self._reader = lucene_class("index.DirectoryReader").open(self._directory)
-            self._searcher = lucene_class("search.IndexSearcher")(self._reader)
-            self._searcher.setSimilarity(similarity(parameters))
-            self._java = project_class("IndexSearch")(
-                self._searcher, CONTENTS, TITLE, parameters.title_boost, DOCID, RAW
-            )
+            searcher = lucene_class("search.IndexSearcher")(self._reader)
+            searcher.setSimilarity(similarity(parameters))
+            self._java = project_class("IndexSearch")(searcher, CONTENTS, TITLE, parameters.title_boost, DOCID, RAW)
+            self._java_terms = project_class("IndexTerms")(searcher)
+            data = self._reader.getIndexCommit().getUserData()
+            self._commit_data = {str(key): str(data.get(key)) for key in data.keySet()}
+            self._contents, self._title = self._collection(CONTENTS), self._collection(TITLE)
         self._documents = int(self._reader.numDocs())
         self._terms: dict[str, tuple[int, int]] = {}
         # Numbers and docids of the documents found last, to fetch their records without a search.
@@ -124,12 +119,10 @@ class LuceneSearcher:
         self._docid_of: dict[int, str] = {}
         self._docid_lock = threading.Lock()
         self._records = RecordCache()
-        self._collections: dict[str, tuple[int, float]] = {}
 
     def commit_data(self) -> dict[str, str]:
         """Return the data given to :meth:`LuceneIndexWriter.commit`."""
-        data = self._reader.getIndexCommit().getUserData()
-        return {str(key): str(data.get(key)) for key in data.keySet()}
+        return self._commit_data
 
     def close(self) -> None:
         """Close the files; later searches fail."""
@@ -179,21 +172,15 @@ class LuceneSearcher:
     def statistics(self, terms: Sequence[str]) -> Statistics:
         """See :class:`~shrag.indexing.search_engine.SearchEngine`."""
         with self._java_errors():
-            contents, title = self._collection(CONTENTS), self._collection(TITLE)
             found = self._document_frequencies(terms) if self._documents else [(0, 0)] * len(terms)
-            return Statistics(
-                FieldStatistics(*contents, dict(zip(terms, [in_contents for in_contents, _ in found], strict=True))),
-                FieldStatistics(*title, dict(zip(terms, [in_title for _, in_title in found], strict=True))),
-            )
+        in_contents = {term: count for term, (count, _) in zip(terms, found, strict=True)}
+        in_title = {term: count for term, (_, count) in zip(terms, found, strict=True)}
+        return Statistics(FieldStatistics(*self._contents, in_contents), FieldStatistics(*self._title, in_title))
 
     def frequencies(self, term: str, most: int) -> list[int]:
         """See :class:`~shrag.indexing.search_engine.SearchEngine`; the documents are the first ones of the index."""
         with self._java_errors():
-            postings = self._postings.getTermPostingsEnum(self._reader, CONTENTS, self._bytes(term), self._with_counts)
-            found: list[int] = []
-            while postings is not None and len(found) < most and postings.nextDoc() != postings.NO_MORE_DOCS:
-                found.append(int(postings.freq()))
-            return found
+            return _integers(self._java_terms.occurrences(CONTENTS, term, most))
 
     def fetch(self, docids: Sequence[str]) -> list[AnalyzedRecord | None]:
         """See :class:`~shrag.indexing.analyzed_record.RecordStore`."""
@@ -207,13 +194,8 @@ class LuceneSearcher:
         if not names:
             return []
         with self._java_errors():
-            passing = project_class("FilterFields").query([_limit_to_authors(names), *write_limits(record_filter)])
-            oldest = lucene_class("search.SortedNumericSelector$Type").MIN
-            newest_first = lucene_class("document.IntField").newSortField(YEAR, True, oldest)
-            # Records of one year would be in the order of the index, which depends on how it was built.
-            by_docid = lucene_class("search.SortField")(DOCID, lucene_class("search.SortField$Type").STRING_VAL)
-            found = self._searcher.search(passing, most, lucene_class("search.Sort")(newest_first, by_docid))
-            return self.docids([int(hit.doc) for hit in found.scoreDocs])
+            limits = join_texts([_limit_to_authors(names), *write_limits(record_filter)])
+            return self.docids(_integers(self._java.newest(limits, most)))
 
     def facets_of_authors(self, names: Sequence[str], record_filter: RecordFilter) -> FacetCounts:
         """See :class:`~shrag.indexing.search_engine.AuthorSearch`."""
@@ -226,7 +208,7 @@ class LuceneSearcher:
     def count_records(self, names: Sequence[str]) -> list[int]:
         """See :class:`~shrag.indexing.search_engine.AuthorSearch`."""
         with self._java_errors():
-            return [int(self._reader.docFreq(self._author(name))) for name in names]
+            return _integers(self._java_terms.documents(_AUTHOR, join_texts(map(value_key, names)))) if names else []
 
     def names_with_word(self, word: str, most: int) -> list[AuthorName]:
         """See :class:`~shrag.indexing.search_engine.AuthorSearch`."""
@@ -235,17 +217,10 @@ class LuceneSearcher:
     def similar_terms(self, term: str, most: int) -> list[str]:
         """See :class:`~shrag.indexing.search_engine.SpellingSearch`."""
         with self._java_errors():
-            terms = self._terms_of(self._reader, CONTENTS)
-            if terms is None:  # no document has a term
-                return []
             for edits in (1, 2) if len(term) >= _LETTERS_OF_TWO_EDITS else (1,):
-                similar = self._fuzzy_terms(terms, self._term(CONTENTS, term), edits, 1, True)
-                found: list[tuple[int, str]] = []
-                while (each := similar.next()) is not None:
-                    if (documents := int(similar.docFreq())) >= _FEWEST_DOCUMENTS:
-                        found.append((-documents, str(each.utf8ToString())))
-                if found:
-                    return [spelt for _, spelt in sorted(found)[:most]]
+                similar = str(self._java_terms.similar(CONTENTS, term, edits, _FEWEST_DOCUMENTS, most))
+                if similar:
+                    return similar.split(SEPARATOR)
             return []
 
     def score_records(self, question: PackedQuestion, docids: Sequence[str]) -> list[RecordScore]:
@@ -263,16 +238,7 @@ class LuceneSearcher:
     def sample(self, most: int) -> list[AnalyzedRecord]:
         """See :class:`~shrag.indexing.analyzed_record.RecordStore`."""
         with self._java_errors():
-            live = self._live_docs(self._reader)
-            end = int(self._reader.maxDoc())
-            numbers: dict[int, None] = {}
-            for position in range(most):
-                number = position * end // most
-                while live is not None and number < end and not live.get(number):
-                    number += 1
-                if number < end:
-                    numbers[number] = None
-            return [decode_record(stored) for stored in self._stored(list(numbers))]
+            return [decode_record(stored) for stored in self._stored(_integers(self._java.sample(most)))]
 
     def count(self) -> int:
         """See :class:`~shrag.indexing.vectors.store.StoredDocuments`.
@@ -294,17 +260,12 @@ class LuceneSearcher:
 
     def terms(self) -> Iterator[str]:
         """Yield every term of the contents in the order of their UTF-8 bytes. They include every term of the titles."""
-        with self._java_errors():
-            terms = self._terms_of(self._reader, CONTENTS)
-            left = terms.iterator() if terms is not None else None
-            while left is not None and (term := left.next()) is not None:
-                yield str(term.utf8ToString())
+        return (term for part in self._values(CONTENTS) for term in part[:-1].split("\n"))
 
     def distinct_docids(self) -> int:
         """Return the number of different docids, of an index merged to one segment."""
         with self._java_errors():
-            terms = self._terms_of(self._reader, DOCID)
-            return int(terms.size()) if terms is not None else 0
+            return int(self._java_terms.count(DOCID))
 
     def numbers(self, docids: Sequence[str]) -> list[int | None]:
         """See :class:`~shrag.indexing.vectors.store.StoredDocuments`."""
@@ -320,18 +281,19 @@ class LuceneSearcher:
 
     @cached_property
     def _author_names(self) -> AuthorNames:
-        parts: list[str] = []
-        last = ""
-        with self._java_errors():
-            while part := bytes(memoryview(self._java.values(_AUTHOR, last, _NAMES_AT_ONCE))).decode():
-                if len(parts) == _MOST_PARTS:
-                    return AuthorNames("")
-                parts.append(part)
-                last = part[:-1].rpartition("\n")[2]
-        return AuthorNames("".join(parts))
+        parts = list(islice(self._values(_AUTHOR), _MOST_PARTS + 1))
+        return AuthorNames("".join(parts) if len(parts) <= _MOST_PARTS else "")
 
-    def _author(self, name: str) -> JavaClass:
-        return self._term(_AUTHOR, value_key(name))
+    def _values(self, field: str) -> Iterator[str]:
+        """Yield the values of a field in the order of their UTF-8 bytes, a line each, many lines at once."""
+        last = ""
+        while True:
+            with self._java_errors():
+                part = bytes(memoryview(self._java_terms.values(field, last, _VALUES_AT_ONCE))).decode()
+            if not part:
+                return
+            yield part
+            last = part[:-1].rpartition("\n")[2]
 
     @contextmanager
     def _java_errors(self) -> Iterator[None]:
@@ -360,7 +322,7 @@ class LuceneSearcher:
         known = {term: cached.get(term) for term in terms}
         new = [term for term, found in known.items() if found is None]
         if new:
-            counts = memoryview(bytes(memoryview(self._java.frequencies(join_texts(new))))).cast("i").tolist()
+            counts = _integers(self._java.frequencies(join_texts(new)))
             found = dict(zip(new, zip(counts[::2], counts[1::2], strict=True), strict=True))
             if len(cached) + len(new) > _CACHED_TERMS:
                 cached.clear()
@@ -403,25 +365,21 @@ class LuceneSearcher:
         number = self._number_of.get(docid)
         if number is None:
             try:
-                query = self._term_query(self._term(DOCID, docid))
+                place = int(self._java.place(docid))
             except UnicodeEncodeError:  # half of a surrogate pair, which no docid has
                 return None
-            found = self._searcher.search(query, 1).scoreDocs
-            number = int(found[0].doc) if len(found) else None
+            number = place if place >= 0 else None
         return number
 
     def _collection(self, field: str) -> tuple[int, float]:
         """Return the number of documents with the field, and its mean length."""
-        known = self._collections.get(field)
-        if known is None:
-            collection = self._searcher.collectionStatistics(field)
-            if collection is None:  # no document has a term in the field
-                known = 0, 0.0
-            else:
-                documents = int(collection.docCount())
-                known = documents, int(collection.sumTotalTermFreq()) / documents
-            self._collections[field] = known
-        return known
+        documents, tokens = array("q", bytes(memoryview(self._java_terms.statistics(field))))
+        return documents, tokens / documents if documents else 0.0
+
+
+def _integers(data: JavaClass) -> list[int]:
+    """Return the integers of a Java array of bytes."""
+    return memoryview(bytes(memoryview(data))).cast("i").tolist()
 
 
 def write_queries(queries: Sequence[Query]) -> str:

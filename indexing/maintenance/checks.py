@@ -13,7 +13,7 @@ from shrag.corpora.ingest.reading import ProgressCallback
 from shrag.indexing.analysis.analyzer import Analyzer
 from shrag.indexing.analyzed_record import analyze_record
 from shrag.indexing.errors import IndexingError
-from shrag.indexing.lexical.jvm import java_class, java_errors, lucene_class
+from shrag.indexing.lexical.jvm import first_use, java_class, java_errors, lucene_class
 from shrag.indexing.lexical.schema import FOLDER
 from shrag.indexing.lexical.searcher import LuceneSearcher
 from shrag.indexing.maintenance import golden_queries as golden
@@ -39,15 +39,17 @@ def check_lucene(folder: Path, *, checksums_only: bool = False) -> list[str]:
     doing = f"checking {folder}"
     try:
         with java_errors(doing):
-            unlocked = lucene_class("store.NoLockFactory").INSTANCE
-            directory = lucene_class("store.FSDirectory").open(
-                java_class("java.nio.file.Paths").get(str(folder)), unlocked
-            )
-            output = java_class("java.io.ByteArrayOutputStream")()
-            checker = lucene_class("index.CheckIndex")(directory, directory.obtainLock("check"))
+            with first_use:
+                unlocked = lucene_class("store.NoLockFactory").INSTANCE
+                directory = lucene_class("store.FSDirectory").open(
+                    java_class("java.nio.file.Paths").get(str(folder)), unlocked
+                )
+                output = java_class("java.io.ByteArrayOutputStream")()
+                written = java_class("java.io.PrintStream")(output)
+                checker = lucene_class("index.CheckIndex")(directory, directory.obtainLock("check"))
             try:
                 checker.setChecksumsOnly(checksums_only)
-                checker.setInfoStream(java_class("java.io.PrintStream")(output), False)
+                checker.setInfoStream(written, False)
                 status = checker.checkIndex()
             finally:
                 checker.close()

@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+import subprocess
+import sys
 import threading
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -77,7 +79,7 @@ def test_half_of_a_surrogate_pair_is_a_docid_that_the_index_does_not_have(demo: 
 def test_every_author_is_found_by_the_whole_name_and_by_a_word_of_it(
     demo: Engine, demo_home: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("shrag.indexing.lexical.searcher._NAMES_AT_ONCE", 7)
+    monkeypatch.setattr("shrag.indexing.lexical.searcher._VALUES_AT_ONCE", 7)
     monkeypatch.setattr("shrag.indexing.lexical.searcher._MOST_PARTS", 65)
     folder, manifest = current_generation(demo_home / "indexes" / "demo")
     searcher = LuceneSearcher(folder / FOLDER, manifest.bm25)
@@ -178,7 +180,7 @@ def test_an_authors_newest_records_come_first_then_by_docid_and_those_without_a_
 def test_of_more_names_than_there_is_memory_for_none_is_found_by_a_word(
     demo_home: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("shrag.indexing.lexical.searcher._NAMES_AT_ONCE", 7)
+    monkeypatch.setattr("shrag.indexing.lexical.searcher._VALUES_AT_ONCE", 7)
     folder, manifest = current_generation(demo_home / "indexes" / "demo")
     for most, found in ((65, True), (64, False)):  # parts of 453 names
         monkeypatch.setattr("shrag.indexing.lexical.searcher._MOST_PARTS", most)
@@ -186,3 +188,61 @@ def test_of_more_names_than_there_is_memory_for_none_is_found_by_a_word(
         assert bool(searcher.names_with_word("Abara", 10)) is found
         assert searcher.count_records(["Abara, Chioma"]) == [1]
         searcher.close()
+
+
+_EVERY_CALL = """
+import sys
+from pathlib import Path
+
+from jpype import _jcustomizer
+
+from shrag.indexing.bm25 import Bm25
+from shrag.indexing.lexical.packed_question import QuestionWeights, pack_question
+from shrag.indexing.lexical.searcher import LuceneSearcher
+from shrag.indexing.query import Or, Term
+from shrag.indexing.record_filter import EVERY_RECORD, RecordFilter
+
+searcher = LuceneSearcher(Path(sys.argv[1]), Bm25())
+made, find_hints = [], _jcustomizer.getClassHints
+_jcustomizer.getClassHints = lambda name: made.append(name) or find_hints(name)
+queries, some = [Or([Term("learning"), Term("학습")]), Term("model")], RecordFilter(year_from=2000, language=("en",))
+docids = [hit.docid for hit in searcher.search(queries, 3, some)[1]]
+author = searcher.fetch(docids)[0].record.authors[0]
+idf = {"model": 1.0}
+weights = QuestionWeights(Bm25(), 100.0, 10.0, idf, idf, (), (), 1.0, (), 0.0, 30, {}, (), 0.0)
+calls = {
+    "close": lambda: None,  # last
+    "commit_data": searcher.commit_data,
+    "count": searcher.count,
+    "count_facets": lambda: searcher.count_facets(queries, some),
+    "count_hits": lambda: searcher.count_hits(queries, 3),
+    "count_records": lambda: searcher.count_records([author]),
+    "distinct_docids": searcher.distinct_docids,
+    "docids": lambda: searcher.docids([1, 2]),
+    "documents": lambda: list(searcher.documents([1, 2])),
+    "facets_of_authors": lambda: searcher.facets_of_authors([author], EVERY_RECORD),
+    "fetch": lambda: searcher.fetch([*docids, "none"]),
+    "frequencies": lambda: searcher.frequencies("model", 3),
+    "names_with_word": lambda: searcher.names_with_word("kim", 3),
+    "newest_of_authors": lambda: searcher.newest_of_authors([author], 3),
+    "numbers": lambda: searcher.numbers(docids),
+    "passing": lambda: searcher.passing(some),
+    "sample": lambda: searcher.sample(3),
+    "score_records": lambda: searcher.score_records(pack_question(weights), docids),
+    "search": lambda: None,  # above
+    "similar_terms": lambda: searcher.similar_terms("modle", 3),
+    "statistics": lambda: searcher.statistics(["model"]),
+    "terms": lambda: sum(1 for _ in searcher.terms()),
+}
+assert set(calls) == {name for name in vars(LuceneSearcher) if not name.startswith("_")}, "a call is missing"
+for call in calls.values():
+    call()
+searcher.close()
+print(made)
+"""
+
+
+def test_no_call_uses_a_java_class_for_the_first_time_since_two_at_once_would_end_the_process(demo_home: Path) -> None:
+    folder, _ = current_generation(demo_home / "indexes" / "demo")
+    call = [sys.executable, "-c", _EVERY_CALL, str(folder / FOLDER)]
+    assert subprocess.run(call, check=True, capture_output=True, text=True).stdout == "[]\n"

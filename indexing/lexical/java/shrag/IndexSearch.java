@@ -1,6 +1,5 @@
 package shrag;
 
-import java.io.ByteArrayOutputStream;
 import java.io.IOException;
 import java.nio.ByteBuffer;
 import java.nio.ByteOrder;
@@ -14,15 +13,14 @@ import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.stream.IntStream;
 import org.apache.lucene.document.Document;
+import org.apache.lucene.document.IntField;
 import org.apache.lucene.index.BinaryDocValues;
 import org.apache.lucene.index.LeafReaderContext;
-import org.apache.lucene.index.MultiTerms;
+import org.apache.lucene.index.MultiBits;
 import org.apache.lucene.index.ReaderUtil;
 import org.apache.lucene.index.StoredFields;
 import org.apache.lucene.index.Term;
 import org.apache.lucene.index.TermStates;
-import org.apache.lucene.index.Terms;
-import org.apache.lucene.index.TermsEnum;
 import org.apache.lucene.search.BooleanClause.Occur;
 import org.apache.lucene.search.BooleanQuery;
 import org.apache.lucene.search.BoostQuery;
@@ -33,16 +31,19 @@ import org.apache.lucene.search.Query;
 import org.apache.lucene.search.ScoreDoc;
 import org.apache.lucene.search.Sort;
 import org.apache.lucene.search.SortField;
+import org.apache.lucene.search.SortedNumericSelector;
 import org.apache.lucene.search.TermQuery;
 import org.apache.lucene.search.TopFieldCollector;
 import org.apache.lucene.search.TopScoreDocCollector;
-import org.apache.lucene.util.BytesRef;
+import org.apache.lucene.util.Bits;
 
 /**
  * What Python asks of one open index, each in one call: a question has dozens of small steps, and a call from Python
  * gives the interpreter's lock away and waits for it again. Safe to share between threads.
  *
- * <p>Lists of strings come and go as one string, a NUL between each two. Compiled by {@code make java}.
+ * <p>Lists of strings come and go as one string, a NUL between each two. No method has overloads, and none takes or
+ * returns an object other than strings and arrays of bytes and integers: JPype makes a class for Python when it
+ * first needs it, and two threads that need the same one at once end the process. Compiled by {@code make java}.
  */
 public final class IndexSearch {
   private static final int KEPT_TERMS = 10_000;
@@ -152,24 +153,40 @@ public final class IndexSearch {
     return out.array();
   }
 
-  /** Returns the values of a field in UTF-8, a line each, in their order: at most so many of those behind a value. */
-  public byte[] values(String field, String after, int most) throws IOException {
-    Terms terms = MultiTerms.getTerms(searcher.getIndexReader(), field);
-    ByteArrayOutputStream out = new ByteArrayOutputStream();
-    if (terms == null) {
-      return out.toByteArray();
+  /** Returns the place of the document with a docid, or -1. */
+  public int place(String wanted) throws IOException {
+    ScoreDoc[] found = searcher.search(new TermQuery(new Term(docid, wanted)), 1).scoreDocs;
+    return found.length > 0 ? found[0].doc : -1;
+  }
+
+  /** Returns the places of the documents that pass limits, the newest first, those of a year by docid, at most so many. */
+  public byte[] newest(String limits, int most) throws IOException {
+    Sort newestFirst =
+        new Sort(
+            IntField.newSortField(FilterFields.YEAR, true, SortedNumericSelector.Type.MIN),
+            new SortField(docid, SortField.Type.STRING_VAL));
+    ScoreDoc[] found = searcher.search(FilterFields.query(split(limits)), most, newestFirst).scoreDocs;
+    return bytes(Arrays.stream(found).mapToInt(hit -> hit.doc).toArray());
+  }
+
+  /** Returns the places of documents at even distances, at most so many; the next one where one was deleted. */
+  public byte[] sample(int most) throws IOException {
+    Bits live = MultiBits.getLiveDocs(searcher.getIndexReader());
+    int end = searcher.getIndexReader().maxDoc();
+    return bytes(
+        IntStream.range(0, most)
+            .map(each -> alive(live, (int) ((long) each * end / most), end))
+            .filter(place -> place < end)
+            .distinct()
+            .toArray());
+  }
+
+  private static int alive(Bits live, int from, int end) {
+    int place = from;
+    while (live != null && place < end && !live.get(place)) {
+      place++;
     }
-    TermsEnum values = terms.iterator();
-    BytesRef last = new BytesRef(after);
-    if (values.seekCeil(last) == TermsEnum.SeekStatus.END) {
-      return out.toByteArray();
-    }
-    BytesRef value = values.term().equals(last) ? values.next() : values.term();
-    for (int left = most; left > 0 && value != null; left--, value = values.next()) {
-      out.write(value.bytes, value.offset, value.length);
-      out.write('\n');
-    }
-    return out.toByteArray();
+    return place;
   }
 
   /** Returns the docids of the documents at these places, which rise. */
@@ -372,6 +389,12 @@ public final class IndexSearch {
 
   private TermStates states(String field, String term) throws IOException {
     return TermStates.build(searcher, new Term(field, term), true);
+  }
+
+  static byte[] bytes(int[] integers) {
+    ByteBuffer out = ByteBuffer.allocate(4 * integers.length).order(ByteOrder.nativeOrder());
+    out.asIntBuffer().put(integers);
+    return out.array();
   }
 
   static List<String> split(String joined) {
