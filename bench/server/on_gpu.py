@@ -1,6 +1,7 @@
 """Benchmark of all of SHRAG on one GPU: index the demonstration records with an encoder, serve them, search and ask.
 
     python -m bench.server.on_gpu [--llm PROFILE] [--budget SIZE] [--python PYTHON] [--flags FLAGS]
+                                  [--seconds N]
 
 `shrag-serve` plans the memory, starts vLLM, and has an encoder and a cross-encoder on the same card. All three have
 random weights, so only memory and times mean anything. Such a language model writes until it may write no more, most
@@ -39,7 +40,6 @@ from shrag.models.memory_plan.model_size import find_language_model
 
 SEARCHES, SEARCHES_WITH_MODEL, ASKS = 60, 10, 4
 SEARCHING, ASKING = 16, 9
-SECONDS = 60
 RESPONSE_TOKENS = 128
 LONGEST_START = 900
 
@@ -51,6 +51,7 @@ def main() -> None:
     parser.add_argument("--budget", default="50GB", help="memory for all of SHRAG (%(default)s)")
     parser.add_argument("--python", default=".venv-vllm-gpu/bin/python", help="vLLM's Python (%(default)s)")
     parser.add_argument("--flags", default="", help="further options of vLLM")
+    parser.add_argument("--seconds", type=int, default=60, help="how long several clients search (%(default)s)")
     parser.add_argument("--small", action="store_true", help="a tiny encoder and cross-encoder")
     chosen = parser.parse_args()
     tiny = {"hidden_size": 64, "num_hidden_layers": 2, "num_attention_heads": 2, "intermediate_size": 128}
@@ -79,10 +80,15 @@ def main() -> None:
         with run_server("demo", ["--no-cache", "--reranker", str(reranker)]) as server:
             print(f"answers without the language model: after {time.perf_counter() - started:.0f} s", flush=True)
             asyncio.run(measure_alone(server, questions, SEARCHES, 0))
+            asyncio.run(measure_together(server, questions, 0, chosen.seconds))
+            print(f"in use {gib(read_gpu().used)}, with what the language model has taken so far", flush=True)
             wait_for_model(server)
-            print(f"answers with it: after {time.perf_counter() - started:.0f} s, in use {gib(read_gpu().used)}")
+            print(
+                f"answers with it: after {time.perf_counter() - started:.0f} s, in use {gib(read_gpu().used)}",
+                flush=True,
+            )
             asyncio.run(measure_alone(server, questions, SEARCHES_WITH_MODEL, ASKS))
-            asyncio.run(measure_together(server, questions))
+            asyncio.run(measure_together(server, questions, ASKING, chosen.seconds))
             print(f"at the end: in use {gib(read_gpu().used)}; the server's own memory {server.memory():.0f} MiB")
             print(f"health: {health(server)}")
         print(f"peak: {gib(peak())}, budget {gib(parse_size(chosen.budget))}", flush=True)
@@ -127,8 +133,8 @@ async def measure_alone(server: RunningServer, questions: list[str], searches: i
                 print(f"{path}, one at a time: p50 {p50:.3f} s, p95 {p95:.3f} s; {dict(kinds)}", flush=True)
 
 
-async def measure_together(server: RunningServer, questions: list[str]) -> None:
-    """Search from :data:`SEARCHING` clients while :data:`ASKING` ask."""
+async def measure_together(server: RunningServer, questions: list[str], asking: int, seconds: int) -> None:
+    """Search from :data:`SEARCHING` clients while ``asking`` ask."""
     turn, kinds = cycle(questions), Counter[str]()
 
     def count(_: object, body: bytes) -> str:
@@ -136,11 +142,12 @@ async def measure_together(server: RunningServer, questions: list[str]) -> None:
         return ""
 
     async def load(path: str, clients: int, judge: Callable[[object, bytes], str]) -> LoadResult:
-        return await ask_concurrently(server.port, path, clients, SECONDS, lambda: {"question": next(turn)}, judge)
+        return await ask_concurrently(server.port, path, clients, seconds, lambda: {"question": next(turn)}, judge)
 
-    searched, asked = await asyncio.gather(load("/v1/search", SEARCHING, lambda *_: ""), load("/v1/ask", ASKING, count))
-    print(f"/v1/search, {SEARCHING} clients: {searched}")
-    print(f"/v1/ask, {ASKING} clients: {asked}; {dict(kinds)}", flush=True)
+    searched, asked = await asyncio.gather(load("/v1/search", SEARCHING, lambda *_: ""), load("/v1/ask", asking, count))
+    print(f"/v1/search, {SEARCHING} clients: {searched}", flush=True)
+    if asking:
+        print(f"/v1/ask, {asking} clients: {asked}; {dict(kinds)}", flush=True)
 
 
 if __name__ == "__main__":

@@ -127,11 +127,18 @@ def running_language_model(
         with nullcontext() if model is None else closing(model):
             yield model
         return
+    from shrag.models.encoders.network import limit_gpu_memory
+    from shrag.models.memory_plan.retrieval_memory import network_memory
     from shrag.models.model_server.command import add_plan_flags, plan_server
     from shrag.models.model_server.served_model import ServedModel
     from shrag.models.model_server.server import ModelServer
 
-    plan = plan_server(settings, plan_retrieval(home, indexes, reranker), home.weights) if settings.budget else None
+    plan = None
+    if settings.budget:
+        retrieval = plan_retrieval(home, indexes, reranker)
+        plan = plan_server(settings, retrieval, home.weights)
+        if size := network_memory(retrieval):
+            limit_gpu_memory(size)
 
     def report_state(state: ServerState) -> None:
         echo_or_drop(Text("Language model: {state}", state=state.text))

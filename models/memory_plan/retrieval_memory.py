@@ -26,12 +26,15 @@ DEFAULT_RERANKER = "gte-multilingual-reranker-base"
 FAISS = "FAISS"
 """The beginning of the names of the parts that need no GPU memory if exact search runs on the CPU."""
 
+_CONTEXT_NAME = Text("retrieval's CUDA context")
+
 RERANKER = Text("re-ranker")
 """The beginning of the name of a re-ranker's part."""
 
 # The memory of the CUDA driver, its libraries and the reserve of torch's allocator, beside the tensors. On an H100
 # (`make bench-llm`) it was 0.95 GiB, while activations took 0.80 of the planned 0.88 GiB.
 _CONTEXT = 900 * MIB
+_ALLOCATOR_RESERVE = 256 * MIB
 
 # An estimate of the peak per token of a batch, for 12 layers of width 768 in half precision.
 _ACTIVATION_BYTES = 28 * 1024
@@ -86,10 +89,14 @@ def retrieval_parts(
         parts.append(MemoryPart(Text("FAISS vectors"), size, True, source))
         parts.append(MemoryPart(Text("FAISS scratch"), _FAISS_SCRATCH, True, Text("set when the index is opened")))
     if parts:
-        parts.append(
-            MemoryPart(Text("retrieval's CUDA context"), _CONTEXT, False, Text("one process for all of retrieval"))
-        )
+        parts.append(MemoryPart(_CONTEXT_NAME, _CONTEXT, False, Text("one process for all of retrieval")))
     return tuple(parts)
+
+
+def network_memory(parts: Sequence[MemoryPart]) -> int:
+    """Return the bytes that torch may have for the networks among :func:`retrieval_parts`; 0 without a network."""
+    sizes = [part.size for part in parts if not part.name.startswith((FAISS, _CONTEXT_NAME))]
+    return sum(sizes) + _ALLOCATOR_RESERVE if sizes else 0
 
 
 def _model_name(choice: str) -> str:

@@ -18,7 +18,7 @@ import click
 import pytest
 
 from shrag.cli.main import run
-from shrag.cli.options.model import open_language_model, plan_retrieval, read_llm_settings
+from shrag.cli.options.model import open_language_model, plan_retrieval, read_llm_settings, running_language_model
 from shrag.cli.settings import Home
 from shrag.indexing.storage import generations
 from shrag.indexing.storage.vector_card import VectorCard
@@ -26,6 +26,7 @@ from shrag.messages.text import in_language
 from shrag.models.chat.client import OpenAIModel
 from shrag.models.chat.endpoint_pool import EndpointPool
 from shrag.models.chat.settings import LlmSettings
+from shrag.models.encoders import network
 from tests.models.memory_plan.test_model_size import CONFIG, write_model
 from tests.support.fake_endpoint import Endpoint, answers, serving
 
@@ -216,6 +217,20 @@ def test_the_plan_of_a_server_counts_its_re_ranker_and_the_encoders_of_all_its_i
     assert plan_retrieval(home, ["demo"], "auto") == ()
     (reranker, *_) = plan_retrieval(home, ["demo"], "cross-encoder")
     assert (reranker.name, reranker.size) == ("re-ranker gte-multilingual-reranker-base", 611_919_362)
+
+
+def test_a_budget_limits_what_the_networks_may_have_of_the_gpu(
+    demo_home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    limits: list[int] = []
+    monkeypatch.setattr(network, "limit_gpu_memory", limits.append)
+    write_model(tmp_path / "tiny", dict(CONFIG))
+    command = [sys.executable, str(FAKE), str(tmp_path)]
+    for budget, reranker in (("", "cross-encoder"), ("24GB", "auto"), ("24GB", "cross-encoder")):
+        settings = LlmSettings(command=command, weights=str(tmp_path / "tiny"), budget=budget, card="L40S")
+        with running_language_model(settings, Home(demo_home), ["demo"], reranker):
+            pass
+    assert limits == [611_919_362 + 32_768 * 28 * 1024 + 256 * 2**20]
 
 
 def test_the_plan_of_a_server_counts_an_encoder_that_was_moved_and_none_that_is_gone(

@@ -6,7 +6,13 @@ from pathlib import Path
 import pytest
 
 from shrag.models.errors import UnknownName, WeightsMissing, WeightsRejected
-from shrag.models.memory_plan.retrieval_memory import DEFAULT_ENCODER, DEFAULT_RERANKER, VectorTable, retrieval_parts
+from shrag.models.memory_plan.retrieval_memory import (
+    DEFAULT_ENCODER,
+    DEFAULT_RERANKER,
+    VectorTable,
+    network_memory,
+    retrieval_parts,
+)
 
 MIRACL_KO = VectorTable(1_486_752, 768)
 
@@ -88,3 +94,9 @@ def test_what_was_computed_is_exact_and_what_was_seen_is_an_estimate_with_its_so
         ("FAISS scratch", True, "set when the index is opened"),
         ("retrieval's CUDA context", False, "one process for all of retrieval"),
     ]
+
+
+def test_torch_may_have_the_weights_a_batch_and_a_reserve_of_the_context(tmp_path: Path) -> None:
+    parts = retrieval_parts([DEFAULT_ENCODER], DEFAULT_RERANKER, [MIRACL_KO], tmp_path)
+    assert network_memory(parts) == 610_736_640 + 611_919_362 + 32_768 * 28 * 1024 + 256 * 2**20
+    assert network_memory(retrieval_parts(["none"], "none", [MIRACL_KO], tmp_path)) == 0
