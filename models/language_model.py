@@ -65,7 +65,7 @@ class LanguageModel(Protocol):
         """Generate a response and wait for all of it.
 
         Some endpoints accept a JSON ``schema`` but ignore it, so callers must validate the text. An ``urgent``
-        response, which a search waits for before it begins, has less time.
+        response, which a search waits for before it begins, has less time and may be answered before others.
         """
 
     def stream(self, messages: Sequence[Message], *, max_tokens: int = 1024) -> CompletionStream:

@@ -50,10 +50,13 @@ class OpenAIModel:
     Decoding is greedy with a fixed seed. A request is retried with exponential backoff if the connection failed or the
     endpoint answered 429, 502 or 503, but only before its first text. ``close`` ends the connections. The constructor
     raises ``ValueError`` for an invalid address and for more than one address.
+
+    With ``has_priorities``, the endpoint is a vLLM that answers urgent requests before others that wait.
     """
 
-    def __init__(self, settings: LlmSettings) -> None:
+    def __init__(self, settings: LlmSettings, *, has_priorities: bool = False) -> None:
         self._settings = settings
+        self._has_priorities = has_priorities
         (url,) = settings.urls
         self._address = parse_address(url)
         timeouts = Timeouts(settings.connect_timeout, settings.read_timeout, settings.timeout)
@@ -112,7 +115,7 @@ class OpenAIModel:
                 "json_schema": {"name": "answer", "schema": schema, "strict": True},
             }
         client = self._urgent_client if urgent else self._complete_client
-        answer = self.decode(self._create(client, messages, max_tokens, extra), CompletionResponse)
+        answer = self.decode(self._create(client, messages, max_tokens, extra, urgent=urgent), CompletionResponse)
         if not answer.choices:
             raise incomplete_answer(self._address.given, Text("the response has no choices"))
         seconds = time.perf_counter() - started
@@ -187,13 +190,19 @@ class OpenAIModel:
         return self._openai_client.copy(http_client=limited, timeout=limited.timeout)
 
     def _create(
-        self, client: openai.OpenAI, messages: Sequence[Message], max_tokens: int, extra: Mapping[str, Any]
+        self,
+        client: openai.OpenAI,
+        messages: Sequence[Message],
+        max_tokens: int,
+        extra: Mapping[str, Any],
+        *,
+        urgent: bool = False,
     ) -> Any:  # noqa: ANN401  (by ``stream``)
         """Send a request with retries; return openai's response or stream."""
         for attempt in range(self._settings.retries + 1):
             try:
                 return client.chat.completions.create(
-                    **self._request(messages, max_tokens), **extra, extra_body=self._extra_body()
+                    **self._request(messages, max_tokens), **extra, extra_body=self._extra_body(urgent)
                 )
             except (openai.APITimeoutError, openai.APIError, ModelError, ValueError, *HTTP_ERRORS) as error:
                 model_error = self.to_model_error(error)
@@ -217,11 +226,15 @@ class OpenAIModel:
         self._is_vllm = None
         self._model = self._settings.model
 
-    def _extra_body(self) -> dict[str, Any] | None:
+    def _extra_body(self, urgent: bool) -> dict[str, Any] | None:
         """Return vLLM's extra fields if the endpoint is vLLM; other servers reject them."""
         if self._is_vllm is None:
             self._is_vllm = bool(vllm_version(self._client))
-        return {"chat_template_kwargs": {"enable_thinking": False}} if self._is_vllm else None
+        if not self._is_vllm:
+            return None
+        # A lower number is answered earlier. Without `--scheduling-policy priority`, vLLM refuses any number but 0.
+        priority = {"priority": -1} if urgent and self._has_priorities else {}
+        return {"chat_template_kwargs": {"enable_thinking": False}, **priority}
 
 
 class _OpenAIChunks:

@@ -11,8 +11,8 @@ from shrag.messages.text import Text
 from shrag.models.chat.endpoint import parse_address
 from shrag.models.memory_plan.byte_sizes import parse_size
 
-# SHRAG sets these itself, since it could not reach the server under other values.
-_RESERVED_FLAGS = {"--uds", "--host", "--port", "--model", "--served-model-name"}
+# SHRAG sets these itself, since the server could not be reached, or would refuse requests, under other values.
+_RESERVED_FLAGS = {"--uds", "--host", "--port", "--model", "--served-model-name", "--scheduling-policy"}
 
 _TIMES = ("connect_timeout", "read_timeout", "keyword_timeout", "timeout", "start_timeout")
 

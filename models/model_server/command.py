@@ -74,6 +74,8 @@ def server_command(settings: LlmSettings, socket: Path) -> list[str]:
         "--uds",
         str(socket),
         "--disable-fastapi-docs",
+        "--scheduling-policy",
+        "priority",
         "--generation-config",
         "vllm",
         "--seed",

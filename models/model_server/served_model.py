@@ -24,7 +24,8 @@ class ServedModel:
         self._model = OpenAIModel(
             msgspec.structs.replace(
                 settings, url=server.address, model=self.name, command=[], weights="", flags=[], budget="", card=""
-            )
+            ),
+            has_priorities=True,
         )
 
     def complete(

@@ -90,6 +90,16 @@ def test_fifty_at_once_are_all_answered(model: ServedModel) -> None:
     assert all(counts)
 
 
+def test_keywords_are_written_before_answers_that_wait(model: ServedModel, server: ModelServer) -> None:
+    with ThreadPoolExecutor(40) as pool:
+        asked = [[Message("user", f"질문 {number}")] for number in range(40)]
+        answers = [pool.submit(model.complete, question, max_tokens=400) for question in asked]
+        assert _running(server, 16, 20)
+        model.complete(QUESTION, max_tokens=8, urgent=True)
+        before = sum(answer.done() for answer in answers)
+    assert before <= 16 + 8, "only the 16 that ran already should be before it, not the 24 that waited"
+
+
 def test_a_context_too_long_is_refused_with_its_length(model: ServedModel) -> None:
     long = [Message("user", "그래핀 " * 5_000)]
     with pytest.raises(ModelRefused, match=r"longer than the context of 'tiny-qwen3' .*8192 tokens"):
@@ -175,8 +185,8 @@ def _kill_mid_stream(process: str, model: ServedModel, server: ModelServer) -> b
     return True
 
 
-def _running(server: ModelServer, wanted: int) -> bool:
-    until = time.monotonic() + 2
+def _running(server: ModelServer, wanted: int, seconds: float = 2.0) -> bool:
+    until = time.monotonic() + seconds
     while (running := _metric(server, "num_requests_running")) != wanted and time.monotonic() < until:
         time.sleep(0.02)
     return running == wanted

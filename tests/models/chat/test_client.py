@@ -82,6 +82,18 @@ def test_fields_of_vllms_own_are_sent_to_vllm_only() -> None:
     assert endpoint.paths.count("/version") == 1
 
 
+@pytest.mark.parametrize(("has_priorities", "sent"), [(True, [-1, None, None]), (False, [None, None, None])])
+def test_what_is_urgent_goes_first_where_the_endpoint_has_priorities(
+    has_priorities: bool, sent: list[int | None]
+) -> None:
+    endpoint = Endpoint(answers("x"))
+    with serving(endpoint) as url, closing(OpenAIModel(_settings(url), has_priorities=has_priorities)) as model:
+        model.complete(ASK, urgent=True)
+        model.complete(ASK)
+        list(model.stream(ASK))
+    assert [body.get("priority") for body in endpoint.asked] == sent
+
+
 def test_a_stream_gives_the_pieces_then_the_completion_with_its_usage() -> None:
     endpoint = Endpoint(answers("탄소 원자 한 겹으로 된 물질이다.", "length"))
     with serving(endpoint) as url, closing(OpenAIModel(_settings(url))) as model:

@@ -118,7 +118,8 @@ def test_it_is_started_offline_with_the_flags_of_the_user_last(
     (started,) = _started(tmp_path)
     assert started["arguments"][2:] == [
         *("--model", str(tmp_path / "tiny-qwen"), "--served-model-name", "llm"),
-        *("--uds", server.address.removeprefix("unix:"), "--disable-fastapi-docs", "--generation-config", "vllm"),
+        *("--uds", server.address.removeprefix("unix:"), "--disable-fastapi-docs"),
+        *("--scheduling-policy", "priority", "--generation-config", "vllm"),
         *("--seed", "1", "--structured-outputs-config", '{"backend":"xgrammar","disable_any_whitespace":true}'),
         *("--disable-access-log-for-endpoints", "/health"),
         *("--max-model-len", "4096", "--seed", "7"),
