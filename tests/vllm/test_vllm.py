@@ -93,8 +93,8 @@ def test_fifty_at_once_are_all_answered(model: ServedModel) -> None:
 def test_keywords_are_written_before_answers_that_wait(model: ServedModel, server: ModelServer) -> None:
     with ThreadPoolExecutor(40) as pool:
         asked = [[Message("user", f"질문 {number}")] for number in range(40)]
-        answers = [pool.submit(model.complete, question, max_tokens=400) for question in asked]
-        assert _running(server, 16, 20)
+        answers = [pool.submit(model.complete, question, max_tokens=2_000) for question in asked]
+        assert _running(server, 16)
         model.complete(QUESTION, max_tokens=8, urgent=True)
         before = sum(answer.done() for answer in answers)
     assert before <= 16 + 8, "only the 16 that ran already should be before it, not the 24 that waited"
@@ -185,8 +185,8 @@ def _kill_mid_stream(process: str, model: ServedModel, server: ModelServer) -> b
     return True
 
 
-def _running(server: ModelServer, wanted: int, seconds: float = 2.0) -> bool:
-    until = time.monotonic() + seconds
+def _running(server: ModelServer, wanted: int) -> bool:
+    until = time.monotonic() + 2
     while (running := _metric(server, "num_requests_running")) != wanted and time.monotonic() < until:
         time.sleep(0.02)
     return running == wanted
