@@ -92,8 +92,8 @@ _gpu_turn = threading.Lock()
 def limit_gpu_memory(size: int) -> None:
     """Let the networks of this process have at most ``size`` bytes of the GPU, if there is one, beside CUDA's context.
 
-    Without a limit, torch keeps the memory of batches of every shape: 5 GiB more than one batch needs were seen with 25
-    clients. At the limit it gives back what is unused, and batches that still do not fit are halved.
+    Without a limit, torch keeps the memory of batches of every shape: on an H100, 60 searches one by one left 1.1 GiB
+    more in use than planned. At the limit it gives back what is unused, and batches that still do not fit are halved.
     """
     torch = _import_libraries().torch
     if torch.cuda.is_available():
