@@ -230,12 +230,14 @@ class Keywords:
     """The keywords, most important first, and as ``unknown`` the question's words that are not in the index.
 
     ``model`` is the name of the language model that chose the keywords; empty if they are words of the question.
+    Records with all words of one of the ``excluded`` phrases are left out.
     """
 
     keywords: tuple[Keyword, ...]
     unknown: tuple[str, ...]
     order: KeywordOrder = "tfidf"
     model: str = ""
+    excluded: tuple[str, ...] = ()
     event: Literal["keywords"] = "keywords"
 
 

@@ -20,7 +20,7 @@ from shrag.cli.output import echo, json_option, language, print_json
 from shrag.cli.settings import Home
 from shrag.indexing.record_filter import RecordFilter
 from shrag.messages.text import Text
-from shrag.serving.events import Ranking
+from shrag.serving.events import Keywords, Ranking
 from shrag.serving.references.formats import ReferenceFormat
 from shrag.serving.request import DEFAULT_K, LARGEST_K, shows_language
 from shrag.serving.results import SearchResult
@@ -90,10 +90,7 @@ def command(
     reader = result.question.language if shows_language(result.question.text) else language.get()
     print_authors(result.authors, reader)
     message = result.message_in(reader)
-    if message:
-        echo(message, err=True)
-    elif result.keywords.unknown:
-        echo(Text("No record has these words: {words}", words=", ".join(result.keywords.unknown)), err=True)
+    _print_notes(result.keywords, message)
     if form is not None:
         if result.ranking.records:
             echo(result.references(form).replace("\r\n", "\n").rstrip("\n"))  # carriage returns would be escaped
@@ -119,6 +116,15 @@ def print_records(ranking: Ranking) -> None:
         echo(f"     {record.title or record.text[:80]}")
         if ranked.duplicates:
             echo(Text("     also as {duplicates}", duplicates=", ".join(ranked.duplicates)))
+
+
+def _print_notes(keywords: Keywords, message: str) -> None:
+    if message:
+        echo(message, err=True)
+    elif keywords.unknown:
+        echo(Text("No record has these words: {words}", words=", ".join(keywords.unknown)), err=True)
+    if keywords.excluded:
+        echo(Text("Left out are records with: {phrases}", phrases=", ".join(keywords.excluded)), err=True)
 
 
 def summary_of(result: SearchResult, message: str) -> dict[str, object]:

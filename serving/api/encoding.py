@@ -65,6 +65,7 @@ def _search_response(result: SearchResult) -> SearchResponse:
         message=result.message,
         keywords=result.keywords.keywords,
         unknown_words=result.keywords.unknown,
+        excluded=result.keywords.excluded,
         queries=result.queries.queries,
         candidates=result.hits.candidates,
         incomplete=result.hits.incomplete,

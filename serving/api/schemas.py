@@ -151,7 +151,7 @@ class SearchResponse:
 
     ``reason`` and its sentence ``message`` are empty where there are records. ``confidence`` says how likely the best
     record answers, null where it is not known. ``filter`` is that of the request; ``facets`` are counts over all hits,
-    null unless they were asked for.
+    null unless they were asked for. Records with all words of one of the ``excluded`` phrases are left out.
 
     ``nodes`` are the final states of the questions of a plan, ``truncated`` the budgets that it exhausted; both are
     empty without a plan. ``follow_up`` says how a follow-up question was read, null where it was read as it stands.
@@ -169,6 +169,7 @@ class SearchResponse:
     message: str
     keywords: tuple[Keyword, ...]
     unknown_words: tuple[str, ...]
+    excluded: tuple[str, ...]
     queries: tuple[tuple[str, ...], ...]
     candidates: tuple[str, ...]
     incomplete: tuple[str, ...]

@@ -27,6 +27,7 @@ from shrag.serving.answering.answer import StageTimer, answer
 from shrag.serving.events import Event, Hits, KeywordOrder, Keywords, Queries, Ranking
 from shrag.serving.request import AnswerLanguage, Request, deepest_rank
 from shrag.serving.retrieval.confidence import assess_confidence
+from shrag.serving.retrieval.exclusions import read_exclusion
 from shrag.serving.retrieval.known_phrases import join_known_phrases
 from shrag.serving.retrieval.model_keywords import extract_keywords
 from shrag.serving.retrieval.query_builder import QueryPlan, build_queries, filter_languages
@@ -267,6 +268,13 @@ def _choose_keywords(
         with timer.stage("keywords"):
             by_model, events = extract_keywords(request.question, question.terms, index, model, words)
         yield from events
+    excluded: Sequence[Sequence[QueryTerm]] = ()
+    if by_model is not None:
+        excluded = by_model.excluded
+    elif request.question.asked is None and (exclusion := read_exclusion(request.question.text, index)):
+        excluded = exclusion.phrases
+        question = analyze_question(exclusion.rest, index.analyzer, index.searcher, index.glossary)
+        terms = query_terms(question)
     settings = request.settings.resolve(model_keywords=by_model is not None)
     order: KeywordOrder = "tfidf" if settings.keyword_order == "model" and not by_model else settings.keyword_order
     with timer.stage("keywords"):
@@ -285,9 +293,9 @@ def _choose_keywords(
         unknown=tuple([term.text for term in terms if not (term.known or term.framing)]),
         order=order,
         model=model.name if model is not None and by_model else "",
+        excluded=tuple([" ".join([word.text for word in phrase]) for phrase in excluded]),
     )
     yield event
-    excluded = by_model.excluded if by_model else ()
     chosen = _ChosenKeywords(event, [word for word, _ in ranked], settings, language, additional, excluded)
     return question, terms, chosen
 

@@ -324,6 +324,16 @@ def test_a_search_exported_as_csv_is_a_table(
     assert "\\u" not in record[-1]
 
 
+def test_a_search_says_which_records_not_leaves_out(
+    demo_home: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("SHRAG_HOME", str(demo_home))
+    assert run(["search", "demo", 'learning outcomes NOT ("distance education" OR students)', "-k", "1"]) == 0
+    assert "Left out are records with: distance education, students\n" in capsys.readouterr().err
+    assert run(["search", "demo", "learning outcomes", "-k", "1"]) == 0
+    assert "Left out" not in capsys.readouterr().err
+
+
 def test_a_search_in_json_ends_with_a_summary_where_it_is_asked_for(
     demo_home: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -44,6 +44,7 @@ def merge(found: Sequence[SubqueryResult], request: Request, sources: Sequence[s
             unknown=tuple(dict.fromkeys(word for one in found for word in one.keywords.unknown)),
             order=first.keywords.order,
             model=next((one.keywords.model for one in found if one.keywords.model), ""),
+            excluded=tuple(dict.fromkeys(phrase for one in found for phrase in one.keywords.excluded)),
         ),
         queries=Queries(tuple(query for one in found for query in one.queries.queries)),
         hits=Hits(

@@ -342,6 +342,13 @@ def test_a_filter_of_a_follow_up_question_keeps_the_questions_before_it(client: 
     assert _fields(form[: form.index("<fieldset>")])[:2] == [("after", QUESTION), ("after", "언제?")]
 
 
+@pytest.mark.parametrize(("ui", "said"), [("ko", "이 말이 있는 문헌은 제외했습니다"), ("en", "Left out: records with")])
+def test_the_page_shows_what_not_leaves_out(client: TestClient, ui: str, said: str) -> None:
+    html = client.get("/", params={"q": "learning outcomes NOT students", "ui": ui}).text
+    assert re.search(rf"<h4>{said}</h4>\s*<ul class=\"chips unknown\"><li><bdi>students</bdi></li></ul>", html)
+    assert said not in client.get("/", params={"q": "learning outcomes", "ui": ui}).text
+
+
 def test_an_unknown_address_is_a_page_to_browsers_and_json_to_programs(client: TestClient) -> None:
     browser = {"accept": "text/html,application/xhtml+xml,*/*;q=0.8", "accept-language": "ko-KR,ko;q=0.9,en;q=0.8"}
     for path in ("/nothing", "/v1/nothing", "/static/nothing.css"):
