@@ -346,6 +346,7 @@ def test_a_filter_of_a_follow_up_question_keeps_the_questions_before_it(client: 
 def test_the_page_shows_what_not_leaves_out(client: TestClient, ui: str, said: str) -> None:
     html = client.get("/", params={"q": "learning outcomes NOT students", "ui": ui}).text
     assert re.search(rf"<h4>{said}</h4>\s*<ul class=\"chips unknown\"><li><bdi>students</bdi></li></ul>", html)
+    assert "<bdi>learning outcomes</bdi> <bdi>− students</bdi>" in html
     assert said not in client.get("/", params={"q": "learning outcomes", "ui": ui}).text
 
 
