@@ -94,7 +94,7 @@ def test_keywords_are_written_before_answers_that_wait(model: ServedModel, serve
     with ThreadPoolExecutor(40) as pool:
         asked = [[Message("user", f"질문 {number}")] for number in range(40)]
         answers = [pool.submit(model.complete, question, max_tokens=2_000) for question in asked]
-        assert _running(server, 16)
+        assert _running(server, 16, 60)
         model.complete(QUESTION, max_tokens=8, urgent=True)
         before = sum(answer.done() for answer in answers)
     assert before <= 16 + 8, "only the 16 that ran already should be before it, not the 24 that waited"
@@ -185,8 +185,8 @@ def _kill_mid_stream(process: str, model: ServedModel, server: ModelServer) -> b
     return True
 
 
-def _running(server: ModelServer, wanted: int) -> bool:
-    until = time.monotonic() + 2
+def _running(server: ModelServer, wanted: int, seconds: float = 2.0) -> bool:
+    until = time.monotonic() + seconds
     while (running := _metric(server, "num_requests_running")) != wanted and time.monotonic() < until:
         time.sleep(0.02)
     return running == wanted
