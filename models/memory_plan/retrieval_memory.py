@@ -34,7 +34,7 @@ RERANKER = Text("re-ranker")
 # The memory of the CUDA driver, its libraries and the reserve of torch's allocator, beside the tensors. On an H100
 # (`make bench-llm`) it was 0.95 GiB, while activations took 0.80 of the planned 0.88 GiB.
 _CONTEXT = 900 * MIB
-_ALLOCATOR_RESERVE = 256 * MIB
+_ALLOCATOR_RESERVE = 256 * MIB  # the part of it that torch's allocator may keep
 
 # An estimate of the peak per token of a batch, for 12 layers of width 768 in half precision.
 _ACTIVATION_BYTES = 28 * 1024

@@ -10,7 +10,8 @@ import re
 from typing import NamedTuple
 
 from shrag.indexing.open_index import OpenIndex
-from shrag.serving.retrieval.query_terms import QueryTerm, searchable, text_terms
+from shrag.indexing.translation.query_translation import AnalyzedQuestion, analyze_question
+from shrag.serving.retrieval.query_terms import QueryTerm, query_terms, searchable, text_terms
 
 # "NOT gate" is the subject of a question and no operator.
 _NOT = re.compile(
@@ -27,9 +28,9 @@ _OR = re.compile(r"\s+OR\s+|\s*[,|]\s*")
 
 
 class Exclusion(NamedTuple):
-    """A question's text without what it leaves out, and the phrases that are left out."""
+    """A question without what it leaves out, and the phrases that are left out."""
 
-    rest: str
+    rest: AnalyzedQuestion
     phrases: list[list[QueryTerm]]
 
 
@@ -43,5 +44,7 @@ def read_exclusion(text: str, index: OpenIndex) -> Exclusion | None:
         return None
     given = [found["list"] or found["phrase"] or found["words"] for found in _NOT.finditer(text)]
     phrases = [words for part in given for each in _OR.split(part) if (words := searchable(text_terms(each, index)))]
-    rest = " ".join(_NOT.sub(" ", text).split())
-    return Exclusion(rest, phrases) if phrases and searchable(text_terms(rest, index)) else None
+    if not phrases:
+        return None
+    rest = analyze_question(" ".join(_NOT.sub(" ", text).split()), index.analyzer, index.searcher, index.glossary)
+    return Exclusion(rest, phrases) if searchable(query_terms(rest)) else None

@@ -272,8 +272,7 @@ def _choose_keywords(
     if by_model is not None:
         excluded = by_model.excluded
     elif request.question.asked is None and (exclusion := read_exclusion(request.question.text, index)):
-        excluded = exclusion.phrases
-        question = analyze_question(exclusion.rest, index.analyzer, index.searcher, index.glossary)
+        question, excluded = exclusion
         terms = query_terms(question)
     settings = request.settings.resolve(model_keywords=by_model is not None)
     order: KeywordOrder = "tfidf" if settings.keyword_order == "model" and not by_model else settings.keyword_order

@@ -27,7 +27,7 @@ def test_what_follows_not_is_left_out_up_to_the_next_operator_or_mark(
 ) -> None:
     found = read_exclusion(text, demo.open_index)
     assert found is not None
-    assert (found.rest, [[word.text for word in phrase] for phrase in found.phrases]) == (rest, phrases)
+    assert (found.rest.text, [[word.text for word in phrase] for phrase in found.phrases]) == (rest, phrases)
 
 
 @pytest.mark.parametrize(

@@ -41,9 +41,9 @@ import org.apache.lucene.util.Bits;
  * What Python asks of one open index, each in one call: a question has dozens of small steps, and a call from Python
  * gives the interpreter's lock away and waits for it again. Safe to share between threads.
  *
- * <p>Lists of strings come and go as one string, a NUL between each two. No method has overloads, and none takes or
- * returns an object other than strings and arrays of bytes and integers: JPype makes a class for Python when it
- * first needs it, and two threads that need the same one at once end the process. Compiled by {@code make java}.
+ * <p>Lists of strings come and go as one string, a NUL between each two. No public method has overloads, and none
+ * takes or returns an object other than strings and arrays of bytes and integers, so that a search needs no new class
+ * of JPype (shrag.indexing.lexical.jvm.first_use says why). Compiled by {@code make java}.
  */
 public final class IndexSearch {
   private static final int KEPT_TERMS = 10_000;
@@ -144,13 +144,12 @@ public final class IndexSearch {
 
   /** Returns how many documents have each term in their contents, then how many in their title, for one after another. */
   public byte[] frequencies(String terms) throws IOException {
-    List<String> asked = split(terms);
-    ByteBuffer out = ByteBuffer.allocate(8 * asked.size()).order(ByteOrder.nativeOrder());
-    for (String term : asked) {
+    IntStream.Builder out = IntStream.builder();
+    for (String term : split(terms)) {
       KnownTerm found = known(term);
-      out.putInt(found.inContents).putInt(found.inTitle);
+      out.add(found.inContents).add(found.inTitle);
     }
-    return out.array();
+    return bytes(out.build().toArray());
   }
 
   /** Returns the place of the document with a docid, or -1. */

@@ -74,12 +74,11 @@ public final class IndexTerms {
 
   /** Returns how many documents have each of the values in a field, an int each. */
   public byte[] documents(String field, String values) throws IOException {
-    List<String> asked = IndexSearch.split(values);
-    int[] found = new int[asked.size()];
-    for (int each = 0; each < found.length; each++) {
-      found[each] = reader.docFreq(new Term(field, asked.get(each)));
+    IntStream.Builder found = IntStream.builder();
+    for (String value : IndexSearch.split(values)) {
+      found.add(reader.docFreq(new Term(field, value)));
     }
-    return IndexSearch.bytes(found);
+    return IndexSearch.bytes(found.build().toArray());
   }
 
   /** Returns how often a term occurs in each of the first documents that have it in a field, an int each. */
