@@ -1,4 +1,4 @@
-"""Insert the missing blank after a sentence (``하였다.또한``, ``method.The``) and after an introductory word."""
+"""Insert the missing blank after a sentence (``하였다.또한``, ``method.The``), an introductory word, or 에 대한."""
 
 from __future__ import annotations
 
@@ -62,7 +62,17 @@ _ENGLISH_TITLE = re.compile("(?<=[\uac00-\ud7a3])(?=(?:An? |The )?[A-Z][a-z]{2,2
 _COUNT = re.compile(
     r"(위해|위하여|통해|통하여|으로|에서|된)(?=\d[\d,.]*(?:명|개|년|가지|편|건|곳|종|회|차례|문항|세|대|%))"
 )
-# Every pattern except the two above needs a match of this one, which most texts do not have.
+# 에 대한, 을 위한 and the like without the blank before the verb (융합에대한 우려) or behind it (방법에 대한내용).
+# A name may begin with 대한 (대한민국, 대한의사협회, 대한항공), and 다 may end a sentence (따른다).
+_BEFORE_VERB = re.compile(
+    "(?<=[\uac00-\ud7a3]{2})(에(?=(?:대(?:한|해|하여)|관(?:한|하여)|의(?:한|해|하여)|따른|따라) )|"
+    "[을를](?=(?:위|통)(?:한|해|하여) ))"
+)
+_BEHIND_VERB = re.compile(
+    "(?<=[에을를로] (?:대한|관한|위한|통한|의한|인한|따른))(?=[\uac00-\ud7a3]{2})"
+    "(?![다답단]|[\uac00-\ud7a3]{0,12}(?:민국|제국|회|항공|통운|연맹))"
+)
+# Every pattern except those above needs a match of this one, which most texts do not have.
 _STOP_WITHOUT_BLANK = re.compile(r"[.,?][^\W\d_]|다\.[\d“‘「『①-⑳\[]")
 _STARTER = re.compile(rf"(?:{STARTERS})")
 _SHORTEST_WORD = 3
@@ -86,14 +96,17 @@ _PATTERNS = (
 
 
 def insert_blanks(text: str) -> Repaired:
-    """Insert a blank between two sentences, and between an introductory word's comma and the next word.
+    """Insert a blank between two sentences, behind an introductory word's comma, and around 대한 in 에 대한.
 
     >>> insert_blanks("CNN을 썼다.AI는 빠르다. We test a method.The result, U.S.A, Node.js and 3.5 stay.").text
     'CNN을 썼다. AI는 빠르다. We test a method. The result, U.S.A, Node.js and 3.5 stay.'
     """
     text, repairs = _ENGLISH_TITLE.subn(" ", text)
-    text, counts = _COUNT.subn(r"\1 ", text)
-    repairs += counts
+    for pattern in (_COUNT, _BEFORE_VERB):
+        text, counts = pattern.subn(r"\1 ", text)
+        repairs += counts
+    text, behind = _BEHIND_VERB.subn(" ", text)
+    repairs += behind
     if not _STOP_WITHOUT_BLANK.search(text):
         return Repaired(text, repairs)
 

@@ -1,4 +1,4 @@
-"""Remove blanks before a comma or full stop (``자료 , 기하``) and before a Korean particle (``시스템 을``).
+"""Remove blanks before a comma (``자료 , 기하``), a full stop, a particle (``시스템 을``) or 적인 (``구체 적인``).
 
 A particle counts only if it is not a word itself and the syllable before it allows it. Other broken Korean words
 ("창 언연구") stay, because only a morphological analysis can tell a wrong blank between syllables from a right one.
@@ -13,16 +13,18 @@ from shrag.corpora.text.fused_words import Repaired
 # Only behind a whole word; behind an address or a formula the blank may be intended.
 _BEFORE_MARK = re.compile(r"(?<![^\s(\[\"'“‘])([A-Za-z\uac00-\ud7a3]{2,40}[)\]]?) ([,.])(?= |$)")
 _PARTICLE = re.compile("(?<=[\uac00-\ud7a3]) (?=(?:를|는|을|으로|에서)[ ,])")
+# Behind these syllables 적 may be an enemy: 그를 적으로, 공동의 적이고.
+_SUFFIX = re.compile("(?<=[\uac00-\ud7a3])(?<![을를은는이가의과와도만한된할해]) (?=적(?:인|으로|이며|이고) )")
 _PARTICLES = frozenset("을를은는")
 _AFTER_VOWEL, _AFTER_CONSONANT = "를는", "을으"
 _RIEUL = 8  # the final consonant ㄹ, after which the particle is 로 and not 으로
 
 
 def remove_stray_blanks(text: str) -> Repaired:
-    """Remove the blank before a punctuation mark or a particle.
+    """Remove the blank before a punctuation mark, a particle or the suffix 적.
 
-    >>> remove_stray_blanks("시스템 을 위해 자료 , 기하를 썼다 . 갑과 을 사이").text
-    '시스템을 위해 자료, 기하를 썼다. 갑과 을 사이'
+    >>> remove_stray_blanks("시스템 을 구체 적인 자료 , 기하로 썼다 . 갑과 을 사이").text
+    '시스템을 구체적인 자료, 기하로 썼다. 갑과 을 사이'
     """
     repairs = 0
 
@@ -36,8 +38,8 @@ def remove_stray_blanks(text: str) -> Repaired:
         repairs += 1
         return ""
 
-    text = _PARTICLE.sub(join, text)
+    text, suffixes = _SUFFIX.subn("", _PARTICLE.sub(join, text))
     marks = 0
     if " ," in text or " ." in text:  # most texts have neither
         text, marks = _BEFORE_MARK.subn(r"\1\2", text)
-    return Repaired(text, repairs + marks)
+    return Repaired(text, repairs + suffixes + marks)

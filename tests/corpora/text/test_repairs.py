@@ -158,6 +158,9 @@ def test_other_hyphens_stay(text: str) -> None:
         ("by ICA.Suggestions were drawn", "by ICA. Suggestions were drawn"),
         ("이를 위해36명을, 영향으로2021년에는", "이를 위해 36명을, 영향으로 2021년에는"),
         ("검색된1,000개의 논문과 제약에서3가지를", "검색된 1,000개의 논문과 제약에서 3가지를"),
+        ("융합에대한 우려와 문제 해결을위한 전략을통하여 본", "융합에 대한 우려와 문제 해결을 위한 전략을 통하여 본"),
+        ("방법에 대한내용, 기법에 의한모의 훈련", "방법에 대한 내용, 기법에 의한 모의 훈련"),
+        ("유형에 따른적용과 이를 통한융합", "유형에 따른 적용과 이를 통한 융합"),
     ],
 )
 def test_the_blank_between_two_sentences_is_inserted(run_on: str, apart: str) -> None:
@@ -191,6 +194,7 @@ def test_a_word_of_three_letters_ends_a_sentence_and_a_name_only_before_a_word_t
         "중요하다.'는 인식, 옳다.라고 말했다, 옳다.는 주장",
         "교양?전공?교과교육학, 비교?분석, 전문가?학생",
         "Streptomyces sp.의 CYP, Kim et al.는, A. E.에서는",
+        "이에 대한민국은, 최근에 대한의사협회가, 지분을 대한항공에, 곡선을 따른다고, 이를 위한답시고, 세대한 사람",
         "東京。大阪、京都.奈良 これはペンです.次に 研究.方法",
         "Привет.Мир и γεια.Σας, f(x)=a.B and $a.The$",
         "x,y,z and alpha,beta-unsaturated 1,2-diol; HLA-A,B",
@@ -255,6 +259,8 @@ def test_abstract_stays_where_the_title_has_it() -> None:
         ("시스템 을 위해", "시스템을 위해"),
         ("이미지 는 크고 결과 를 보였다", "이미지는 크고 결과를 보였다"),
         ("관점 에서 자율적 으로 썼다", "관점에서 자율적으로 썼다"),
+        ("구체 적인 예를 정량 적으로 보고", "구체적인 예를 정량적으로 보고"),
+        ("체계 적이고 다차원 적이며 좋다", "체계적이고 다차원적이며 좋다"),
         ("자료 , 기하를 썼다 . 또한", "자료, 기하를 썼다. 또한"),
         ("attitudes , had (BLEU) .", "attitudes, had (BLEU)."),
     ],
@@ -269,6 +275,7 @@ def test_a_blank_before_a_mark_or_a_particle_is_removed(blank: str, joined: str)
         "갑과 을 사이, 진동을 을, 금 은 등, 사람들이 와 있던 곳, 그리스의 에게 해, 물 으로",
         "https://example.org/a_b . P (a_s , a_e ) f . n ≤ 16 , we",
         "조사 '를' 와 '을'",
+        "그를 적으로 보고, 공동의 적이며 강한 적이고, 위해 적으로 부터, 사람 적어",
     ],
 )
 def test_blanks_that_may_be_right_stay(text: str) -> None:
