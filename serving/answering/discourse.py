@@ -112,7 +112,8 @@ _FINDING = re.compile(
     re.IGNORECASE,
 )
 _RESULT = re.compile(
-    "결과(?:[,는]|가 | (?=[^ ])|를 (?:보|얻|나타))|나타났|보였다|확인(?:되었|하였|할 수 있었)|밝혀|시사|결론|"
+    "결과(?:[,는]|가 | (?=[^ ])|를 (?:보|얻|나타))|나타났|보였다|확인(?:되었|하였|할 수 있었)|관찰되(?:었|지)|"
+    "밝혀|시사|결론|"
     r"\b(?:outperform|we (?:found|find|show|conclude)|"
     r"results? (?:of [^.]{0,80})?(?:show|indicat|suggest|demonstrat|reveal)|"
     r"(?:demonstrate[sd]?|reveal(?:s|ed)?|show(?:s|ed)?|confirm(?:s|ed)?) that\b|"
@@ -128,13 +129,14 @@ _OUTLOOK = re.compile(
     re.IGNORECASE,
 )
 _PRAISE = re.compile(
-    "의미(?:가|를) (?:있|갖|지니|가지)|의의(?:를|는)|기여(?:할|하[고는]|를 할)|초석|밑거름|"
+    r"의미(?:가|를) (?:있|갖|지니|가지)|의의(?:를|는)|기여(?:할|하[고는]|한다\W*$|를 할)|초석|밑거름|"
     "(?:기초|참고) ?자료(?:로|를|가)|(?:근거|토대|기초)를 제공|시사점을 (?:제공|제시|준|주)|"
     "도움이 (?:될|되[고는])|도움을 (?:줄|주)|활용(?:될|할) 수 있을|"
     r"\b(?:study|paper|research|work|findings?|results?|thesis|article)\b[^.]{0,20}?"
     r"\b(?:valuable|meaningful|helpful|of (?:great |high )?(?:significance|value|importance)|contributes?|sheds?|"
     r"(?:provides?|offers?|gives?) (?:\w+ ){0,3}(?:basis|foundation|insights?|guidance|guidelines?|reference)|"
-    r"can be (?:used|utili[sz]ed) (?:as|to)|significant in that)\b|\bit is (?:meaningful|significant) that\b",
+    r"can be (?:used|utili[sz]ed) (?:as|to)|significant in that)\b|\bit is (?:meaningful|significant) that\b|"
+    r"\b(?:academic|managerial|scholarly|theoretical) contributions?\b",
     re.IGNORECASE,
 )
 _FOUND = re.compile(
@@ -142,12 +144,14 @@ _FOUND = re.compile(
     r"\b(?:we (?:found|find|conclude|show|prove|demonstrate)|it was found|significantly)\b",
     re.IGNORECASE,
 )
-# A conjunction followed by the study. Without the conjunction, the sentence needs none of the sentences before it.
+# A conjunction before the study. Without the conjunction, the sentence needs none of the sentences before it, unless
+# something else in it refers to them.
 _STUDY_BEGINS = re.compile(
     "(?:이에(?: 따라)?|따라서|그러므로|그래서|그러나|하지만|이를 위해)[ ,]+"
     "(?=(?:본|이|이번) ?(?:연구|논문|글|고|보고서|조사|실험))|"
     r"(?:therefore|thus|hence|accordingly|consequently|however|to this end),? "
-    rf"(?={_STUDY_NOUN}\b|(?:in )?(?:this|the present|our) {_STUDY_NOUN}\b|we\b)",
+    rf"(?=(?:(?!\b(?:these|those|such|its?|their|they|the (?:above|former|latter)|this(?! {_STUDY_NOUN}))\b).)*?"
+    rf"(?:(?<= ){_STUDY_NOUN}\b|\b(?:this|the present|our) {_STUDY_NOUN}\b|\bwe\b))",
     re.IGNORECASE,
 )
 _CONTRAST = re.compile(

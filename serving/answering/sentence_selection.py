@@ -66,7 +66,7 @@ _SHORTEST_FINDING, _LONGEST_FINDING = 20, 450
 _SHARE_WEIGHT = 1.5
 _COVER_TIE = 0.05
 _LONGEST_FILLER = 80
-_LEAST_NEW = 2  # distinctive words for which a sentence outside the quoted part is quoted too
+_LEAST_NEW = 3  # distinctive words for which a sentence outside the quoted part is quoted too
 _SHORT = 150  # English letters
 _LEAST_WORTH = 0.4  # share of the best sentence's worth
 _CAUSE = 0.5  # added to the role_worth() of a sentence with a cause, if the question asks for reasons
@@ -164,15 +164,18 @@ def _without_frame(
     study = _study(sentences)
     if study is None:
         return _without_general_edges(sentences, together)
-    last_result = max(_results(sentences), default=len(sentences))
+    telling = [index for index, role in enumerate(roles) if role > 0]
+    last_told = telling[-1] if _results(sentences) else len(sentences)
     kept = {
         index
         for index in range(start, len(sentences))
         if index <= study
-        or not (looks_ahead(sentences[index].text) or (roles[index] == ANNOUNCEMENT and index > last_result))
+        or not (looks_ahead(sentences[index].text) or (roles[index] == ANNOUNCEMENT and index > last_told))
     }
     held = frozenset[QueryTerm]().union(*(sentences[index].words for index in kept))
-    kept |= {index for index, sentence in enumerate(sentences) if len(sentence.words - held) >= _LEAST_NEW}
+    while len((most := max(sentences, key=lambda each: len(each.words - held))).words - held) >= _LEAST_NEW:
+        kept.add(sentences.index(most))
+        held |= most.words
     return _unless_short(sentences, together, kept)
 
 
@@ -417,9 +420,15 @@ def _beginning(sentences: Sequence[QuotableSentence]) -> int:
     if study <= len(sentences) / 2:
         return study
     # A study that is named so late may be described before it is named.
+    described = [index for index in _results(sentences[:study]) if not refers_back(sentences[index].text)]
     if _length(sentences[study:]) < _SHORT:
-        return 0
-    return next(iter(_results(sentences[:study])), study)
+        return 0 if described else _last_with_length(sentences, _SHORT)
+    return described[0] if described else study
+
+
+def _last_with_length(sentences: Sequence[QuotableSentence], least: int) -> int:
+    """Return the index of the last sentence from which on the text has at least this length; 0 if it is shorter."""
+    return next((index for index in reversed(range(len(sentences))) if _length(sentences[index:]) >= least), 0)
 
 
 def _length(sentences: Iterable[QuotableSentence]) -> int:

@@ -225,6 +225,7 @@ def test_a_contrast_is_seen_by_its_first_words() -> None:
 def test_only_a_statement_of_results_states_a_result() -> None:
     stating = [
         "측정 결과 효율이 올랐다.",
+        "두 필름의 차이는 관찰되지 않았다.",
         "결과는 컸다.",
         "The results of the tests show a rise.",
         "Results show a rise.",
@@ -255,6 +256,10 @@ def test_only_a_statement_of_results_states_a_result() -> None:
         ("이러한 연구는 많다.", ""),
         ("Thus films are heated.", ""),
         ("However, it fell in this study.", ""),
+        ("Therefore, a model of films is proposed in this paper.", "a model of films is proposed in this paper."),
+        ("Thus, from heated films we made a shield.", "from heated films we made a shield."),
+        ("Therefore, for these films a model is proposed in this paper.", ""),
+        ("Hence this weight of films was measured in our study.", ""),
     ],
 )
 def test_a_conjunction_before_the_study_is_known(sentence: str, study: str) -> None:
@@ -274,6 +279,9 @@ def test_a_conjunction_before_the_study_is_known(sentence: str, study: str) -> N
         ("The results can be used as a guide.", True),
         ("It is expected that films will shield.", True),
         ("필름 설계에 이론적 근거를 제공한다.", True),
+        ("필름에 대한 이해를 넓히는 데 기여한다.", True),
+        ("Besides, it shows an academic contribution in that it measures films.", True),
+        ("It has a practical contribution, since the films shield.", False),
         ("Further research should test the films.", True),
         ("Finally, extensive experiments are conducted to verify the shields.", True),
         ("Experiments were conducted with films of 30 mm.", False),

@@ -178,18 +178,39 @@ def test_a_study_that_is_named_with_its_result_is_what_was_found() -> None:
     assert study in _selected([study, *how, *rest], "사흘", language="ko")
 
 
-def test_background_is_quoted_where_two_words_of_the_question_are_only_there() -> None:
+def test_an_announcement_is_left_out_only_behind_the_last_sentence_that_says_more() -> None:
+    announcement = "Also, a measure of the weight is proposed and its use for other films is discussed in the article."
+    assert _selected([STUDY, RESULTS[0], announcement], "graphene") == [STUDY, RESULTS[0]]
+    told = [STUDY, RESULTS[0], announcement, METHODS[0]]
+    assert _selected(told, "graphene") == told
+
+
+def test_background_is_quoted_where_three_words_of_the_question_are_only_there() -> None:
     sentences = [*BACKGROUND, STUDY, *METHODS, *RESULTS]
-    assert _selected(sentences, "graphene", "aircraft", "weight") == sentences[1:]
-    assert _selected(sentences, "graphene", "aircraft", "copper") == sentences[2:]
+    assert _selected(sentences, "graphene", "aircraft", "weight", "expensive") == sentences[1:]
+    assert _selected(sentences, "graphene", "aircraft", "weight", "copper") == sentences[2:]
 
 
-def test_background_is_quoted_where_the_study_is_named_last_or_not_at_all_and_from_a_result_before_it_on() -> None:
+def test_background_that_repeats_the_words_of_other_background_is_not_quoted() -> None:
+    repeated = "The weight of an aircraft makes its flights expensive for the company that runs the aircraft."
+    for first, quoted in ((BACKGROUND[1], [BACKGROUND[1]]), (repeated, [repeated])):
+        other = repeated if first == BACKGROUND[1] else BACKGROUND[1]
+        sentences = [first, other, STUDY, *METHODS]
+        assert _selected(sentences, "graphene", "aircraft", "weight", "expensive") == [*quoted, STUDY, *METHODS]
+
+
+def test_background_before_a_study_that_is_named_late_is_left_out_unless_it_states_a_result() -> None:
     late = [*BACKGROUND, REST[0], STUDY]
     assert _selected([*late, METHODS[0]], "graphene") == [STUDY, METHODS[0]]
-    assert _selected(late, "graphene") == late  # a single short sentence
-    told = [*BACKGROUND, RESULTS[2], STUDY, METHODS[0]]
-    assert _selected(told, "graphene") == told[len(BACKGROUND) :]
+    assert _selected(late, "graphene") == late[2:]  # the study alone would be short
+    told = [*BACKGROUND, RESULTS[2], STUDY]
+    assert _selected([*told, METHODS[0]], "graphene") == [*told[len(BACKGROUND) :], METHODS[0]]
+    assert _selected(told, "graphene") == told
+    missed = "However, earlier results show that sheets of copper weaken the waves."
+    assert _selected([*BACKGROUND, missed, STUDY, METHODS[0]], "graphene") == [STUDY, METHODS[0]]
+
+
+def test_an_abstract_that_names_no_study_is_quoted_whole() -> None:
     assert _selected([*BACKGROUND, *RESULTS[1:]], "graphene") == [*BACKGROUND, *RESULTS[1:]]
 
 
