@@ -145,7 +145,7 @@ def read_header(path: Path) -> dict[str, _Tensor]:
         length = path.stat().st_size
         with path.open("rb") as file:
             size = int.from_bytes(file.read(8), "little")
-            if length < 8 or size > length - 8:
+            if size > length - 8:
                 raise WeightsRejected(
                     Text(
                         "{path} is truncated inside its header ({length} bytes): copy it again.",

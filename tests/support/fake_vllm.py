@@ -1,8 +1,9 @@
 """Stands in for vLLM as a process: takes its flags, answers on its socket, and dies as it is told to.
 
-    python fake_vllm.py FOLDER [crash | stubborn] --model PATH --served-model-name NAME --uds SOCKET …
+    python fake_vllm.py FOLDER [crash | once | stubborn] --model PATH --served-model-name NAME --uds SOCKET …
 
-Writes its arguments, environment and process ids into FOLDER. ``FOLDER/sick`` makes its health checks fail.
+With ``once`` it crashes at every start but the first. Writes its arguments, environment and process ids into FOLDER.
+``FOLDER/sick`` makes its health checks fail.
 """
 
 from __future__ import annotations
@@ -35,7 +36,7 @@ def main() -> None:
     mode = sys.argv[2] if not sys.argv[2].startswith("--") else ""
     starts = len(list(folder.glob("start-*")))
     (folder / f"start-{starts}").write_text(json.dumps({"arguments": sys.argv, "environment": dict(os.environ)}))
-    if mode == "crash":
+    if mode == "crash" or (mode == "once" and starts):
         print("INFO loading", flush=True)
         print("ValueError: the KV cache does not fit", flush=True)
         print("INFO bye", flush=True)

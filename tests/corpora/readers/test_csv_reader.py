@@ -94,7 +94,9 @@ def test_a_field_may_be_longer_than_pythons_own_limit(tmp_path: Path) -> None:
     assert len(str(item.fields["title"])) == 200_000
 
 
-@pytest.mark.parametrize("header", [b"CN,title,title", b"\xef\xbb\xbfCN;title; title ", b'title\t"title"\tCN'])
+@pytest.mark.parametrize(
+    "header", [b"CN,title,title", b"title,year,title,year", b"\xef\xbb\xbfCN;title; title ", b'title\t"title"\tCN']
+)
 def test_a_column_twice_is_an_error_that_names_it(tmp_path: Path, header: bytes) -> None:
     with pytest.raises(CorpusError, match="line 1 has more than one column 'title': rename or delete"):
         items_of(tmp_path, header + b"\nA,a,b\n")

@@ -1,8 +1,12 @@
 from __future__ import annotations
 
+import io
+from pathlib import Path
+
 import pytest
 
-from shrag.corpora.readers.encodings import LineDecoder, convert_lines
+from shrag.corpora.errors import CorpusError
+from shrag.corpora.readers.encodings import LineDecoder, Utf8Reader, convert_lines
 
 KOREAN = "관리번호,논문 제목"
 
@@ -49,3 +53,17 @@ def test_a_line_is_korean_if_six_tenths_of_its_other_characters_are_common_sylla
 )
 def test_what_is_not_korean_stays_as_it_is(line: bytes) -> None:
     assert convert_lines(line) == line
+
+
+@pytest.mark.parametrize("encoding", ["utf-16", "cp949"])
+def test_a_file_in_another_encoding_is_read_as_utf_8_in_pieces_of_any_size(encoding: str) -> None:
+    text = f"{KOREAN}\n" * 3
+    for size in (1, 2, 1_000):
+        reader = Utf8Reader(Path("a.csv"), io.BytesIO(text.encode(encoding)), encoding)
+        assert b"".join(iter(lambda reader=reader, size=size: reader.read(size), b"")) == text.encode()  # type: ignore[misc]
+
+
+def test_a_file_cut_within_a_character_is_damaged() -> None:
+    cut = io.BytesIO("가".encode("utf-16")[:-1])
+    with pytest.raises(CorpusError, match=r"^a\.csv is damaged UTF-16 \(truncated data\): copy the file again"):
+        Utf8Reader(Path("a.csv"), cut).read()

@@ -23,7 +23,8 @@ from shrag.indexing.build.records_step import shard_size
 from shrag.indexing.errors import IndexingError, IndexMissing
 from shrag.indexing.maintenance.verify import verify_index
 from shrag.indexing.storage.generations import current_generation
-from tests.support.killed_build import shorten_builds
+
+pytestmark = pytest.mark.usefixtures("short_builds")
 
 Grow = Callable[[Path, str, int], None]
 PLAN = BuildPlan(2, "corpus", 10, "analyser", Bm25(), "", "", {"kiwi": "1"})
@@ -88,10 +89,7 @@ def test_a_plan_that_this_process_may_not_read_now_is_not_removed(
 
 
 @pytest.mark.slow
-def test_what_a_build_left_of_a_write_that_failed_is_not_part_of_the_index(
-    tmp_path: Path, grow_corpus: Grow, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    shorten_builds(monkeypatch)
+def test_what_a_build_left_of_a_write_that_failed_is_not_part_of_the_index(tmp_path: Path, grow_corpus: Grow) -> None:
     grow_corpus(tmp_path, "grown", 10)
     corpora, indexes = tmp_path / "corpora", tmp_path / "indexes"
     with pytest.MonkeyPatch.context() as patch:

@@ -236,6 +236,27 @@ def test_a_check_closes_its_stream_once_a_token_came() -> None:
     assert [stream.closed.is_set() for stream in model.streams] == [True]
 
 
+class _SilentStream(_Stream):
+    """Gives no token until it is closed."""
+
+    def __iter__(self) -> Iterator[str]:
+        self.closed.wait(20)
+        raise ModelUnavailable("let go")
+        yield ""
+
+
+class _Silent(_Remembering):
+    def stream(self, messages: object, *, max_tokens: int = 1024) -> _Stream:
+        self.streams.append(_SilentStream(self))
+        return self.streams[-1]
+
+
+def test_a_check_that_times_out_closes_the_stream_that_gives_no_token() -> None:
+    model = _Silent()
+    assert not CircuitBreaker(model).check(0.1)
+    assert [stream.closed.is_set() for stream in model.streams] == [True]
+
+
 def test_seconds_are_counted_from_the_last_answer() -> None:
     now = [100.0]
     circuit = CircuitBreaker(_Model(), clock=lambda: now[0])

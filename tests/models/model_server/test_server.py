@@ -190,6 +190,19 @@ def test_a_server_that_cannot_start_ends_with_the_logs_error(
     assert pauses == ["0.05 s", "0.1 s"]
 
 
+def test_starts_without_success_are_counted_from_the_last_time_that_it_was_ready(
+    settings: Callable[..., LlmSettings], tmp_path: Path
+) -> None:
+    heard = Heard()
+    policy = QUICK._replace(tries=2)
+    with ModelServer(settings("once"), tmp_path / "llm", policy=policy, on_change=heard.append) as server:
+        heard.wait("ready")
+        os.kill(_pids(tmp_path)[0], signal.SIGKILL)
+        server._thread.join(20)  # type: ignore[union-attr]
+        assert server.state.reason.startswith("given up after 2 starts, it ended with status 3")
+    assert len(_started(tmp_path)) == 3
+
+
 def test_an_error_of_the_operating_system_is_a_failed_start(
     settings: Callable[..., LlmSettings], tmp_path: Path
 ) -> None:

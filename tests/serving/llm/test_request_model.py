@@ -52,6 +52,10 @@ def test_other_errors_are_raised() -> None:
         attempt("step", MODEL, lambda _: (1 // 0, []))
 
 
+def test_it_has_the_name_of_the_model() -> None:
+    assert RequestModel(MODEL).name == MODEL.name
+
+
 def test_without_a_model_there_is_no_result_and_no_event() -> None:
     assert attempt("step", None, lambda _: ("made", [CALL])) == (None, [])
 
