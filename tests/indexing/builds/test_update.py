@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import random
 import shutil
@@ -159,6 +160,16 @@ def test_an_update_that_has_no_room_is_refused_before_it_begins(home: Path, monk
     assert list_generations(home / "indexes" / "c") == [1]
     monkeypatch.undo()
     assert update_index(home / "corpora", home / "indexes", "c")[1] == RecordChanges(1, 0, 0, len(SMALL))
+
+
+def test_where_files_cannot_be_linked_they_are_copied(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(source: Path, target: Path) -> None:
+        raise PermissionError(errno.EPERM, "this file system has no links", source)
+
+    _add(home, {**SMALL, "e": ("new", "record")})
+    monkeypatch.setattr("shrag.indexing.build.incremental.os.link", refuse)
+    assert update_index(home / "corpora", home / "indexes", "c")[1] == RecordChanges(1, 0, 0, len(SMALL))
+    assert verify_index(home / "indexes", "c").problems == ()
 
 
 def test_where_nothing_changed_nothing_is_written(home: Path) -> None:

@@ -2,10 +2,12 @@ from __future__ import annotations
 
 import pytest
 
+from shrag.indexing.analysis.analyzer import Token, TokenKind
 from shrag.indexing.analysis.korean_english import KoreanEnglishAnalyzer
 from shrag.indexing.bm25 import idf
 from shrag.indexing.glossary.store import Entry
 from shrag.indexing.translation.query_translation import (
+    QuerySegment,
     analyze_question,
     is_korean,
     translate_query,
@@ -33,6 +35,24 @@ def test_a_prefix_belongs_to_the_noun_behind_it(analyzer: KoreanEnglishAnalyzer)
         ("학습", ("학습",), True),
         ("비지도학습", ("비지도학습",), False),
     ]
+
+
+@pytest.mark.parametrize(
+    ("kind", "framing", "light", "keyword"),
+    [
+        ("noun", False, False, True),
+        ("foreign", False, False, True),
+        ("predicate", False, False, False),
+        ("noun", True, False, False),
+        ("noun", False, True, False),
+        ("compound", False, False, False),
+    ],
+)
+def test_a_noun_that_neither_frames_nor_is_light_is_a_keyword(
+    kind: TokenKind, framing: bool, light: bool, keyword: bool
+) -> None:
+    tokens = (Token("milk", 0, 4, kind),)
+    assert QuerySegment(tokens, ("milk",), (), is_framing=framing, is_light=light).is_keyword is keyword
 
 
 def test_a_translation_weighs_at_most_as_its_word_and_a_rarer_one_less(analyzer: KoreanEnglishAnalyzer) -> None:
