@@ -47,6 +47,19 @@ def test_a_question_that_nothing_was_asked_on_the_way_to_has_no_tree() -> None:
     assert _html(_seen()).strip() == ""
 
 
+def test_a_question_and_its_query_are_shown_up_to_400_characters_and_an_answer_up_to_600() -> None:
+    longest = replace(FIRST, question="q" * 400, query="k" * 400, answer="a" * 600)
+    longer = replace(FIRST, question="q" * 401, query="k" * 401, answer="a" * 601)
+    views = [node_view(node, _seen(ROOT, node), ASKED) for node in (longest, longer)]
+    assert [view["question"][0][0] == node.question for view, node in zip(views, (longest, longer), strict=True)] == [
+        True,
+        False,
+    ]
+    assert [view["query"] == "k" * 400 for view in views] == [True, False]
+    assert [view["answer"] == "a" * 600 for view in views] == [True, False]
+    assert all(len(views[1][part]) <= most for part, most in (("query", 400), ("answer", 600)))
+
+
 def test_questions_stand_below_the_one_that_they_were_made_from() -> None:
     third = Node(3, 1, "comparison", "Smaller?", "skipped")
     tree = tree_view(_seen(ROOT, FIRST, SECOND, third), ASKED)
