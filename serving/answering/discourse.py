@@ -150,8 +150,9 @@ _STUDY_BEGINS = re.compile(
     "(?:이에(?: 따라)?|따라서|그러므로|그래서|그러나|하지만|이를 위해)[ ,]+"
     "(?=(?:본|이|이번) ?(?:연구|논문|글|고|보고서|조사|실험))|"
     r"(?:therefore|thus|hence|accordingly|consequently|however|to this end),? "
-    rf"(?=(?:(?!\b(?:these|those|such|its?|their|they|the (?:above|former|latter)|this(?! {_STUDY_NOUN}))\b).)*?"
-    rf"(?:(?<= ){_STUDY_NOUN}\b|\b(?:this|the present|our) {_STUDY_NOUN}\b|\bwe\b))",
+    rf"(?={_STUDY_NOUN}\b|we\b|"
+    rf"(?:(?!\b(?:these|those|such|its?|their|they|the (?:above|former|latter)|this(?! {_STUDY_NOUN}))\b).)*?"
+    rf"\b(?:this|the present|our) {_STUDY_NOUN}\b)",
     re.IGNORECASE,
 )
 _CONTRAST = re.compile(

@@ -173,9 +173,11 @@ def _without_frame(
         or not (looks_ahead(sentences[index].text) or (roles[index] == ANNOUNCEMENT and index > last_told))
     }
     held = frozenset[QueryTerm]().union(*(sentences[index].words for index in kept))
-    while len((most := max(sentences, key=lambda each: len(each.words - held))).words - held) >= _LEAST_NEW:
-        kept.add(sentences.index(most))
-        held |= most.words
+    # A sentence that only repeats the words of another one is not needed.
+    for index in sorted(range(len(sentences)), key=lambda index: -len(sentences[index].words - held)):
+        if len(sentences[index].words - held) >= _LEAST_NEW:
+            kept.add(index)
+            held |= sentences[index].words
     return _unless_short(sentences, together, kept)
 
 

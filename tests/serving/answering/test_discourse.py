@@ -257,7 +257,7 @@ def test_only_a_statement_of_results_states_a_result() -> None:
         ("Thus films are heated.", ""),
         ("However, it fell in this study.", ""),
         ("Therefore, a model of films is proposed in this paper.", "a model of films is proposed in this paper."),
-        ("Thus, from heated films we made a shield.", "from heated films we made a shield."),
+        ("Thus, films are heated and the analysis of a project is shown.", ""),
         ("Therefore, for these films a model is proposed in this paper.", ""),
         ("Hence this weight of films was measured in our study.", ""),
     ],
