@@ -5,11 +5,13 @@ import sqlite3
 import sys
 from contextlib import closing
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 
 import pytest
 
 from shrag.indexing.build import records_step
-from shrag.indexing.build.records_step import BuildNotes, shard_size
+from shrag.indexing.build.records_step import BuildNotes, _rewind, shard_size
 from shrag.indexing.build.worker import RejectedRecord
 from shrag.indexing.errors import IndexDamaged
 
@@ -49,6 +51,21 @@ def _interrupted(path: Path) -> str:
         notes.commit()
         assert notes.state() != state
     return state
+
+
+@pytest.mark.parametrize(("written", "whole"), [(3, False), (4, True), (5, False)])
+def test_lucene_must_have_every_record_that_was_not_rejected_where_a_build_is_resumed(
+    tmp_path: Path, written: int, whole: bool
+) -> None:
+    committed = {"processed": "5", "notes": _interrupted(tmp_path / "notes.sqlite")}
+    writer: Any = SimpleNamespace(commit_data=lambda: committed, count=lambda: written)
+    build: Any = SimpleNamespace(folder=tmp_path)
+    with BuildNotes(tmp_path / "notes.sqlite") as notes:
+        if whole:
+            assert _rewind(build, writer, notes) == 5
+        else:
+            with pytest.raises(IndexDamaged, match=rf"has {written} of 5 records"):
+                _rewind(build, writer, notes)
 
 
 def test_a_resumed_build_has_the_notes_of_the_records_that_lucene_has_and_goes_on(tmp_path: Path) -> None:

@@ -240,9 +240,9 @@ class _SilentStream(_Stream):
     """Gives no token until it is closed."""
 
     def __iter__(self) -> Iterator[str]:
-        self.closed.wait(20)
+        if not self.closed.wait(20):
+            yield ""
         raise ModelUnavailable("let go")
-        yield ""
 
 
 class _Silent(_Remembering):
