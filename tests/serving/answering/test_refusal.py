@@ -6,9 +6,9 @@ from dataclasses import replace
 
 import pytest
 
-from shrag.serving.answering.refusal import refuse
+from shrag.serving.answering.refusal import doubtful_words, refuse
 from shrag.serving.engine import Engine
-from shrag.serving.events import Confidence
+from shrag.serving.events import Confidence, Ranking
 from shrag.serving.request import parse_request
 
 QUESTION = "재택근무를 많이 할수록 일과 가정 사이의 갈등이 커지는가?"
@@ -29,3 +29,11 @@ def test_at_most_five_nearest_records_are_named_and_words_only_where_there_is_on
     assert (refusal.kind, refusal.language, refusal.reason) == ("extractive", "ko", "nothing_fits")
     assert (refusal.sections, refusal.citations) == ((), ())
     assert refuse(question, replace(ranking, confidence=None), "nothing_found").uncovered == ()
+
+
+def test_an_answer_names_the_words_that_its_records_lack_only_where_the_confidence_is_low() -> None:
+    ranking = Ranking((), "words", reranker_is_model=False)
+    assert doubtful_words(ranking) == ()
+    for value, level, named in ((0.1, "low", ("갈등",)), (0.3, "medium", ()), (0.9, "high", ())):
+        confidence = Confidence(value, level, ("갈등",), threshold=0.05)  # type: ignore[arg-type]
+        assert doubtful_words(replace(ranking, confidence=confidence)) == named
