@@ -164,8 +164,8 @@ def _without_frame(
     study = _study(sentences)
     if study is None:
         return _without_general_edges(sentences, together)
-    telling = [index for index, role in enumerate(roles) if role > 0]
-    last_told = telling[-1] if _results(sentences) else len(sentences)
+    telling = [index for index, role in enumerate(roles) if role > 0] if _results(sentences) else []
+    last_told = max(telling, default=len(sentences))
     kept = {
         index
         for index in range(start, len(sentences))

@@ -185,6 +185,13 @@ def test_an_announcement_is_left_out_only_behind_the_last_sentence_that_says_mor
     assert _selected(told, "graphene") == told
 
 
+def test_a_study_that_is_only_announced_behind_the_result_of_others_is_quoted() -> None:
+    other = "The results of a test by others show that sheets of copper weaken the waves of many devices."
+    aim = "The aim of this paper is to describe films of graphene as shields against the waves of devices."
+    more = "Their history in several countries and the instruments of the measurements are also discussed."
+    assert _selected([other, aim, more], "graphene") == [aim, more]
+
+
 def test_background_is_quoted_where_three_words_of_the_question_are_only_there() -> None:
     sentences = [*BACKGROUND, STUDY, *METHODS, *RESULTS]
     assert _selected(sentences, "graphene", "aircraft", "weight", "expensive") == sentences[1:]
@@ -193,10 +200,9 @@ def test_background_is_quoted_where_three_words_of_the_question_are_only_there()
 
 def test_background_that_repeats_the_words_of_other_background_is_not_quoted() -> None:
     repeated = "The weight of an aircraft makes its flights expensive for the company that runs the aircraft."
-    for first, quoted in ((BACKGROUND[1], [BACKGROUND[1]]), (repeated, [repeated])):
-        other = repeated if first == BACKGROUND[1] else BACKGROUND[1]
+    for first, other in ((BACKGROUND[1], repeated), (repeated, BACKGROUND[1])):
         sentences = [first, other, STUDY, *METHODS]
-        assert _selected(sentences, "graphene", "aircraft", "weight", "expensive") == [*quoted, STUDY, *METHODS]
+        assert _selected(sentences, "graphene", "aircraft", "weight", "expensive") == [first, STUDY, *METHODS]
 
 
 def test_background_before_a_study_that_is_named_late_is_left_out_unless_it_states_a_result() -> None:
