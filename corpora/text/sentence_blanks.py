@@ -60,12 +60,12 @@ _COMMA = re.compile(r"(?<= )([a-z]{4,30}),(?=[a-z]{3,30}(?: [a-z]|[,.]\s))")
 _ENGLISH_TITLE = re.compile("(?<=[\uac00-\ud7a3])(?=(?:An? |The )?[A-Z][a-z]{2,20} (?:on|of|for|in|and|to|the|with) )")
 # A number behind a particle or an ending: "이를 위해36명을".
 _COUNT = re.compile(
-    r"(위해|위하여|통해|통하여|으로|에서|된)(?=\d[\d,.]*(?:명|개|년|가지|편|건|곳|종|회|차례|문항|세|대|%))"
+    r"(?:위해|위하여|통해|통하여|으로|에서|된)(?=\d[\d,.]*(?:명|개|년|가지|편|건|곳|종|회|차례|문항|세|대|%))"
 )
 # 에 대한, 을 위한 and the like without the blank before the verb (융합에대한 우려) or behind it (방법에 대한내용).
 # A name may begin with 대한 (대한민국, 대한의사협회, 대한항공), and 다 may end a sentence (따른다).
 _BEFORE_VERB = re.compile(
-    "(?<=[\uac00-\ud7a3]{2})(에(?=(?:대(?:한|해|하여)|관(?:한|하여)|의(?:한|해|하여)|따른|따라) )|"
+    "(?<=[\uac00-\ud7a3]{2})(?:에(?=(?:대(?:한|해|하여)|관(?:한|하여)|의(?:한|해|하여)|따른|따라) )|"
     "[을를](?=(?:위|통)(?:한|해|하여) ))"
 )
 _BEHIND_VERB = re.compile(
@@ -101,12 +101,10 @@ def insert_blanks(text: str) -> Repaired:
     >>> insert_blanks("CNN을 썼다.AI는 빠르다. We test a method.The result, U.S.A, Node.js and 3.5 stay.").text
     'CNN을 썼다. AI는 빠르다. We test a method. The result, U.S.A, Node.js and 3.5 stay.'
     """
-    text, repairs = _ENGLISH_TITLE.subn(" ", text)
-    for pattern in (_COUNT, _BEFORE_VERB):
-        text, counts = pattern.subn(r"\1 ", text)
-        repairs += counts
-    text, behind = _BEHIND_VERB.subn(" ", text)
-    repairs += behind
+    repairs = 0
+    for pattern in (_ENGLISH_TITLE, _COUNT, _BEFORE_VERB, _BEHIND_VERB):
+        text, found = pattern.subn(r"\g<0> ", text)
+        repairs += found
     if not _STOP_WITHOUT_BLANK.search(text):
         return Repaired(text, repairs)
 

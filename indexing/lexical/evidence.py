@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Iterable, Sequence
+from collections.abc import Set as AbstractSet
 from typing import NamedTuple
 
 from shrag.indexing.analysis.general_words import GENERAL_WORDS
@@ -11,7 +12,7 @@ from shrag.indexing.analyzed_record import AnalyzedRecord
 from shrag.indexing.bm25 import Bm25
 from shrag.indexing.lexical.packed_question import RecordScorer
 from shrag.indexing.lexical.reranker import QuestionReranker
-from shrag.indexing.translation.query_translation import AnalyzedQuestion, least_distinctive_idf
+from shrag.indexing.translation.query_translation import AnalyzedQuestion, has_word, least_distinctive_idf
 
 DEPTH = 10
 """Number of records on which evidence is measured, one for each paper."""
@@ -111,30 +112,21 @@ def distinctive_segments(question: AnalyzedQuestion) -> list[int]:
 
 def is_complete(question: AnalyzedQuestion, record: AnalyzedRecord) -> bool:
     """Return whether a record's title and one of its sentences together have all distinctive words of the question."""
-    words = [_ways_to_have(question, number) for number in distinctive_segments(question)]
+    words = distinctive_segments(question)
     held = map(frozenset(record.title_terms).union, record.sentence_terms)
-    return bool(words) and any(all(_has_one(terms, ways) for ways in words) for terms in held)
+    return bool(words) and any(all(_has(question, number, terms) for number in words) for terms in held)
 
 
 def covered_segments(question: AnalyzedQuestion, record: AnalyzedRecord) -> list[bool]:
-    """Return for each segment of the question whether a record has it, in either language.
-
-    It has no compound and no word that only frames the request.
-    """
+    """Return for each segment of the question whether a record has it, in either language."""
     terms = frozenset(record.contents_terms)
-    return [_has_one(terms, _ways_to_have(question, number)) for number in range(len(question.segments))]
+    return [_has(question, number, terms) for number in range(len(question.segments))]
 
 
-def _ways_to_have(question: AnalyzedQuestion, number: int) -> list[Collection[str]]:
-    """Return sets of terms, of which a record must have one as a whole to have a segment; none if it does not count."""
+def _has(question: AnalyzedQuestion, number: int, terms: AbstractSet[str]) -> bool:
+    """Return whether ``terms`` have a segment of the question; false for compounds and framing words."""
     segment = question.segments[number]
-    if not segment.is_content:
-        return []
-    return [*segment.forms, *(each.all_terms for each in question.translations[number])]
-
-
-def _has_one(terms: frozenset[str], ways: Iterable[Collection[str]]) -> bool:
-    return any(map(terms.issuperset, ways))
+    return segment.is_content and has_word(terms, segment.forms, question.translations[number])
 
 
 def _log_ratio(best: float, other: float) -> float:
