@@ -4,8 +4,8 @@ A mutant is the source with one small mistake in it (Cosmic Ray's operators): ``
 number off by one, a loop that never runs. Each mutant is tried in a copy of the working tree. The test file that
 mirrors its module runs first, then the quick tests of other files that import the module, then the contract tests that
 do. If no file mirrors the module, all tests that import it run first. The tests of the mirroring folder and of the
-folders above it, except ``tests`` itself, follow. A mutant is found when a test fails or does not end, but passes
-without the mistake.
+folders above it, except ``tests`` itself, follow. Last comes the test of how dataclasses and structs are declared. A
+mutant is found when a test fails or does not end, but passes without the mistake.
 
 Results are appended to ``--output``, one JSON object per line. Mutants that the file already has belong to the sample
 and are not run again, even if their lines have moved since. ``--again`` runs the survivors among them again. Mutants
@@ -291,7 +291,8 @@ def _stages(tree: Path, path: str) -> dict[str, list[str]]:
     beside = [file for each in folders for file in sorted(each.glob("test_*.py")) if file not in importing]
     contracts = [file for file in importing if file.parent.name == "contracts"]
     others = [file for file in importing if file not in contracts]
-    stages = {"mirror": mirror, "importing": others, "contracts": contracts, "beside": beside}
+    declared = [tree / "tests" / "architecture" / "test_values.py"]
+    stages = {"mirror": mirror, "importing": others, "contracts": contracts, "beside": beside, "declared": declared}
     return {stage: [str(file.relative_to(tree)) for file in files] for stage, files in stages.items()}
 
 

@@ -164,5 +164,5 @@ def _read_file(folder: Path) -> _ManifestFile:
     )
 
 
-class _AnyVersion(msgspec.Struct):
+class _AnyVersion(msgspec.Struct, frozen=True):
     format_version: int

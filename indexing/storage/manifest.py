@@ -103,7 +103,7 @@ def decode_manifest(data: bytes, path: Path) -> IndexManifest:
     return manifest
 
 
-class _AnyFormat(msgspec.Struct):
+class _AnyFormat(msgspec.Struct, frozen=True):
     """The fields of manifests of all formats."""
 
     format_version: int

@@ -14,16 +14,16 @@ from shrag.models.errors import ModelError, ModelRefused, ModelUnavailable
 _SECONDS = 5.0
 
 
-class _Model(msgspec.Struct):
+class _Model(msgspec.Struct, frozen=True):
     id: str
     max_model_len: int | None = None
 
 
-class _Models(msgspec.Struct):
+class _Models(msgspec.Struct, frozen=True):
     data: list[_Model]
 
 
-class _Version(msgspec.Struct):
+class _Version(msgspec.Struct, frozen=True):
     version: str
 
 

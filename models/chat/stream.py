@@ -15,41 +15,41 @@ from shrag.models.errors import ModelError, ModelUnavailable
 from shrag.models.language_model import Completion
 
 
-class MessageContent(msgspec.Struct):
+class MessageContent(msgspec.Struct, frozen=True):
     """A message, or a part of one in a stream."""
 
     content: str | None = None
 
 
-class TokenUsage(msgspec.Struct):
+class TokenUsage(msgspec.Struct, frozen=True):
     """The token counts that the endpoint reports."""
 
     prompt_tokens: int = 0
     completion_tokens: int = 0
 
 
-class CompletionChoice(msgspec.Struct):
+class CompletionChoice(msgspec.Struct, frozen=True):
     """One complete response."""
 
     message: MessageContent
     finish_reason: str | None = None
 
 
-class CompletionResponse(msgspec.Struct):
+class CompletionResponse(msgspec.Struct, frozen=True):
     """The body of a response that is not streamed."""
 
     choices: list[CompletionChoice]
     usage: TokenUsage | None = None
 
 
-class StreamChoice(msgspec.Struct):
+class StreamChoice(msgspec.Struct, frozen=True):
     """A part of a streamed response; the last one has a finish reason."""
 
     delta: MessageContent = msgspec.field(default_factory=MessageContent)
     finish_reason: str | None = None
 
 
-class StreamChunk(msgspec.Struct):
+class StreamChunk(msgspec.Struct, frozen=True):
     """One event of a stream; the last event has the usage and no choice."""
 
     choices: list[StreamChoice]

@@ -8,11 +8,13 @@ from typing import Any
 import pytest
 
 import shrag.bundle.create
-from shrag.bundle.create import BundleOptions, create_bundle
+from shrag.bundle.create import BundleOptions, _add_packages, create_bundle
 from shrag.bundle.errors import BundleError
 from shrag.bundle.installer.check import check_bundle
 from shrag.bundle.installer.manifest import running_python
+from shrag.bundle.sbom import Part
 from shrag.models.encoders.catalog import read_catalog
+from tests.support.small_bundle import make_wheel
 
 
 @pytest.fixture(autouse=True)
@@ -63,3 +65,19 @@ def test_vllm_is_not_promised_to_another_python_than_the_one_that_it_is_fetched_
 def test_weights_outside_their_folder_are_refused(tmp_path: Path, name: str) -> None:
     with pytest.raises(BundleError, match="is not the name of a folder under weights"):
         create_bundle(tmp_path / "a.tar", tmp_path, BundleOptions(weights=(name,)))
+
+
+@pytest.mark.parametrize("given", [True, False])
+def test_the_projects_wheel_is_the_one_named_or_else_is_built(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, given: bool
+) -> None:
+    named, built = make_wheel(tmp_path, "1.0"), make_wheel(tmp_path, "2.0")
+    monkeypatch.setattr(shrag.bundle.create, "build_project_wheel", lambda _: built)
+    monkeypatch.setattr(shrag.bundle.create, "collect_wheels", lambda project, *_: {running_python(): [project]})
+    content: dict[str, Path | bytes] = {}
+    parts: list[Part] = []
+    options = BundleOptions(wheel=named if given else None)
+    _add_packages(content, parts, options, [running_python()], tmp_path, lambda _: None)
+    wheel = named if given else built
+    assert content[f"wheels/{wheel.name}"] == wheel
+    assert [part.version for part in parts] == ["1.0" if given else "2.0"]

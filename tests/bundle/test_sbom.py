@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import json
+from email.message import Message
 from pathlib import Path
 
+import pytest
 from cyclonedx.schema import SchemaVersion
 from cyclonedx.validation.json import JsonStrictValidator
 
-from shrag.bundle.sbom import LUCENE, Part, describe_weights, describe_wheel, licence_list, write_sbom
+from shrag.bundle.sbom import LUCENE, Part, _licence, describe_weights, describe_wheel, licence_list, write_sbom
 from tests.support.small_bundle import make_wheel, pip_wheel
 
 
@@ -53,3 +55,25 @@ def test_the_list_to_read_has_a_line_for_each_part(tmp_path: Path) -> None:
 
 def test_weights_without_a_readme_have_no_stated_licence(tmp_path: Path) -> None:
     assert describe_weights("x", tmp_path).licence == "not stated"
+
+
+@pytest.mark.parametrize(
+    ("headers", "licence"),
+    [
+        ([("License-Expression", "MIT"), ("License", "old")], "MIT"),
+        ([("Classifier", "License :: OSI Approved :: MIT License"), ("License", "old")], "MIT License"),
+        ([("Classifier", "License :: OSI Approved"), ("License", "BSD\nand its whole text")], "BSD"),
+        (
+            [("Classifier", f"License :: OSI Approved :: {name} License") for name in ("MIT", "Zlib")],
+            "MIT License AND Zlib License",
+        ),
+        ([("Classifier", "Topic :: License")], "not stated"),
+    ],
+)
+def test_a_licence_is_the_expression_else_the_classifiers_else_the_first_line_of_the_field(
+    headers: list[tuple[str, str]], licence: str
+) -> None:
+    metadata = Message()
+    for name, value in headers:
+        metadata.add_header(name, value)
+    assert _licence(metadata) == licence

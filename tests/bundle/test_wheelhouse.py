@@ -9,7 +9,14 @@ from pathlib import Path
 
 import pytest
 
-from shrag.bundle.wheelhouse import download_pinned, oldest_glibc, project_folder, requirements_of
+from shrag.bundle.errors import BundleError
+from shrag.bundle.wheelhouse import (
+    build_project_wheel,
+    download_pinned,
+    oldest_glibc,
+    project_folder,
+    requirements_of,
+)
 from shrag.corpora.store.file_checksum import compute_checksum
 from tests.conftest import ROOT
 from tests.support.small_bundle import make_wheel, pip_wheel
@@ -80,3 +87,20 @@ def test_the_oldest_glibc_is_the_newest_that_any_wheel_asks_for(tags: list[str],
 def test_an_installation_of_a_checkout_knows_its_folder() -> None:
     assert project_folder() == ROOT
     assert version("shrag") == "0.1.0"
+
+
+def test_a_checkout_is_built_and_an_installation_of_a_wheel_asks_for_that_file(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    called: list[tuple[str, ...]] = []
+
+    def build(*arguments: str) -> None:
+        called.append(arguments)
+        make_wheel(tmp_path, "1.0")
+
+    monkeypatch.setattr("shrag.bundle.wheelhouse._pip", build)
+    assert build_project_wheel(tmp_path).name == "shrag-1.0-py3-none-any.whl"
+    assert called == [("wheel", "--no-deps", "--wheel-dir", str(tmp_path), str(ROOT))]
+    monkeypatch.setattr("shrag.bundle.wheelhouse.project_folder", lambda: None)
+    with pytest.raises(BundleError, match="name that file with --wheel"):
+        build_project_wheel(tmp_path)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import closing
+from pathlib import Path
 
 import pytest
 
@@ -12,6 +13,7 @@ from shrag.indexing.distributed.milvus import MilvusDatabase
 from shrag.indexing.distributed.qdrant import MEMORY, QdrantDatabase
 from shrag.indexing.distributed.qdrant_edge import EdgeDatabase
 from shrag.indexing.distributed.sparse_vectors import sparse_vector
+from shrag.indexing.errors import EngineUnavailable
 
 
 @pytest.fixture(scope="module", params=[pytest.param("milvus", marks=pytest.mark.slow), "qdrant", "qdrant-edge"])
@@ -55,3 +57,13 @@ def test_an_alias_points_to_the_last_collection_it_was_given(database: VectorDat
         database.create(name, 0)
         database.point("current", name)
         assert database.target("current") == name
+
+
+def test_damaged_files_of_qdrants_core_are_one_sentence(tmp_path: Path) -> None:
+    with closing(EdgeDatabase(tmp_path)) as database:
+        database.create("one", 0)
+    (created,) = tmp_path.rglob("created")
+    for path in created.parent.rglob("*.json"):
+        path.write_text("{")
+    with closing(EdgeDatabase(tmp_path)) as database, pytest.raises(EngineUnavailable, match="Qdrant's files in"):
+        database.open("one")

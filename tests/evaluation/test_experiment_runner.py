@@ -109,13 +109,15 @@ def test_sets_that_cannot_be_compared_are_refused_before_anything_is_built(tmp_p
 def test_where_no_condition_that_is_judged_is_left_the_run_still_ends_with_its_table(tmp_path: Path) -> None:
     peer = Condition("bm25s", peer="bm25s")
     experiment = msgspec.structs.replace(SMALL, conditions=(peer,), baseline="", judge=True, judge_records=5)
+    unjudged = msgspec.structs.replace(SMALL, judge=False, judge_records=0)
     lines: list[str] = []
-    experiment_runner._judge(
-        ResultFolder(tmp_path, experiment, judge="scripted"),
-        ModelChoice("scripted", "", lambda seed: nullcontext(ScriptedModel())),
-        OpenIndexes(tmp_path),
-        RunOptions(log=lines.append),
-    )
+    for each in (experiment, unjudged):
+        experiment_runner._judge(
+            ResultFolder(tmp_path, each, judge="scripted"),
+            ModelChoice("scripted", "", lambda seed: nullcontext(ScriptedModel())),
+            OpenIndexes(tmp_path),
+            RunOptions(log=lines.append),
+        )
     assert lines == []
 
 

@@ -132,7 +132,7 @@ class ChatResponse:
     shrag: ShragFields | msgspec.UnsetType = msgspec.UNSET
 
 
-class Delta(msgspec.Struct, omit_defaults=True):
+class Delta(msgspec.Struct, frozen=True, omit_defaults=True):
     """What a chunk adds."""
 
     role: Literal["assistant", ""] = ""
@@ -140,7 +140,7 @@ class Delta(msgspec.Struct, omit_defaults=True):
     annotations: tuple[Annotation, ...] = ()
 
 
-class ChunkChoice(msgspec.Struct):
+class ChunkChoice(msgspec.Struct, frozen=True):
     """What a chunk adds to the only choice."""
 
     index: int
@@ -148,7 +148,7 @@ class ChunkChoice(msgspec.Struct):
     finish_reason: Literal["stop", "length"] | None = None
 
 
-class ChatChunk(msgspec.Struct):
+class ChatChunk(msgspec.Struct, frozen=True):
     """An event of a streamed answer."""
 
     id: str

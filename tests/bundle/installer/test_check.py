@@ -15,7 +15,7 @@ from pathlib import Path
 
 import pytest
 
-from shrag.bundle.installer.check import check_bundle, check_machine
+from shrag.bundle.installer.check import check_bundle, check_machine, check_wheel
 from shrag.bundle.installer.main import main
 from shrag.bundle.installer.manifest import MANIFEST, decode_manifest, encode_manifest
 from shrag.bundle.installer.signature import checksum_list, write_checksums
@@ -254,3 +254,22 @@ def test_a_manifest_is_read_as_it_was_written_and_names_its_content(whole: Path)
     assert other.identifier != manifest.identifier
     assert dataclasses.replace(manifest, base="0.9-0123").identifier == manifest.identifier
     assert _members(whole)[0][0].name == HEADER
+
+
+@pytest.mark.parametrize(
+    ("change", "says"),
+    [
+        (lambda data: data[:-30], "File is not a zip file"),
+        (lambda data: data.replace("가".encode(), b"\xff\xff\xff"), "codec can't decode"),
+        (lambda data: data.replace(b"PK\x01\x02\x14\x03\x14", b"PK\x01\x02\x14\x03\xff"), "zip file version 25.5"),
+    ],
+    ids=["cut", "a name that is not UTF-8", "a later version"],
+)
+def test_a_file_that_python_cannot_read_as_a_zip_is_no_wheel(
+    tmp_path: Path, change: Callable[[bytes], bytes], says: str
+) -> None:
+    wheel = make_wheel(tmp_path, "1.0", {"가.py": b""})
+    check_wheel(wheel.name, wheel, compute_checksum(wheel))
+    wheel.write_bytes(change(wheel.read_bytes()))
+    with pytest.raises(CorpusError, match=f"{wheel.name} is not a wheel .*{says}"):
+        check_wheel(wheel.name, wheel, compute_checksum(wheel))

@@ -78,6 +78,7 @@ def test_install_refuses_a_folder_of_other_files(tmp_path: Path, capsys: pytest.
         (["--volume", "700M"], "volume_bytes", 734_003_200),
         (["--volume", "4gb"], "volume_bytes", 4_294_967_296),
         (["--volume", "1048576"], "volume_bytes", 1_048_576),
+        (["--volume", "1500K"], "volume_bytes", 1_536_000),
     ],
 )
 def test_versions_of_python_and_sizes_are_read(arguments: list[str], name: str, value: object) -> None:

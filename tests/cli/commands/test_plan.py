@@ -177,3 +177,9 @@ def test_records_that_do_not_fit_this_machine_end_with_5_as_a_model_that_does_no
     assert run(["plan", "--records", "25836339", *machine, *form]) == 0
     assert run(["plan", "--records", "25836340", *machine, *form]) == 5
     assert "milvus" in capsys.readouterr().out
+
+
+def test_an_index_of_one_record_can_be_planned(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["plan", "--records", "1", "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)
+    assert run(["plan", "--records", "0"]) == 2

@@ -73,3 +73,8 @@ def test_help_and_errors_name_the_program_that_was_called(
     assert capsys.readouterr().out.startswith(f"Usage: {shown} [OPTIONS]")
     assert run(["serve", "--nothing"], program) == 2
     assert f"Try '{shown} --help'" in capsys.readouterr().err
+
+
+def test_the_home_is_an_option_of_the_program_that_serves(served: dict[str, Any], tmp_path: Path) -> None:
+    assert run(["serve", "demo", "--home", str(tmp_path / "there")], "shrag-serve") == 0
+    assert served["indexes"] == tmp_path / "there" / "indexes"

@@ -4,6 +4,7 @@ from pathlib import Path
 
 import pytest
 
+from shrag.corpora.errors import CorpusError
 from shrag.corpora.formats.bibtex import read_bibtex
 from shrag.corpora.records import Record
 
@@ -106,3 +107,11 @@ def test_one_korean_name_with_a_comma_is_one_author(tmp_path: Path) -> None:
     (item,) = read_bibtex(path)
     assert isinstance(item.outcome, Record)
     assert item.outcome.authors == ("홍, 길동",)
+
+
+def test_a_file_that_is_too_large_to_be_read_whole_is_refused(tmp_path: Path) -> None:
+    path = tmp_path / "a.bib"
+    with path.open("wb") as file:
+        file.truncate(64 * 2**20 + 1)
+    with pytest.raises(CorpusError, match="longer than 67108864 bytes"):
+        list(read_bibtex(path))

@@ -44,6 +44,12 @@ def test_what_is_no_object_is_a_reason_that_costs_no_other(tmp_path: Path) -> No
     assert "not UTF-8" in reasons[-1]
 
 
+def test_a_comma_behind_the_last_element_is_a_reason(tmp_path: Path) -> None:
+    one, nothing = items_of(tmp_path, b'[{"a": 1}, ]')
+    assert one.fields == {"a": 1}
+    assert str(nothing.fields).startswith("element 2:")
+
+
 def test_an_array_that_breaks_off_is_an_error_that_says_where(tmp_path: Path) -> None:
     for data in (b'[{"a": 1}, {"b"', b'[{"a": 1}, "x]', b'[{"a": 1},'):
         with pytest.raises(CorpusError, match="breaks off after element 1"):

@@ -142,3 +142,8 @@ def test_a_tag_that_never_ends_does_not_fill_the_memory(tmp_path: Path, monkeypa
         list(read_xml(path))
     assert tracemalloc.get_traced_memory()[1] < 8 * 2**20
     tracemalloc.stop()
+
+
+def test_a_field_of_many_pieces_is_whole(tmp_path: Path) -> None:
+    data = b"<x><record><title>" + b"<i>a</i>b" * 150 + b"</title></record></x>"
+    assert [item.fields for item in items_of(tmp_path, data)] == [{"title": "ab" * 150}]

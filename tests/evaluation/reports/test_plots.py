@@ -165,6 +165,9 @@ def test_risk_and_coverage_have_a_panel_for_each_set_and_a_line_for_each_conditi
     scored = {"a": ConfidenceScores((), curve=curve), "b": ConfidenceScores(())}
     sets = (SetTable("with $x", 1, rows, confidence=scored), SetTable("without", 1, rows))
     table = ResultTable("t", "q", "", "", ("RR",), (), sets)
+    both = SetTable("both", 1, rows, confidence=dict.fromkeys("ab", ConfidenceScores((), curve=curve)))
+    drawn = draw(Plot("risk-coverage"), ResultTable("t", "q", "", "", ("RR",), (), (both,)), "svg").decode().lower()
+    assert all(colour in drawn for colour in ("#0072b2", "#d55e00"))
     svg = draw(Plot("risk-coverage", title="위험"), table, "svg")
     texts = {"".join(element.itertext()) for element in ET.fromstring(svg).iter("{http://www.w3.org/2000/svg}text")}
     assert {"위험", "with $x", "coverage", "risk", "라벨 a"} <= texts

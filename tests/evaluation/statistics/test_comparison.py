@@ -3,7 +3,13 @@ from __future__ import annotations
 import pytest
 
 from shrag.evaluation.errors import EvaluationError
-from shrag.evaluation.statistics.comparison import Change, compare, compare_all, largest_changes
+from shrag.evaluation.statistics.comparison import (
+    Change,
+    compare,
+    compare_all,
+    largest_changes,
+    paired_randomisation,
+)
 from shrag.evaluation.statistics.intervals import bootstrap_interval
 
 A = {"RR@10": {"q1": 0.5, "q2": 1.0, "q3": 0.0, "q4": 0.2}, "R@5": {"q1": 0.0, "q2": 0.0, "q3": 0.0, "q4": 1.0}}
@@ -62,3 +68,11 @@ def test_other_measures_or_topics_are_refused() -> None:
         compare({"RR@10": A["RR@10"]}, {"RR@10": {"q1": 0.1, "q2": 0.1, "q3": 0.1}})
     with pytest.raises(EvaluationError, match="RR@10 has no topic"):
         compare({"RR@10": {}}, {"RR@10": {}})
+
+
+def test_more_exchanges_than_samples_are_drawn_by_the_seed() -> None:
+    gains = [0.3, -0.1, 0.2, 0.2, -0.3, 0.1, 0.4, -0.2, 0.1, 0.3, -0.1, 0.2]  # 2^12 exchanges, of which 100 are drawn
+    drawn = [[paired_randomisation([0.0] * 12, gains, seed=seed, samples=100) for _ in range(5)] for seed in range(3)]
+    assert [len(set(each)) for each in drawn] == [1, 1, 1]
+    assert all((101 * each[0]) == pytest.approx(round(101 * each[0])) for each in drawn)
+    assert len({each[0] for each in drawn}) > 1

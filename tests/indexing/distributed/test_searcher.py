@@ -248,7 +248,9 @@ def test_records_are_found_by_their_docids_and_samples_are_spread(opened: Distri
     assert len(opened.sample(100)) == opened.count() == 60
 
 
-def test_neighbours_have_the_largest_cosines_above_zero_and_pass_the_filter(opened: DistributedSearcher) -> None:
+def test_neighbours_have_the_largest_cosines_above_zero_and_pass_the_filter(
+    opened: DistributedSearcher, monkeypatch: pytest.MonkeyPatch
+) -> None:
     question = np.array([[0.5, -0.5, 0.5, 0.5]], dtype=np.float32)
     exact = [round(float(vector.astype(float) @ question[0]), 6) for vector in VECTORS]
     for chosen in FILTERS:
@@ -260,9 +262,10 @@ def test_neighbours_have_the_largest_cosines_above_zero_and_pass_the_filter(open
         assert 0 < len(wanted) < 60 or not wanted
         for k in (5, 60):
             assert opened.nearest(question, k, chosen) == [Hit(docid, -cosine) for cosine, docid in wanted[:k]]
-    assert opened.nearest(np.zeros((1, 4), dtype=np.float32), 5, EVERY_RECORD) == []
     assert opened.cosines(question, ["d37", "nothing", "d00"]) == [exact[1], 0.0, exact[0]]
     assert opened.mean([0, 1, 2]).tolist() == VECTORS[:3].astype(float).mean(axis=0).astype(np.float32).tolist()
+    monkeypatch.setattr(_as_any(opened)._collection, "search_dense", lambda *_: pytest.fail("zeros were searched for"))
+    assert opened.nearest(np.zeros((1, 4), dtype=np.float32), 5, EVERY_RECORD) == []
 
 
 def test_a_document_that_the_database_has_lost_is_damage(opened: DistributedSearcher) -> None:

@@ -142,3 +142,38 @@ def test_the_same_records_in_any_order_give_the_same_glossary(analyzer: KoreanEn
     forward = _mine_all(analyzer, tmp_path, records)
     assert _mine_all(analyzer, tmp_path, records[::-1]) == forward
     assert _mine_all(analyzer, tmp_path, []) == []
+
+
+def test_a_loanword_without_an_origin_hides_none_of_the_others(analyzer: KoreanEnglishAnalyzer, tmp_path: Path) -> None:
+    found = _mine(
+        analyzer,
+        tmp_path,
+        *[("플라밍고", "가스라이팅과 플라밍고이다.")] * 4,
+        *[("Flamingo", "A flamingo.")] * 4,
+    )
+    assert set(found) == {("플라밍고", "flamingo")}
+
+
+def test_a_phrase_begins_where_its_sentence_does_but_perhaps_not_with_the_first_word_that_is_kept(
+    analyzer: KoreanEnglishAnalyzer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    found: set[tuple[tuple[str, ...], bool]] = set()
+
+    def count(
+        chains: Mapping[tuple[tuple[str, ...], bool], int], terms_of: Callable[[tuple[str, ...]], tuple[str, ...]]
+    ) -> list[Candidate]:
+        found.update(chains)
+        return count_candidates(chains, terms_of)
+
+    monkeypatch.setattr("shrag.indexing.glossary.mining.count_candidates", count)
+    _mine(
+        analyzer,
+        tmp_path,
+        ("제목", "고체 전해질(solid electrolyte)이다. 빠르게 성장하는 수직 농장(vertical farm)이다."),
+        ("제목", "전국 도시 여름 기온 열섬 현상(heat island)이다."),
+    )
+    assert found == {
+        (("고체", "전해질"), True),
+        (("수직", "농장"), True),
+        (("도시", "여름", "기온", "열섬", "현상"), False),
+    }

@@ -93,6 +93,7 @@ PREFIXED = EntriesLexicon(
         ("비대면", [["non-face-to-face"]]),
         ("지도학습", [["supervised"], ["supervised"], []]),
         ("비지도학습", [["unsupervised"], ["unsupervised"], []]),
+        ("대학교의 비지도학습", [["university"], ["unsupervised"], ["unsupervised"], []]),
         # Nothing but what is negated would be found.
         ("무관심", [[]]),
         # The part of a word that has another meaning.

@@ -78,3 +78,18 @@ def test_the_name_of_the_re_ranker_is_known_without_its_files(
     reranker = VectorReranker(dense)
     monkeypatch.setattr(VectorIndex, "_open", lambda _: pytest.fail("the files were looked at"))
     assert (reranker.name, reranker.is_model) == ("LSA cosine", False)
+
+
+def test_a_languages_centre_is_drawn_to_the_middle_as_by_five_documents(
+    dense: VectorIndex, documents: _Documents, demo: Engine
+) -> None:
+    documents.go_on.set()
+    question = dense.encode("그래핀")
+    searcher = cast("LuceneSearcher", demo.open_index.searcher)
+    languages = [each.record.language for each in searcher.documents(range(searcher.count()))]
+    rows = {language: [n for n, each in enumerate(languages) if each == language] for language in ("ko", "en")}
+    means = {language: dense._open().rows.mean(numbers) @ question[0] for language, numbers in rows.items()}
+    middle = (means["ko"] + means["en"]) / 2
+    for language, found in dense.language_means(question).items():
+        share = len(rows[language]) / (len(rows[language]) + 5)
+        assert found == pytest.approx(middle + share * (means[language] - middle), abs=1e-6)

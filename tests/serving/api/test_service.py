@@ -306,3 +306,23 @@ def test_a_model_is_asked_for_its_name_until_it_has_answered_and_never_by_the_lo
     assert [answer["search"]["cached"] for answer in answers] == [False, True, True, True, True]
     client.post("/v1/ask", json={"question": OTHER})
     assert len(model.probed) == probed
+
+
+def test_a_search_that_does_not_end_does_not_keep_the_server_from_ending(
+    demo: Engine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("shrag.serving.api.service._CLOSING_SECONDS", 0.05)
+    service = Service([_source(demo)], ServerLimits(), log_questions=False)
+    go_on, closed = threading.Event(), threading.Event()
+    service.searches.workers.submit(go_on.wait, 20)
+
+    def close() -> None:
+        asyncio.run(service.close())
+        closed.set()
+
+    closing_thread = threading.Thread(target=close)
+    closing_thread.start()
+    ended = closed.wait(10)
+    go_on.set()
+    closing_thread.join()
+    assert ended

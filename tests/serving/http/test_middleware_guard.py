@@ -132,3 +132,12 @@ def test_a_refused_request_has_a_request_id_and_the_headers_of_any_other(server:
     assert (status, json.loads(body)["request_id"]) == (403, "abc")
     assert "x-request-id: abc" in head
     assert "content-security-policy: default-src 'none'" in head
+
+
+def test_a_link_on_another_site_may_lead_here_and_its_scripts_may_not_ask(server: Live) -> None:
+    link = {"sec-fetch-mode": "navigate", "sec-fetch-dest": "document"}
+    script = {"sec-fetch-mode": "no-cors", "sec-fetch-dest": "script"}
+    for site in ("cross-site", "same-site"):
+        assert server.ask("GET", "/", sec_fetch_site=site, **link)[0] == 200
+        assert _code(server.ask("GET", "/v1/indexes", sec_fetch_site=site, **script)) == (403, "foreign_origin")
+        assert server.ask("POST", "/", {}, sec_fetch_site=site, **link)[0] == 403

@@ -262,6 +262,7 @@ def test_the_stages_share_the_width_in_their_order() -> None:
         StageShare("keywords", 0.0, 25.0, 10.0),
         StageShare("search", 25.0, 75.0, 30.0),
     ]
+    assert [(each.x, each.width) for each in stage_shares({"one": 1, "two": 2})] == [(0.0, 33.33), (33.33, 66.67)]
     assert stage_shares({"keywords": 0.0}) == [StageShare("keywords", 0.0, 0.0, 0.0)]
     assert stage_shares({}) == []
 

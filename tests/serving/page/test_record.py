@@ -116,3 +116,11 @@ def test_a_paper_in_proceedings_or_a_book_is_not_called_a_journal_article(
     record: Record, type_: str, journal: str, kind: str
 ) -> None:
     assert kind_of(replace(record, type=type_, journal=journal)) == kind
+
+
+def test_a_long_text_begins_with_its_first_part(demo: Engine) -> None:
+    engine = Engine(replace(demo.open_index, store=_Swollen(demo)))
+    request = PageRequest(None, "en")
+    page = render_record(engine, request, "DEMO-AI-001")
+    assert page == render_record(engine, request, "DEMO-AI-001", 1)
+    assert page != render_record(engine, request, "DEMO-AI-001", 2)

@@ -10,6 +10,7 @@ from shrag.indexing.analysis.korean_english import KoreanEnglishAnalyzer
 from shrag.serving.page.snippets import (
     AbstractPart,
     Segment,
+    _word_start,
     abstract_parts,
     best_sentences,
     join_names,
@@ -190,3 +191,10 @@ def test_of_a_long_text_the_sentences_quoted_are_shown() -> None:
 
 def test_sentences_that_are_not_in_the_text_are_shown_alone() -> None:
     assert _passages(abstract_parts(ABSTRACT, ["비가 왔다.", "없다."], set(), ANALYZER)) == [(True, "비가 왔다. 없다.")]
+
+
+@pytest.mark.parametrize(("text", "start", "before", "found"), [("우리나라", 2, 0, 0), ("연구와데이터", 3, 2, 3)])
+def test_a_word_begins_where_its_letters_do_unless_another_ends_there(
+    text: str, start: int, before: int, found: int
+) -> None:
+    assert _word_start(text, start, before) == found

@@ -317,3 +317,12 @@ def test_what_is_being_opened_when_it_is_closed_is_closed_again(contents: Path, 
 def test_a_missing_index_is_said_at_once(tmp_path: Path) -> None:
     with pytest.raises(IndexMissing, match="`shrag index demo`"):
         CurrentIndex(tmp_path / "demo", opener(tmp_path / "demo"))
+
+
+def test_the_generation_before_replaces_a_damaged_one(contents: Path, index: Path, current: CurrentIndex) -> None:
+    publish_copy(index, generation_folder(contents, 2))
+    assert current.refresh()
+    (generation_folder(index, 2) / "glossary.sqlite").write_bytes(b"")
+    assert current.refresh()
+    assert current.status.generation == 1
+    assert "Generation 2 is damaged, so generation 1 answers." in current.status.problem

@@ -115,3 +115,15 @@ def test_an_empty_corpus_has_an_empty_table(analyzer: KoreanEnglishAnalyzer, tmp
     with sqlite3.connect(tmp_path / "none") as database:
         assert database.execute("SELECT count(*) FROM spellings").fetchone() == (0,)
     assert Glossary(tmp_path / "none").transliterations("홀로그램") == []
+
+
+def test_of_many_spellings_of_one_word_the_three_likeliest_are_found(
+    analyzer: KoreanEnglishAnalyzer, tmp_path: Path
+) -> None:
+    path = tmp_path / "glossary"
+    write_glossary(path, [])
+    write_spellings(path, _collect(["catecholamine catecolamine katecholamine catecholamin"] * 9), analyzer)
+    glossary = Glossary(path)
+    found = [entry.english for entry in glossary.transliterations("카테콜라민")]
+    assert found == ["catecolamine", "catecholamin", "katecholamine"]
+    glossary.close()

@@ -337,3 +337,10 @@ def test_the_search_beside_the_decomposition_takes_its_turn_on_the_processors(
     monkeypatch.setattr(strategies, "find", find)
     share.run(lambda: _events(demo, "raise", ScriptFile("raise")))
     assert in_turn == [True]
+
+
+def test_the_papers_threshold_is_a_cosine_of_the_indexs_vectors(demo: Engine, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(strategies, "model_vectors", lambda index: index.dense)  # LSA's, which no model made
+    filtered = _last(_events(demo, "raise-0.80", ScriptFile("raise")))
+    kept = _last(_events(demo, "raise", ScriptFile("raise")))
+    assert len(filtered[1].docids) < len(kept[1].docids)
