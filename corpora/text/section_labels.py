@@ -1,4 +1,4 @@
-"""Drop the labels of structured abstracts (``Abstract``, ``Purpose:``, ``[연구목적]``), which disturb sentences.
+"""Drop section labels (``Abstract``, ``Purpose:``, ``[연구목적]``) and bullets of abstracts, which disturb sentences.
 
 A label is dropped at the start of an abstract and between two of its sentences, and only if a sentence begins behind
 it. The same words in ordinary text ("Abstract Meaning Representation", "목적 지향 대화") stay.
@@ -64,6 +64,8 @@ _INSIDE = re.compile(
 )
 # The name of a picture at the end of a text, which does not have the picture.
 _PICTURE = re.compile(r"(?<=[.!?]) Graphical [Aa]bstract(?: \[DISPLAY OMISSION\])?$")
+# A bullet at the start of a text or behind a sentence or a part of one.
+_BULLET = re.compile(r"(?:^|(?<=[.;:!?] ))[●•►▶■◆▪] (?=\w)")
 _STOP_BEFORE = re.compile(r"[.!?。][\])”\"']*\s$")
 # Names that begin with the adjective: "Abstract Meaning Representation", "Abstract Syntax Trees".
 _ABSTRACT_NAMES = re.compile(
@@ -77,7 +79,7 @@ _ABSTRACT_NAMES = re.compile(
 
 
 def drop_labels(text: str, title: str) -> Repaired:
-    """Drop the section labels of an abstract.
+    """Drop the section labels and bullets of an abstract.
 
     >>> drop_labels("Abstract Purpose: We test. Results: It works (p: 3). The results: good.", "")
     Repaired(text='We test. It works (p: 3). The results: good.', repairs=3)
@@ -96,7 +98,8 @@ def drop_labels(text: str, title: str) -> Repaired:
         return ""
 
     text, pictures = _PICTURE.subn("", _INSIDE.sub(drop, text))
-    return Repaired(text, repairs + pictures)
+    text, bullets = _BULLET.subn("", text)
+    return Repaired(text, repairs + pictures + bullets)
 
 
 def _skip_label(text: str, start: int, title: str) -> int:

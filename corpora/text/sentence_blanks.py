@@ -1,4 +1,4 @@
-"""Insert the missing blank after a sentence (``하였다.또한``, ``method.The``), an introductory word, or 에 대한."""
+"""Insert the missing blank after a sentence (``하였다.또한``, ``method.The``), an introductory word or 에 대한."""
 
 from __future__ import annotations
 
@@ -72,6 +72,13 @@ _BEHIND_VERB = re.compile(
     "(?<=[에을를로] (?:대한|관한|위한|통한|의한|인한|따른))(?=[\uac00-\ud7a3]{2})"
     "(?![다답단]|[\uac00-\ud7a3]{0,12}(?:민국|제국|회|항공|통운|연맹))"
 )
+# 을 대상으로 and the like without the blank before them (논문을대상으로), and what follows a verb or 등의 without one
+# (활용하여워드클라우드를, 등의주제에서), unless it may be an ending or an auxiliary verb (하여야, 하여왔다).
+_BEFORE_NOUN = re.compile("(?<=[\uac00-\ud7a3)])[을를](?=(?:대상|중심|바탕|토대|기반|기준)으로[ ,])")
+_BEHIND_PREDICATE = re.compile(
+    "(?<=[\uac00-\ud7a3])(?:하여(?![야서도금는선만지진질져졌간튼왔온올오])|함으로써(?!도))(?=[\uac00-\ud7a3]{3})|"
+    "(?<=[ ,]등)의(?!자)(?=[\uac00-\ud7a3]{3})"
+)
 # Every pattern except those above needs a match of this one, which most texts do not have.
 _STOP_WITHOUT_BLANK = re.compile(r"[.,?][^\W\d_]|다\.[\d“‘「『①-⑳\[]")
 _STARTER = re.compile(rf"(?:{STARTERS})")
@@ -96,13 +103,13 @@ _PATTERNS = (
 
 
 def insert_blanks(text: str) -> Repaired:
-    """Insert a blank between two sentences, behind an introductory word's comma, and around 대한 in 에 대한.
+    """Insert a blank between two sentences, behind an introductory word's comma, around 대한 in 에 대한, behind 하여.
 
     >>> insert_blanks("CNN을 썼다.AI는 빠르다. We test a method.The result, U.S.A, Node.js and 3.5 stay.").text
     'CNN을 썼다. AI는 빠르다. We test a method. The result, U.S.A, Node.js and 3.5 stay.'
     """
     repairs = 0
-    for pattern in (_ENGLISH_TITLE, _COUNT, _BEFORE_VERB, _BEHIND_VERB):
+    for pattern in (_ENGLISH_TITLE, _COUNT, _BEFORE_VERB, _BEHIND_VERB, _BEFORE_NOUN, _BEHIND_PREDICATE):
         text, found = pattern.subn(r"\g<0> ", text)
         repairs += found
     if not _STOP_WITHOUT_BLANK.search(text):

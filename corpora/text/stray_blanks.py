@@ -1,7 +1,8 @@
 """Remove blanks before a comma (``자료 , 기하``), a full stop, a particle (``시스템 을``) or 적인 (``구체 적인``).
 
-A particle counts only if it is not a word itself and the syllable before it allows it. Other broken Korean words
-("창 언연구") stay, because only a morphological analysis can tell a wrong blank between syllables from a right one.
+A particle counts only if the syllable before it allows it. 의, 에, 과 and 와 may be words too, or the beginning of a
+word that is cut (``의 사결정``), so the text around them must show that they are not. Other broken Korean words
+("창 언연구") stay, because only a morphological analysis can tell a wrong blank from a right one.
 """
 
 from __future__ import annotations
@@ -13,10 +14,18 @@ from shrag.corpora.text.fused_words import Repaired
 # Only behind a whole word; behind an address or a formula the blank may be intended.
 _BEFORE_MARK = re.compile(r"(?<![^\s(\[\"'“‘])([A-Za-z\uac00-\ud7a3]{2,40}[)\]]?) ([,.])(?= |$)")
 _PARTICLE = re.compile("(?<=[\uac00-\ud7a3]) (?=(?:를|는|을|으로|에서)[ ,])")
+# 의, 에, 과 and 와 by themselves between two words, but not the cut beginning of a word (의 사결정, 과 몰입) or a verb.
+_SHORT_PARTICLE = re.compile(
+    "(?<=[\uac00-\ud7a3]{2}) (?=(?:"
+    "의 (?![하해한거사료학약미견식지존심무도뢰류상혹자복장])|에 (?![듀너세피러이스어코센토])|"
+    "과 (?![몰잉대도제목학정거반연장실업열세속부다감민])|와 (?![있서네쉴]))[\uac00-\ud7a3]{2})"
+)
+# Behind an adnominal form or an adverbial case the next word is a noun or a verb: 활용한 의 약품, 신고에 의, 들어 와.
+_BEFORE_SHORT = {"의": "한은는을를인던할될운에의", "에": "은는을를한의", "와": "에어아러로고까지서해"}
 # Behind these syllables 적 may be an enemy: 그를 적으로, 공동의 적이고.
 _SUFFIX = re.compile("(?<=[\uac00-\ud7a3])(?<![을를은는이가의과와도만한된할해]) (?=적(?:인|으로|이며|이고) )")
 _PARTICLES = frozenset("을를은는")
-_AFTER_VOWEL, _AFTER_CONSONANT = "를는", "을으"
+_AFTER_VOWEL, _AFTER_CONSONANT = "를는와", "을으과"
 _RIEUL = 8  # the final consonant ㄹ, after which the particle is 로 and not 으로
 
 
@@ -35,10 +44,12 @@ def remove_stray_blanks(text: str) -> Repaired:
         possible = not final if particle in _AFTER_VOWEL else final or particle not in _AFTER_CONSONANT
         if not possible or before in _PARTICLES or (particle == "으" and final == _RIEUL):
             return match.group()
+        if before in _BEFORE_SHORT.get(particle, ""):
+            return match.group()
         repairs += 1
         return ""
 
-    text, suffixes = _SUFFIX.subn("", _PARTICLE.sub(join, text))
+    text, suffixes = _SUFFIX.subn("", _SHORT_PARTICLE.sub(join, _PARTICLE.sub(join, text)))
     marks = 0
     if " ," in text or " ." in text:  # most texts have neither
         text, marks = _BEFORE_MARK.subn(r"\1\2", text)

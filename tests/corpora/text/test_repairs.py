@@ -161,6 +161,9 @@ def test_other_hyphens_stay(text: str) -> None:
         ("융합에대한 우려와 문제 해결을위한 전략을통하여 본", "융합에 대한 우려와 문제 해결을 위한 전략을 통하여 본"),
         ("방법에 대한내용, 기법에 의한모의 훈련", "방법에 대한 내용, 기법에 의한 모의 훈련"),
         ("유형에 따른적용과 이를 통한융합", "유형에 따른 적용과 이를 통한 융합"),
+        ("474편)을대상으로, 성과를바탕으로 보았다", "474편)을 대상으로, 성과를 바탕으로 보았다"),
+        ("활용하여워드클라우드를, 분석함으로써선제적으로", "활용하여 워드클라우드를, 분석함으로써 선제적으로"),
+        ("‘제도’, ‘공익’ 등의주제에서", "‘제도’, ‘공익’ 등의 주제에서"),
     ],
 )
 def test_the_blank_between_two_sentences_is_inserted(run_on: str, apart: str) -> None:
@@ -195,6 +198,7 @@ def test_a_word_of_three_letters_ends_a_sentence_and_a_name_only_before_a_word_t
         "교양?전공?교과교육학, 비교?분석, 전문가?학생",
         "Streptomyces sp.의 CYP, Kim et al.는, A. E.에서는",
         "이에 대한민국은, 최근에 대한의사협회가, 지분을 대한항공에, 곡선을 따른다고, 이를 위한답시고, 세대한 사람",
+        "하여야한다고, 위하여서는, 구하여지는데, 통하여선가, 보존하여왔던, 시작하여오던, 함으로써도있는, 등의자에앉아",
         "東京。大阪、京都.奈良 これはペンです.次に 研究.方法",
         "Привет.Мир и γεια.Σας, f(x)=a.B and $a.The$",
         "x,y,z and alpha,beta-unsaturated 1,2-diol; HLA-A,B",
@@ -224,6 +228,10 @@ def test_abbreviations_names_addresses_formulas_and_other_scripts_get_no_blank(t
         ("Stars shine. ResultsThere are many.", "Stars shine. There are many."),
         ("Stars shine. Highlights Many stars shine.", "Stars shine. Many stars shine."),
         ("Stars shine. Graphical abstract [DISPLAY OMISSION]", "Stars shine."),
+        (
+            "● Two grow. ● The higher one. We see: • a rise; ► a fall.",
+            "Two grow. The higher one. We see: a rise; a fall.",
+        ),
         ("Ⅰ. 서론 본고는", "본고는"),
         ("연구배경 및 목적 : 본고는", "본고는"),
     ],
@@ -242,7 +250,7 @@ def test_a_section_label_is_dropped_at_the_start_and_between_sentences(labelled:
         "요약 시스템은",
         "We ask with these results: The first", "three conclusions. Results section", "a p-value (Results: 3)",
         "Keywords: a, b", "주제어: 가, 나", "Purpose:", "Abstract", "[Fe/H] is low. [OIII] is high. [결합] 규칙",
-        "<구운몽>과 <TEX>", "Purpose of life is", "研究目的: 本研究", "目的:本研究",
+        "<구운몽>과 <TEX>", "the ● symbol; ●is, 상 • 하위", "Purpose of life is", "研究目的: 本研究", "目的:本研究",
     ],
 )  # fmt: skip
 def test_words_that_are_no_label_stay(text: str) -> None:
@@ -261,6 +269,11 @@ def test_abstract_stays_where_the_title_has_it() -> None:
         ("관점 에서 자율적 으로 썼다", "관점에서 자율적으로 썼다"),
         ("구체 적인 예를 정량 적으로 보고", "구체적인 예를 정량적으로 보고"),
         ("체계 적이고 다차원 적이며 좋다", "체계적이고 다차원적이며 좋다"),
+        ("소요되는 시간 과 비용을 다음 과 같이", "소요되는 시간과 비용을 다음과 같이"),
+        (
+            "학생들 의 수학 성취도 와 교사 의 수업에 대한 품질 에 영향을",
+            "학생들의 수학 성취도와 교사의 수업에 대한 품질에 영향을",
+        ),
         ("자료 , 기하를 썼다 . 또한", "자료, 기하를 썼다. 또한"),
         ("attitudes , had (BLEU) .", "attitudes, had (BLEU)."),
     ],
@@ -275,6 +288,9 @@ def test_a_blank_before_a_mark_or_a_particle_is_removed(blank: str, joined: str)
         "갑과 을 사이, 진동을 을, 금 은 등, 사람들이 와 있던 곳, 그리스의 에게 해, 물 으로",
         "https://example.org/a_b . P (a_s , a_e ) f . n ≤ 16 , we",
         "조사 '를' 와 '을'",
+        "활용한 의 약품, 결과에 의 하면, 기반 의 사결정, 표면적 의 미를, 데이터 기반 의 료기기",
+        "인터넷 과 몰입, 별도의 과 세멘케릴리스과, 이해 과 제에서, 밑에까지 와 부어, 고문으로 와 살던, 잠깐 와 있던",
+        "교사들은 에 듀테크가, 갑 과 을",
         "그를 적으로 보고, 공동의 적이며 강한 적이고, 위해 적으로 부터, 사람 적어",
     ],
 )
