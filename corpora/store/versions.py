@@ -36,14 +36,15 @@ class Deletion(NamedTuple):
     titles: tuple[str, ...]
 
 
-def undo_change(corpora: Path, name: str) -> tuple[CorpusManifest, RecordChanges]:
+def undo_change(corpora: Path, name: str) -> tuple[CorpusManifest, RecordChanges | None]:
     """Make the previous version of a corpus the current one; return its manifest and the changes.
 
-    The version that was current becomes the previous one, so a second call undoes the first.
+    The version that was current becomes the previous one, so a second call undoes the first. If it cannot be read, the
+    changes are None.
 
     Raises:
-        CorpusError: There is no such corpus or no previous version, its files are damaged, or another process writes
-            the corpus.
+        CorpusError: There is no such corpus or no previous version, the previous version's files are damaged, or
+            another process writes the corpus.
     """
     folder = corpora / check_name(name)
     read_manifest(folder)
@@ -58,8 +59,14 @@ def undo_change(corpora: Path, name: str) -> tuple[CorpusManifest, RecordChanges
                 )
             )
         check_files(folder, previous)
-        before, after = (dict(read_digests(folder / each.records_file)) for each in (current, previous))
+        after = dict(read_digests(folder / previous.records_file))
+        try:
+            before = dict(read_digests(folder / current.records_file))
+        except CorpusError:  # a damaged version is a reason to go back, not an obstacle
+            before = None
         write_manifest(folder, previous, current)
+    if before is None:
+        return previous, None
     same = sum(before.get(docid) == digest for docid, digest in after.items())
     common = len(before.keys() & after.keys())
     return previous, RecordChanges(len(after) - common, common - same, len(before) - common, same)

@@ -45,5 +45,8 @@ def undo(home: Home, name: str) -> None:
 
     manifest, changes = undo_change(home.corpora, name)
     print_counts(manifest)
-    print_changes(changes)
+    if changes is None:
+        echo(Text("The version that was undone is damaged, so its records could not be compared."), err=True)
+    else:
+        print_changes(changes)
     echo(Text("next: shrag index {name}", name=name), err=True)

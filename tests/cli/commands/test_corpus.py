@@ -47,6 +47,17 @@ def test_adding_a_second_file_deletes_nothing_and_undo_takes_it_back(
     assert _docids(corpus) == "ABCDE"
 
 
+def test_a_damaged_version_is_undone_and_that_is_said(
+    corpus: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run(["corpus", "add", "c", str(tmp_path / "two.jsonl")]) == 0
+    (corpus / "c" / open_corpus(corpus, "c")[0].records_file).write_bytes(b"PAR1")
+    capsys.readouterr()
+    assert run(["corpus", "undo", "c"]) == 0
+    assert "is damaged, so its records could not be compared" in capsys.readouterr().err
+    assert _docids(corpus) == "ABCDE"
+
+
 def test_replacing_without_a_terminal_refuses_to_delete_unless_told(
     corpus: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

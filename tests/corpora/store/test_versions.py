@@ -55,6 +55,22 @@ def test_an_addition_after_an_undo_keeps_the_version_that_was_current(tmp_path: 
     assert _docids(tmp_path) == "A"
 
 
+@pytest.mark.parametrize("damage", [b"PAR1", None])
+def test_a_damaged_version_is_undone_though_nothing_can_be_said_of_its_changes(
+    tmp_path: Path, damage: bytes | None
+) -> None:
+    _add(tmp_path, "A")
+    before = read_manifest(tmp_path / "c")
+    _add(tmp_path, "B")
+    records = tmp_path / "c" / read_manifest(tmp_path / "c").records_file
+    records.unlink() if damage is None else records.write_bytes(damage)
+    assert undo_change(tmp_path, "c") == (before, None)
+    assert _docids(tmp_path) == "A"
+    with pytest.raises(CorpusError, match="cannot be read|missing"):
+        undo_change(tmp_path, "c")
+    assert _docids(tmp_path) == "A"
+
+
 def test_what_cannot_be_undone_says_so_and_changes_nothing(tmp_path: Path) -> None:
     with pytest.raises(CorpusError, match="There is no corpus 'c'"):
         undo_change(tmp_path, "c")
