@@ -81,9 +81,9 @@ _INTRODUCES = re.compile(
 
 _STUDY = re.compile(
     r"(?:본|이|이번|해당) ?(?:연구|논문|글|고는|보고서|조사|실험)|본고|우리는|"
-    # "We need to assume" says what people do, not what the study did.
+    # "We need to assume" and "we find ourselves" say what people do, not what the study did.
     rf"\b(?:this|(?:the )?present|our) {_STUDY_NOUN}|"
-    r"\bwe\b(?! (?:\w+ly |often )?(?:need|must|can|cannot|have to|should)\b)",
+    r"\bwe\b(?! (?:\w+ly |often )?(?:need|must|can|cannot|have to|should|find ourselves|live|are living|are facing)\b)",
     re.IGNORECASE,
 )
 _AIM = re.compile(
@@ -114,7 +114,7 @@ _FINDING = re.compile(
 _RESULT = re.compile(
     "결과(?:[,는]|가 | (?=[^ ])|를 (?:보|얻|나타))|나타났|보였다|확인(?:되었|하였|할 수 있었)|관찰되(?:었|지)|"
     "밝혀|시사|결론|"
-    r"\b(?:outperform|we (?:found|find|show|conclude)|"
+    r"\b(?:outperform|we (?:found|find(?! ourselves)|show|conclude)|"
     r"results? (?:of [^.]{0,80})?(?:show|indicat|suggest|demonstrat|reveal)|"
     r"(?:demonstrate[sd]?|reveal(?:s|ed)?|show(?:s|ed)?|confirm(?:s|ed)?) that\b|"
     r"findings?\b|conclu|it was found|significantly)",
@@ -257,7 +257,7 @@ def is_general(sentence: str) -> bool:
 
 def names_study(sentence: str) -> bool:
     """Return whether a sentence mentions the study itself: this paper, 본 연구, we."""
-    return bool(_STUDY.search(sentence)) and not introduces(sentence)
+    return bool(_STUDY.search(sentence)) and not (introduces(sentence) or is_question(sentence))
 
 
 def states_result(sentence: str) -> bool:

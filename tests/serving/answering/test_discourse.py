@@ -104,10 +104,13 @@ def test_what_introduces_names_and_states_is_told_apart() -> None:
     assert names_study("본 연구에서는 재었다.")
     assert names_study("Here we measure films.")
     assert not names_study("In general, we often need to make an assumption.")
+    assert not names_study("At present, we find ourselves at the beginning of a stage.")
+    assert not names_study("What are we preparing for?")
     assert not names_study("The results of this study are as follows.")
     assert states_result("측정 결과 효율은 30 dB로 나타났다.")
     assert states_result("The results show a rise of 3%.")
     assert not states_result("The results are expected to help.")
+    assert not states_result("At present, we find ourselves at the beginning of a stage.")
 
 
 @pytest.mark.parametrize(
