@@ -35,6 +35,8 @@ _MIN_TOTAL = 20_000.0
 _MOST = 3
 _SUFFIX = frozenset("인어족군주증과산형식법론시강섬제팀호")
 _SUFFIX_LOG_ODDS = -2.0
+_DISEASE = "증"
+_FIRST_SYLLABLE, _WITH_ONE_ONSET, _WITH_ONE_VOWEL = 0xAC00, 588, 28  # of the Hangul syllables in Unicode
 _KOREAN_KEY = "~"
 _JOINT = re.compile("[ -]")
 _HANGUL = re.compile("[\uac00-\ud7a3]+")
@@ -133,10 +135,13 @@ class SpellingTable:
         """
         if not _HANGUL.fullmatch(word):
             return []
-        found = self._english_origins(word, _PRIOR_LOG_ODDS)
-        if not found and len(word) > 3 and word[-1] in _SUFFIX:
-            found = self._english_origins(word[:-1], _PRIOR_LOG_ODDS + _SUFFIX_LOG_ODDS)
-        return found
+        tried = [word]
+        if len(word) > 3 and word[-1] in _SUFFIX:
+            tried += [word[:-1], *(_disease_names(word[:-1]) if word[-1] == _DISEASE else ())]
+        for number, each in enumerate(tried):
+            if found := self._english_origins(each, _PRIOR_LOG_ODDS + (_SUFFIX_LOG_ODDS if number else 0.0)):
+                return found
+        return []
 
     def of_english(self, word: str) -> list[Spelling]:
         """Return the Korean words that most likely transliterate an English one in lower case; mostly none."""
@@ -170,6 +175,19 @@ class SpellingTable:
             )
             found.update((row[0], row) for row in rows)
         return found.values()
+
+
+def _disease_names(organism: str) -> list[str]:
+    """Return how the English names of an organism's disease would be written in Korean, in -osis and in -iasis.
+
+    They have the onset of the last syllable of the organism's name, without the ending -s.
+
+    >>> _disease_names("톡소플라즈마"), _disease_names("아스페르길루스")[0], _disease_names("칸디다")[1]
+    (['톡소플라즈모시스', '톡소플라즈미아시스'], '아스페르길로시스', '칸디디아시스')
+    """
+    stem = organism.removesuffix("스") if len(organism) > 2 else organism
+    onset = (ord(stem[-1]) - _FIRST_SYLLABLE) // _WITH_ONE_ONSET * _WITH_ONE_ONSET + _FIRST_SYLLABLE
+    return [f"{stem[:-1]}{chr(onset + vowel * _WITH_ONE_VOWEL)}{rest}" for vowel, rest in ((8, "시스"), (20, "아시스"))]
 
 
 _Rival = tuple[str, str, float]

@@ -96,6 +96,30 @@ def test_everyday_words_words_not_in_the_index_and_other_strings_find_nothing(gl
     assert glossary.transliterations(word) == []
 
 
+@pytest.mark.parametrize(
+    ("korean", "english"),
+    [
+        ("스파르가눔증", "sparganosis"),
+        ("톡소플라즈마증", "toxoplasmosis"),
+        ("크립토스포리디움증", "cryptosporidiosis"),
+        ("칸디다증", "candidiasis"),
+        ("트리코모나스증", "trichomoniasis"),
+        ("골다공증", None),
+        ("과다증", None),
+        ("자격증", None),
+    ],
+)
+def test_a_disease_is_found_by_the_name_of_its_organism(
+    analyzer: KoreanEnglishAnalyzer, tmp_path: Path, korean: str, english: str | None
+) -> None:
+    names = "sparganosis toxoplasmosis cryptosporidiosis candidiasis trichomoniasis diagnosis fibrosis cirrhosis"
+    write_glossary(tmp_path / "diseases", [])
+    write_spellings(tmp_path / "diseases", _collect([names] * 9), analyzer)
+    glossary = Glossary(tmp_path / "diseases")
+    assert [entry.english for entry in glossary.transliterations(korean)] == ([english] if english else [])
+    glossary.close()
+
+
 def test_a_pair_that_the_user_removed_is_not_found(analyzer: KoreanEnglishAnalyzer, tmp_path: Path) -> None:
     path = _write(tmp_path / "corrected", analyzer, [("홀로그램", "hologram"), ("콘크리트", "concrete")])
     glossary = Glossary(path)
