@@ -120,9 +120,9 @@ class ChatCompletion:
         added = self._take(event)
         usage = None if include_usage else msgspec.UNSET
         if isinstance(event, Ranking):
+            fields = replace(self._fields, hits=self._hits, confidence=self._confidence)
             first = self._chunk(Delta(role="assistant", content=""), usage=usage)
-            first.shrag = replace(self._fields, hits=self._hits, confidence=self._confidence)
-            yield first
+            yield msgspec.structs.replace(first, shrag=fields)
             if self._text.text:  # how a follow-up was read, and named authors: these events precede the ranking
                 yield self._chunk(Delta(content=self._text.text), usage=usage)
         elif added and not isinstance(event, FollowUp | Authors):
@@ -132,9 +132,8 @@ class ChatCompletion:
         usage = None if include_usage else msgspec.UNSET
         if annotations := self._text.annotations:
             yield self._chunk(Delta(annotations=annotations), usage=usage)
-        end = self._chunk(Delta(), usage=usage)
-        end.choices[0].finish_reason = self._text.finish_reason
-        yield end
+        end = ChunkChoice(0, Delta(), self._text.finish_reason)
+        yield msgspec.structs.replace(self._chunk(Delta(), usage=usage), choices=(end,))
         if include_usage:
             yield ChatChunk(self._id, "chat.completion.chunk", self._created, self._model, (), self._usage())
 
