@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import signal
 import subprocess
 import threading
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -28,6 +30,17 @@ class Served:
     def held(self) -> Held:
         """What it holds now."""
         return held(self.pid)
+
+    def wait_until_held(self, before: Held, seconds: float = 10.0) -> None:
+        """Wait until it has at most two descriptors and threads more than ``before``; else fail with its stacks."""
+        until = time.monotonic() + seconds
+        while (now := self.held).descriptors > before.descriptors + 2 or now.threads > before.threads + 2:
+            if time.monotonic() > until:
+                written = len(self.log)
+                self.process.send_signal(signal.SIGUSR1)
+                time.sleep(2)
+                raise AssertionError(f"{before} became {now}:\n" + "".join(self.log[written:]))
+            time.sleep(0.05)
 
     def read_log(self) -> None:
         """Read until it ends."""

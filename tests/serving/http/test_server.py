@@ -32,11 +32,12 @@ COMMAND = [sys.executable, "-m", "shrag.cli.main"]
 
 @contextmanager
 def serve_process(home: Path, *arguments: str) -> Iterator[tuple[subprocess.Popen[str], str]]:
-    """Run the server on a free port; give the process and the address it printed."""
+    """Run the server on a free port; give the process and the address it printed. SIGUSR1 makes it write its stacks."""
+    program = "import faulthandler, signal; faulthandler.register(signal.SIGUSR1)"
     command = [
         sys.executable,
         "-c",
-        "import sys; from shrag.cli.commands.serve import main; main()",
+        f"{program}; from shrag.cli.commands.serve import main; main()",
         *arguments,
         "--port",
         "0",
