@@ -21,7 +21,7 @@ _SHORT_PARTICLE = re.compile(
     "과 (?![몰잉대도제목학정거반연장실업열세속부다감민])|와 (?![있서네쉴]))[\uac00-\ud7a3]{2})"
 )
 # Behind an adnominal form or an adverbial case the next word is a noun or a verb: 활용한 의 약품, 신고에 의, 들어 와.
-_BEFORE_SHORT = {"의": "한은는을를인던할될운에의", "에": "은는을를한의", "와": "에어아러로고까지서해"}
+_BEFORE_SHORT = {"의": "한인던할될운에의", "에": "한의", "와": "에어아러로고까지서해"}
 # Behind these syllables 적 may be an enemy: 그를 적으로, 공동의 적이고.
 _SUFFIX = re.compile("(?<=[\uac00-\ud7a3])(?<![을를은는이가의과와도만한된할해]) (?=적(?:인|으로|이며|이고) )")
 _PARTICLES = frozenset("을를은는")
@@ -42,9 +42,9 @@ def remove_stray_blanks(text: str) -> Repaired:
         before, particle = match.string[match.start() - 1], match.string[match.end()]
         final = (ord(before) - 0xAC00) % 28
         possible = not final if particle in _AFTER_VOWEL else final or particle not in _AFTER_CONSONANT
-        if not possible or before in _PARTICLES or (particle == "으" and final == _RIEUL):
+        if not possible or before in _PARTICLES or before in _BEFORE_SHORT.get(particle, ""):
             return match.group()
-        if before in _BEFORE_SHORT.get(particle, ""):
+        if particle == "으" and final == _RIEUL:
             return match.group()
         repairs += 1
         return ""

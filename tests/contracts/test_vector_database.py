@@ -1,4 +1,4 @@
-"""What each vector database must do with collections and aliases; its search is in ``test_search_engine.py``."""
+"""Contract test of vector databases: collections and aliases. Their search is tested in ``test_search_engine.py``."""
 
 from __future__ import annotations
 

@@ -11,6 +11,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from tests.serving.http.test_server import serve_process
+from tests.support.live import wait_until
 from tests.support.process_figures import Held, held
 
 SMALL_CACHE = ("--cache-mib", "8")
@@ -33,14 +34,14 @@ class Served:
 
     def wait_until_held(self, before: Held, seconds: float = 10.0) -> None:
         """Wait until it has at most two descriptors and threads more than ``before``; else fail with its stacks."""
-        until = time.monotonic() + seconds
-        while (now := self.held).descriptors > before.descriptors + 2 or now.threads > before.threads + 2:
-            if time.monotonic() > until:
-                written = len(self.log)
-                self.process.send_signal(signal.SIGUSR1)
-                time.sleep(2)
-                raise AssertionError(f"{before} became {now}:\n" + "".join(self.log[written:]))
-            time.sleep(0.05)
+        try:
+            wait_until(lambda: self.held.descriptors <= before.descriptors + 2, seconds)
+            wait_until(lambda: self.held.threads <= before.threads + 2, seconds)
+        except AssertionError:
+            written, now = len(self.log), self.held
+            self.process.send_signal(signal.SIGUSR1)
+            time.sleep(2)
+            raise AssertionError(f"{before} became {now}:\n" + "".join(self.log[written:])) from None
 
     def read_log(self) -> None:
         """Read until it ends."""

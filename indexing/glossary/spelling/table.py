@@ -12,6 +12,7 @@ from __future__ import annotations
 import math
 import re
 import sqlite3
+import unicodedata
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import closing
 from functools import cached_property
@@ -36,7 +37,7 @@ _MOST = 3
 _SUFFIX = frozenset("인어족군주증과산형식법론시강섬제팀호")
 _SUFFIX_LOG_ODDS = -2.0
 _DISEASE = "증"
-_FIRST_SYLLABLE, _WITH_ONE_ONSET, _WITH_ONE_VOWEL = 0xAC00, 588, 28  # of the Hangul syllables in Unicode
+_DISEASE_ENDINGS = (("\u1169", "시스"), ("\u1175", "아시스"))  # the vowels ㅗ and ㅣ, and what follows: -osis, -iasis
 _KOREAN_KEY = "~"
 _JOINT = re.compile("[ -]")
 _HANGUL = re.compile("[\uac00-\ud7a3]+")
@@ -135,13 +136,14 @@ class SpellingTable:
         """
         if not _HANGUL.fullmatch(word):
             return []
-        tried = [word]
-        if len(word) > 3 and word[-1] in _SUFFIX:
-            tried += [word[:-1], *(_disease_names(word[:-1]) if word[-1] == _DISEASE else ())]
-        for number, each in enumerate(tried):
-            if found := self._english_origins(each, _PRIOR_LOG_ODDS + (_SUFFIX_LOG_ODDS if number else 0.0)):
-                return found
-        return []
+        found = self._english_origins(word, _PRIOR_LOG_ODDS)
+        if found or len(word) <= 3 or word[-1] not in _SUFFIX:
+            return found
+        stem = word[:-1]
+        names = [stem, *(_disease_names(stem) if word[-1] == _DISEASE else ())]
+        return next(
+            filter(None, (self._english_origins(name, _PRIOR_LOG_ODDS + _SUFFIX_LOG_ODDS) for name in names)), []
+        )
 
     def of_english(self, word: str) -> list[Spelling]:
         """Return the Korean words that most likely transliterate an English one in lower case; mostly none."""
@@ -186,8 +188,8 @@ def _disease_names(organism: str) -> list[str]:
     (['톡소플라즈모시스', '톡소플라즈미아시스'], '아스페르길로시스', '칸디디아시스')
     """
     stem = organism.removesuffix("스") if len(organism) > 2 else organism
-    onset = (ord(stem[-1]) - _FIRST_SYLLABLE) // _WITH_ONE_ONSET * _WITH_ONE_ONSET + _FIRST_SYLLABLE
-    return [f"{stem[:-1]}{chr(onset + vowel * _WITH_ONE_VOWEL)}{rest}" for vowel, rest in ((8, "시스"), (20, "아시스"))]
+    onset = unicodedata.normalize("NFD", stem[-1])[0]
+    return [stem[:-1] + unicodedata.normalize("NFC", onset + vowel) + rest for vowel, rest in _DISEASE_ENDINGS]
 
 
 _Rival = tuple[str, str, float]

@@ -121,8 +121,7 @@ class ChatCompletion:
         usage = None if include_usage else msgspec.UNSET
         if isinstance(event, Ranking):
             fields = replace(self._fields, hits=self._hits, confidence=self._confidence)
-            first = self._chunk(Delta(role="assistant", content=""), usage=usage)
-            yield msgspec.structs.replace(first, shrag=fields)
+            yield self._chunk(Delta(role="assistant", content=""), usage=usage, fields=fields)
             if self._text.text:  # how a follow-up was read, and named authors: these events precede the ranking
                 yield self._chunk(Delta(content=self._text.text), usage=usage)
         elif added and not isinstance(event, FollowUp | Authors):
@@ -132,14 +131,19 @@ class ChatCompletion:
         usage = None if include_usage else msgspec.UNSET
         if annotations := self._text.annotations:
             yield self._chunk(Delta(annotations=annotations), usage=usage)
-        end = ChunkChoice(0, Delta(), self._text.finish_reason)
-        yield msgspec.structs.replace(self._chunk(Delta(), usage=usage), choices=(end,))
+        yield self._chunk(Delta(), usage=usage, finish_reason=self._text.finish_reason)
         if include_usage:
             yield ChatChunk(self._id, "chat.completion.chunk", self._created, self._model, (), self._usage())
 
-    def _chunk(self, delta: Delta, usage: msgspec.UnsetType | None) -> ChatChunk:
-        choices = (ChunkChoice(0, delta),)
-        return ChatChunk(self._id, "chat.completion.chunk", self._created, self._model, choices, usage)
+    def _chunk(
+        self,
+        delta: Delta,
+        usage: msgspec.UnsetType | None,
+        finish_reason: Literal["stop", "length"] | None = None,
+        fields: ShragFields | msgspec.UnsetType = msgspec.UNSET,
+    ) -> ChatChunk:
+        choices = (ChunkChoice(0, delta, finish_reason),)
+        return ChatChunk(self._id, "chat.completion.chunk", self._created, self._model, choices, usage, fields)
 
     def _take(self, event: Event) -> str:
         if isinstance(event, Ranking):

@@ -1,4 +1,4 @@
-"""What ``shrag search`` prints of a record; its options are tested in ``tests/cli``."""
+"""The output of ``shrag search`` for a record."""
 
 from __future__ import annotations
 

@@ -37,6 +37,20 @@ def _mine(analyzer: KoreanEnglishAnalyzer, folder: Path, *texts: tuple[str, str]
     return {(entry.korean, entry.english.lower()): entry for entry in entries if entry.source != "general"}
 
 
+def _note_chains(monkeypatch: pytest.MonkeyPatch) -> list[frozenset[tuple[tuple[str, ...], bool]]]:
+    """Return a list to which mining adds the phrases before a bracket each time it counts candidates among them."""
+    noted: list[frozenset[tuple[tuple[str, ...], bool]]] = []
+
+    def count(
+        chains: Mapping[tuple[tuple[str, ...], bool], int], terms_of: Callable[[tuple[str, ...]], tuple[str, ...]]
+    ) -> list[Candidate]:
+        noted.append(frozenset(chains))
+        return count_candidates(chains, terms_of)
+
+    monkeypatch.setattr("shrag.indexing.glossary.mining.count_candidates", count)
+    return noted
+
+
 @pytest.mark.parametrize(
     ("text", "korean", "english"),
     [
@@ -66,21 +80,13 @@ def test_the_term_is_shared_by_most_contexts(analyzer: KoreanEnglishAnalyzer, tm
 def test_of_very_many_words_before_one_term_the_best_are_used(
     analyzer: KoreanEnglishAnalyzer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    left: list[int] = []
-
-    def count(
-        chains: Mapping[tuple[tuple[str, ...], bool], int], terms_of: Callable[[tuple[str, ...]], tuple[str, ...]]
-    ) -> list[Candidate]:
-        left.append(len(chains))
-        return count_candidates(chains, terms_of)
-
-    monkeypatch.setattr("shrag.indexing.glossary.mining.count_candidates", count)
+    counted = _note_chains(monkeypatch)
     words = [word for word in dict.fromkeys(term.korean for term in read_vocabulary()) if word.isalpha()][:300]
     texts = [("제목", f"시료를 {word}(heat island)로 잰다.") for word in words]
     found = _mine(analyzer, tmp_path, *texts, *[("제목", "도시의 열섬 현상(heat island)을 잰다.")] * 3)
     assert found["열섬 현상", "heat island"].records == 3
-    assert left[0] > 200
-    assert len(left) == 2 * 100  # the entries are mined once more after the alignment
+    assert len(counted[0]) > 200
+    assert len(counted) == 2 * 100  # the entries are mined once more after the alignment
 
 
 def test_an_acronym_also_gives_its_expansion(analyzer: KoreanEnglishAnalyzer, tmp_path: Path) -> None:
@@ -157,22 +163,14 @@ def test_a_loanword_without_an_origin_hides_none_of_the_others(analyzer: KoreanE
 def test_a_phrase_begins_where_its_sentence_does_but_perhaps_not_with_the_first_word_that_is_kept(
     analyzer: KoreanEnglishAnalyzer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    found: set[tuple[tuple[str, ...], bool]] = set()
-
-    def count(
-        chains: Mapping[tuple[tuple[str, ...], bool], int], terms_of: Callable[[tuple[str, ...]], tuple[str, ...]]
-    ) -> list[Candidate]:
-        found.update(chains)
-        return count_candidates(chains, terms_of)
-
-    monkeypatch.setattr("shrag.indexing.glossary.mining.count_candidates", count)
+    counted = _note_chains(monkeypatch)
     _mine(
         analyzer,
         tmp_path,
         ("제목", "고체 전해질(solid electrolyte)이다. 빠르게 성장하는 수직 농장(vertical farm)이다."),
         ("제목", "전국 도시 여름 기온 열섬 현상(heat island)이다."),
     )
-    assert found == {
+    assert frozenset().union(*counted) == {
         (("고체", "전해질"), True),
         (("수직", "농장"), True),
         (("도시", "여름", "기온", "열섬", "현상"), False),
