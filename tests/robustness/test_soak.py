@@ -28,6 +28,8 @@ pytestmark = pytest.mark.process
 SWAP_SECONDS = 60.0
 FAULT_SECONDS = 20.0
 FAULT_LASTS = 5.0
+KEPT_SECONDS = 5.0
+"""How long an idle connection to a model is kept."""
 STEEPEST = 1.0
 """MiB a minute, as in R12."""
 
@@ -38,6 +40,25 @@ WELL: Behaviour = only_the_answer(answers("재택근무 일수와 일-가정 갈
 
 def _mix(number: int) -> tuple[Kind, str]:
     return MIX[number % len(MIX)], question(number)
+
+
+async def _fill(port: int) -> list[Exchange]:
+    """Ask and search at the same time, by twice as many clients each as there are threads for their kind of work."""
+    asked, searched = await asyncio.gather(
+        closed_loop(port, 32, 4, lambda number: ("ask", question(32_000 + number))),
+        closed_loop(port, 32, 4, lambda number: ("search", question(36_000 + number))),
+    )
+    return asked + searched
+
+
+def _close_kept_connections(port: int, endpoint: Endpoint, first: int) -> None:
+    """Let the server close its idle connections to the model: it does so at its next request to the model.
+
+    The number of idle connections depends on how many requests were made at once, so it differs from time to time.
+    """
+    wait_until(lambda: endpoint.busy == 0, 60)
+    time.sleep(KEPT_SECONDS + 1)
+    asyncio.run(closed_loop(port, 1, 1, lambda number: ("search", question(first + number))))
 
 
 async def _fail_now_and_then(endpoint: Endpoint, chance: random.Random, until: float) -> list[str]:
@@ -77,9 +98,9 @@ def test_half_its_load_with_swaps_and_failing_models_leaves_nothing_behind_and_n
         monkeypatch.setenv("SHRAG_LLM_READ_TIMEOUT", "5")
         monkeypatch.setenv("SHRAG_LLM_KEYWORD_TIMEOUT", "5")
         with served(home, *SMALL_CACHE) as server:
-            # A model that hangs fills every place: each thread there may be is there then.
-            endpoint.behaviours = [only_the_answer(keeps_silent(2, begin=True))]
-            filled = asyncio.run(closed_loop(server.port, 32, 4, lambda number: ("ask", question(32_000 + number))))
+            # A model that hangs fills every place of answers and of searches: each thread there may be is there then.
+            endpoint.behaviours = [keeps_silent(2, begin=True)]
+            filled = asyncio.run(_fill(server.port))
             endpoint.behaviours = [WELL]
             # Memory grows until the cache of answers is full, Java's heap has found its size, and there have been two
             # generations at a time.
@@ -94,7 +115,7 @@ def test_half_its_load_with_swaps_and_failing_models_leaves_nothing_behind_and_n
 
             warm, warmed = asyncio.run(get_warm())
             rate = max(1.0, len(warm) / WARM_SECONDS / 2)
-            wait_until(lambda: endpoint.busy == 0, 30)
+            _close_kept_connections(server.port, endpoint, 40_000)
             before = server.held
             watch = MemoryWatch(server.pid)
             watch.start()
@@ -109,7 +130,7 @@ def test_half_its_load_with_swaps_and_failing_models_leaves_nothing_behind_and_n
 
             done, failed, last = asyncio.run(run())
             watch.stop()
-            wait_until(lambda: endpoint.busy == 0, 60)
+            _close_kept_connections(server.port, endpoint, 44_000)
             server.wait_until_held(before, 30)
             final = asyncio.run(closed_loop(server.port, 1, 1, lambda number: ("search", question(48_000 + number))))
     statuses = Counter(each.status for each in done)
