@@ -1,4 +1,4 @@
-"""Write ``indexing/glossary/terms/headwords.json``: the index terms of the Korean headwords and synonyms.
+"""Write ``indexing/glossary/terms/headwords.json``: the index terms of the vocabulary and the synonyms.
 
     python deploy/headwords.py        # or `make headwords`
 
@@ -11,13 +11,13 @@ import json
 
 from shrag.indexing.analysis.korean_english import KoreanEnglishAnalyzer
 from shrag.indexing.glossary.synonyms import read_synonyms
-from shrag.indexing.glossary.vocabulary import HANGUL, HEADWORDS, headword_forms, read_vocabulary
+from shrag.indexing.glossary.vocabulary import HEADWORDS, headword_forms, read_vocabulary
 
 
 def headwords() -> list[str]:
-    """Return the Korean headwords of the vocabulary, and the Korean words that have synonyms, sorted."""
-    synonyms = {word for group in read_synonyms() for word in group if HANGUL.search(word)}
-    return sorted({term.korean for term in read_vocabulary()} | synonyms)
+    """Return the Korean and English terms of the vocabulary, and the words that have synonyms, sorted."""
+    terms = {word for term in read_vocabulary() for word in (term.korean, term.english)}
+    return sorted(terms.union(*read_synonyms()))
 
 
 def headwords_file() -> str:

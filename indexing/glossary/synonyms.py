@@ -7,19 +7,17 @@ other one. Groups with a common member are not joined, because it can have two m
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import permutations, product
 from pathlib import Path
 
 from shrag.indexing.analysis.analyzer import KEYWORD_KINDS, Analyzer
 from shrag.indexing.glossary.corrections import REPORTED, SynonymCorrection
-from shrag.indexing.glossary.store import MAX_TERMS, Entry, Synonym, phrase_parts, phrase_terms
-from shrag.indexing.glossary.vocabulary import HANGUL, headword_forms, read_vocabulary, stored_forms
+from shrag.indexing.glossary.store import MAX_TERMS, Entry, Synonym, phrase_terms
+from shrag.indexing.glossary.vocabulary import HANGUL, HeadwordForm, forms_of, headword_forms, read_vocabulary
 from shrag.indexing.glossary.vocabulary_selection import DocumentFrequencies
 from shrag.messages.text import Text
 
-_WORD = re.compile(r"\w+")
 _FOLDER = Path(__file__).with_name("thesaurus")
 
 
@@ -64,7 +62,8 @@ def select_synonyms(
     ]
     groups = [*added, *usable, *listed]
     removed = [(each.words[0], other) for each in corrections if not each.is_added for other in each.words[1:]]
-    forms = dict(_forms({member for group in groups for member in group}, analyzer))
+    members = sorted({member for group in groups for member in group})
+    forms = {word: _complete(known) for word, known in forms_of(members, analyzer).items()}
     forms.update({word: _own_forms(word, analyzer) for each in corrections for word in each.words})
     _notify_of_unused([each for each in corrections if each.is_added], forms, analyzer, notify)
     counts = frequencies(list(dict.fromkeys(term for terms in _flat(forms) for term in terms)))
@@ -84,21 +83,8 @@ def select_synonyms(
     return list(found.values())
 
 
-def _forms(phrases: Iterable[str], analyzer: Analyzer) -> Mapping[str, list[tuple[str, ...]]]:
-    """Return the sequences of index terms that each phrase has, without those that leave out a part of it."""
-    stored = stored_forms(analyzer)
-    forms: dict[str, list[tuple[str, ...]]] = {}
-    for phrase in sorted(phrases):
-        if HANGUL.search(phrase):
-            known = stored[phrase] if phrase in stored else headword_forms(analyzer, phrase)
-            forms[phrase] = [form.terms for form in known if form.is_complete]
-        else:
-            forms[phrase] = _english_forms(phrase, analyzer)
-    return forms
-
-
-def _english_forms(phrase: str, analyzer: Analyzer) -> list[tuple[str, ...]]:
-    return [phrase_terms(analyzer, phrase)] if _is_whole(phrase_parts(analyzer, phrase), phrase) else []
+def _complete(forms: Iterable[HeadwordForm]) -> list[tuple[str, ...]]:
+    return [form.terms for form in forms if form.is_complete]
 
 
 def _own_forms(phrase: str, analyzer: Analyzer) -> list[tuple[str, ...]]:
@@ -108,7 +94,7 @@ def _own_forms(phrase: str, analyzer: Analyzer) -> list[tuple[str, ...]]:
     (비대면).
     """
     if not HANGUL.search(phrase):
-        return _english_forms(phrase, analyzer)
+        return _complete(headword_forms(analyzer, phrase))
     (tokens,) = analyzer.tokens([phrase])
     begins = min((token.start for token in tokens if token.kind in KEYWORD_KINDS), default=0)
     for token in tokens:
@@ -139,18 +125,6 @@ def _notify_of_unused(
         )
     if len(unused) > REPORTED:
         notify(Text("In all, {unused:,} synonyms of the user's lists are not used.", unused=len(unused)))
-
-
-def _is_whole(parts: Sequence[str], phrase: str) -> bool:
-    """Return whether an English phrase means the same without its stop words.
-
-    *Abuse of the elderly* does. *Vitamin A*, *World War I* and *after surgery* do not: they lose the last word, or keep
-    one word only.
-    """
-    words = _WORD.findall(phrase)
-    if not 0 < len(parts) <= MAX_TERMS:
-        return False
-    return len(words) == 1 or (len(parts) > 1 and parts[-1].endswith(words[-1]))
 
 
 def _flat(forms: Mapping[str, Sequence[tuple[str, ...]]]) -> Iterator[tuple[str, ...]]:

@@ -1,20 +1,22 @@
 """The bilingual vocabulary that comes with SHRAG: one file of Korean–English terms per discipline.
 
-``make headwords`` writes ``terms/headwords.json``: the index terms of the Korean headwords, by the analyzer without a
-user dictionary. Kiwi takes three seconds for them, as long as the rest of building a small index.
+``make headwords`` writes ``terms/headwords.json``: the index terms of the vocabulary in both languages and of the
+synonyms, by the analyzer without a user dictionary, which takes five seconds for them: longer than for the rest of a
+small index.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
+from functools import cache
 from pathlib import Path
 from typing import NamedTuple
 
 import msgspec
 
 from shrag.indexing.analysis.analyzer import KEYWORD_KINDS, Analyzer
-from shrag.indexing.glossary.store import MAX_TERMS, simple_tokens
+from shrag.indexing.glossary.store import MAX_TERMS, phrase_parts, phrase_terms, simple_tokens
 
 _FOLDER = Path(__file__).with_name("terms")
 HEADWORDS = _FOLDER / "headwords.json"
@@ -22,6 +24,7 @@ _FIRST_CONFIDENCE, _CONFIDENCE_STEP, _LOWEST_CONFIDENCE = 0.95, 0.1, 0.45
 _AMBIGUOUS = 0.8
 _SHORT_ACRONYM = re.compile("[A-Z]{2,3}")
 HANGUL = re.compile("[\uac00-\ud7a3]")
+_WORD = re.compile(r"\w+")
 _FINAL_CONSONANTS = 28
 
 
@@ -38,7 +41,8 @@ class VocabularyTerm(NamedTuple):
     confidence: float
 
 
-def read_vocabulary() -> list[VocabularyTerm]:
+@cache
+def read_vocabulary() -> tuple[VocabularyTerm, ...]:
     """Read all files, in alphabetical order; a pair in several files is listed once, with its highest confidence."""
     found: dict[tuple[str, str], float] = {}
     for path in sorted(_FOLDER.glob("*.tsv")):
@@ -53,13 +57,14 @@ def read_vocabulary() -> list[VocabularyTerm]:
                     if len(korean) == 1 or _SHORT_ACRONYM.fullmatch(english):
                         confidence *= _AMBIGUOUS
                     found[korean, english] = max(found.get((korean, english), 0.0), confidence)
-    return [VocabularyTerm(korean, english, confidence) for (korean, english), confidence in found.items()]
+    return tuple(VocabularyTerm(korean, english, confidence) for (korean, english), confidence in found.items())
 
 
 class HeadwordForm(NamedTuple):
-    """A sequence of index terms of a headword.
+    """A sequence of index terms of a Korean or English word or phrase.
 
-    Unless ``is_complete``, the terms leave out syllables, at least one for each term (활성화 → 활성).
+    Unless ``is_complete``, the terms leave out a part of its meaning: of a Korean headword, syllables, at least one for
+    each term (활성화 → 활성); of an English one, stop words that matter (*vitamin A* → *vitamin*).
     """
 
     terms: tuple[str, ...]
@@ -73,19 +78,38 @@ class StoredHeadwords(msgspec.Struct, frozen=True):
     forms: dict[str, list[HeadwordForm]]
 
 
+def forms_of(headwords: Iterable[str], analyzer: Analyzer) -> dict[str, list[HeadwordForm]]:
+    """Return the forms of each headword: those that are stored, and :func:`headword_forms` of others."""
+    stored = stored_forms(analyzer)
+    return {
+        headword: stored[headword] if headword in stored else headword_forms(analyzer, headword)
+        for headword in dict.fromkeys(headwords)
+    }
+
+
 def stored_forms(analyzer: Analyzer) -> Mapping[str, list[HeadwordForm]]:
     """Return the stored forms of headwords; none if another analyzer made them."""
-    stored = msgspec.json.decode(HEADWORDS.read_bytes(), type=StoredHeadwords)
+    stored = _read_stored()
     return stored.forms if stored.analyzer == analyzer.fingerprint else {}
 
 
-def headword_forms(analyzer: Analyzer, headword: str) -> list[HeadwordForm]:
-    """Return the different sequences of terms that a headword has, alone and before a particle.
+@cache
+def _read_stored() -> StoredHeadwords:
+    return msgspec.json.decode(HEADWORDS.read_bytes(), type=StoredHeadwords)
 
-    Kiwi mistakes some nouns for another word when they stand alone (각주, 분해), and others before a particle. Terms
-    that leave out syllables are used only if both analyses give them: then the syllables are an affix, which is never
-    indexed. Otherwise the terms are those of another word (비교군 → 비교).
+
+def headword_forms(analyzer: Analyzer, headword: str) -> list[HeadwordForm]:
+    """Return the different sequences of 1 to :data:`MAX_TERMS` terms that a headword has; an English one has one.
+
+    A Korean headword is analyzed alone and before a particle. Kiwi mistakes some nouns for another word when they stand
+    alone (각주, 분해), and others before a particle. Terms that leave out syllables are used only if both analyses give
+    them: then the syllables are an affix, which is never indexed. Otherwise the terms are those of another word
+    (비교군 → 비교).
     """
+    if not HANGUL.search(headword):
+        terms = phrase_terms(analyzer, headword)
+        is_complete = _is_complete(phrase_parts(analyzer, headword), headword)
+        return [HeadwordForm(terms, is_complete)] if 0 < len(terms) <= MAX_TERMS else []
     forms = [headword]
     if HANGUL.fullmatch(headword[-1]):
         forms.append(headword + ("을" if (ord(headword[-1]) - 0xAC00) % _FINAL_CONSONANTS else "를"))
@@ -108,3 +132,13 @@ def headword_forms(analyzer: Analyzer, headword: str) -> list[HeadwordForm]:
         if 0 < len(terms) <= MAX_TERMS
         and (missing < len(terms) or (agreed and missing <= len(headword) // 3 and len("".join(terms)) > 1))
     ]
+
+
+def _is_complete(parts: Sequence[str], phrase: str) -> bool:
+    """Return whether an English phrase means the same without its stop words.
+
+    *Abuse of the elderly* does. *Vitamin A*, *World War I* and *after surgery* do not: they lose the last word, or keep
+    one word only.
+    """
+    words = _WORD.findall(phrase)
+    return len(words) == 1 or (len(parts) > 1 and parts[-1].endswith(words[-1]))

@@ -20,18 +20,13 @@ import math
 from collections import defaultdict
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from functools import cache
+from itertools import product
 from typing import Literal, NamedTuple
 
 from shrag.indexing.analysis.analyzer import Analyzer
 from shrag.indexing.glossary.alignment import Bitext, log_likelihood_ratio
-from shrag.indexing.glossary.store import MAX_TERMS, Entry, Language, phrase_terms
-from shrag.indexing.glossary.vocabulary import (
-    HeadwordForm,
-    VocabularyTerm,
-    headword_forms,
-    read_vocabulary,
-    stored_forms,
-)
+from shrag.indexing.glossary.store import Entry, Language
+from shrag.indexing.glossary.vocabulary import HeadwordForm, VocabularyTerm, forms_of, read_vocabulary
 
 DocumentFrequencies = Callable[[Sequence[str]], Mapping[str, int]]
 """Terms → the number of documents of the index with each."""
@@ -47,15 +42,11 @@ def select_vocabulary(frequencies: DocumentFrequencies, analyzer: Analyzer) -> l
         frequencies: Document frequencies of the corpus.
         analyzer: The index's analyzer.
     """
-    vocabulary, english, korean = _analyze_vocabulary(analyzer)
-    phrases = {*english.values(), *(form.terms for forms in korean.values() for form in forms)}
-    occurring = _occurring(phrases, frequencies)
+    vocabulary, forms = _analyze_vocabulary(analyzer)
+    occurring = _occurring({form.terms for each in forms.values() for form in each}, frequencies)
     found: dict[tuple[tuple[str, ...], tuple[str, ...]], Entry] = {}
     for pair in vocabulary:
-        theirs = english[pair.english]
-        if not 0 < len(theirs) <= MAX_TERMS:
-            continue
-        for ours, is_complete in korean[pair.korean]:
+        for (ours, is_complete), (theirs, _) in product(forms[pair.korean], forms[pair.english]):
             if not (ours in occurring or theirs in occurring):
                 continue
             only: Language | Literal[""] = "" if {ours, theirs} <= occurring else "ko" if ours in occurring else "en"
@@ -67,11 +58,10 @@ def select_vocabulary(frequencies: DocumentFrequencies, analyzer: Analyzer) -> l
 
 
 class _AnalyzedVocabulary(NamedTuple):
-    """The vocabulary, and the terms of each of its English and Korean phrases."""
+    """The vocabulary, and the forms of each of its words and phrases."""
 
     vocabulary: Sequence[VocabularyTerm]
-    english: dict[str, tuple[str, ...]]
-    korean: dict[str, list[HeadwordForm]]
+    forms: Mapping[str, Sequence[HeadwordForm]]
 
 
 _last_analyzed: dict[str, _AnalyzedVocabulary] = {}
@@ -83,14 +73,9 @@ def _analyze_vocabulary(analyzer: Analyzer) -> _AnalyzedVocabulary:
     known = _last_analyzed.get(analyzer.fingerprint)
     if known is not None and known.vocabulary == vocabulary:
         return known
-    english = {term: phrase_terms(analyzer, term) for term in dict.fromkeys(pair.english for pair in vocabulary)}
-    stored = stored_forms(analyzer)
-    korean = {
-        term: stored[term] if term in stored else headword_forms(analyzer, term)
-        for term in dict.fromkeys(pair.korean for pair in vocabulary)
-    }
+    forms = forms_of((phrase for pair in vocabulary for phrase in (pair.korean, pair.english)), analyzer)
     _last_analyzed.clear()
-    _last_analyzed[analyzer.fingerprint] = analyzed = _AnalyzedVocabulary(vocabulary, english, korean)
+    _last_analyzed[analyzer.fingerprint] = analyzed = _AnalyzedVocabulary(vocabulary, forms)
     return analyzed
 
 

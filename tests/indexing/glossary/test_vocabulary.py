@@ -68,6 +68,15 @@ def test_terms_without_an_affix_are_used_if_it_is_never_indexed(analyzer: Korean
     assert headword_forms(analyzer, "거꾸로 교실") == []
 
 
+def test_an_english_headword_has_one_form_complete_if_no_stop_word_matters(analyzer: KoreanEnglishAnalyzer) -> None:
+    assert headword_forms(analyzer, "abuse of the elderly") == [(("abus", "elder"), True)]
+    assert headword_forms(analyzer, "long-term") == [(("long", "term"), True)]
+    assert headword_forms(analyzer, "vitamin A") == [(("vitamin",), False)]
+    assert headword_forms(analyzer, "after surgery") == [(("surgeri",), False)]
+    assert headword_forms(analyzer, "from the") == []
+    assert headword_forms(analyzer, "one two three four five six seven eight nine") == []
+
+
 def test_the_stored_terms_are_those_that_the_analyzer_gives(analyzer: KoreanEnglishAnalyzer) -> None:
     stored = stored_forms(analyzer)
     assert list(stored) == headwords()
