@@ -265,7 +265,7 @@ def simple_tokens(tokens: Sequence[Token]) -> list[Token]:
 
 def phrase_terms(analyzer: Analyzer, phrase: str) -> tuple[str, ...]:
     """Return the index terms of a phrase's nouns, foreign words and numbers, in order; a hyphen divides words."""
-    return tuple(token.term for token in _phrase_tokens(analyzer, phrase))
+    return tuple(token.term for token in phrase_tokens(analyzer, phrase))
 
 
 def phrase_parts(analyzer: Analyzer, phrase: str) -> tuple[str, ...]:
@@ -278,9 +278,10 @@ def phrase_parts(analyzer: Analyzer, phrase: str) -> tuple[str, ...]:
     Returns:
         The text of the phrase that gives each of its :func:`phrase_terms`. Endings and other words are left out.
     """
-    return tuple(phrase[token.start : token.end] for token in _phrase_tokens(analyzer, phrase))
+    return tuple(phrase[token.start : token.end] for token in phrase_tokens(analyzer, phrase))
 
 
-def _phrase_tokens(analyzer: Analyzer, phrase: str) -> list[Token]:
+def phrase_tokens(analyzer: Analyzer, phrase: str) -> list[Token]:
+    """Return the tokens that give a phrase's :func:`phrase_terms`."""
     (tokens,) = analyzer.tokens([phrase.replace("-", " ")])
     return [token for token in simple_tokens(tokens) if token.kind in KEYWORD_KINDS]

@@ -1,14 +1,14 @@
 """The bilingual vocabulary that comes with SHRAG: one file of Korean–English terms per discipline.
 
 ``make headwords`` writes ``terms/headwords.json``: the index terms of the vocabulary in both languages and of the
-synonyms, by the analyzer without a user dictionary, which takes five seconds for them: longer than for the rest of a
-small index.
+synonyms, by the analyzer without a user dictionary. Analyzing them would take longer than the rest of building a small
+index.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from functools import cache
 from pathlib import Path
 from typing import NamedTuple
@@ -16,7 +16,7 @@ from typing import NamedTuple
 import msgspec
 
 from shrag.indexing.analysis.analyzer import KEYWORD_KINDS, Analyzer
-from shrag.indexing.glossary.store import MAX_TERMS, phrase_parts, phrase_terms, simple_tokens
+from shrag.indexing.glossary.store import MAX_TERMS, phrase_tokens, simple_tokens
 
 _FOLDER = Path(__file__).with_name("terms")
 HEADWORDS = _FOLDER / "headwords.json"
@@ -107,9 +107,7 @@ def headword_forms(analyzer: Analyzer, headword: str) -> list[HeadwordForm]:
     (비교군 → 비교).
     """
     if not HANGUL.search(headword):
-        terms = phrase_terms(analyzer, headword)
-        is_complete = _is_complete(phrase_parts(analyzer, headword), headword)
-        return [HeadwordForm(terms, is_complete)] if 0 < len(terms) <= MAX_TERMS else []
+        return _english_forms(analyzer, headword)
     forms = [headword]
     if HANGUL.fullmatch(headword[-1]):
         forms.append(headword + ("을" if (ord(headword[-1]) - 0xAC00) % _FINAL_CONSONANTS else "를"))
@@ -134,11 +132,14 @@ def headword_forms(analyzer: Analyzer, headword: str) -> list[HeadwordForm]:
     ]
 
 
-def _is_complete(parts: Sequence[str], phrase: str) -> bool:
-    """Return whether an English phrase means the same without its stop words.
+def _english_forms(analyzer: Analyzer, phrase: str) -> list[HeadwordForm]:
+    """Return the form of an English phrase; it is complete if the phrase means the same without its stop words.
 
     *Abuse of the elderly* does. *Vitamin A*, *World War I* and *after surgery* do not: they lose the last word, or keep
     one word only.
     """
-    words = _WORD.findall(phrase)
-    return len(words) == 1 or (len(parts) > 1 and parts[-1].endswith(words[-1]))
+    tokens, words = phrase_tokens(analyzer, phrase), _WORD.findall(phrase)
+    if not 0 < len(tokens) <= MAX_TERMS:
+        return []
+    is_complete = len(words) == 1 or (len(tokens) > 1 and phrase[tokens[-1].start : tokens[-1].end].endswith(words[-1]))
+    return [HeadwordForm(tuple(token.term for token in tokens), is_complete)]

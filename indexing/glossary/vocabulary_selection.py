@@ -21,12 +21,12 @@ from collections import defaultdict
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from functools import cache
 from itertools import product
-from typing import Literal, NamedTuple
+from typing import Literal
 
 from shrag.indexing.analysis.analyzer import Analyzer
 from shrag.indexing.glossary.alignment import Bitext, log_likelihood_ratio
 from shrag.indexing.glossary.store import Entry, Language
-from shrag.indexing.glossary.vocabulary import HeadwordForm, VocabularyTerm, forms_of, read_vocabulary
+from shrag.indexing.glossary.vocabulary import forms_of, read_vocabulary
 
 DocumentFrequencies = Callable[[Sequence[str]], Mapping[str, int]]
 """Terms → the number of documents of the index with each."""
@@ -42,7 +42,8 @@ def select_vocabulary(frequencies: DocumentFrequencies, analyzer: Analyzer) -> l
         frequencies: Document frequencies of the corpus.
         analyzer: The index's analyzer.
     """
-    vocabulary, forms = _analyze_vocabulary(analyzer)
+    vocabulary = read_vocabulary()
+    forms = forms_of((phrase for pair in vocabulary for phrase in (pair.korean, pair.english)), analyzer)
     occurring = _occurring({form.terms for each in forms.values() for form in each}, frequencies)
     found: dict[tuple[tuple[str, ...], tuple[str, ...]], Entry] = {}
     for pair in vocabulary:
@@ -55,28 +56,6 @@ def select_vocabulary(frequencies: DocumentFrequencies, analyzer: Analyzer) -> l
             if known is None or known.score < score:
                 found[ours, theirs] = Entry(pair.korean, pair.english, ours, theirs, 0, "general", score, only)
     return list(found.values())
-
-
-class _AnalyzedVocabulary(NamedTuple):
-    """The vocabulary, and the forms of each of its words and phrases."""
-
-    vocabulary: Sequence[VocabularyTerm]
-    forms: Mapping[str, Sequence[HeadwordForm]]
-
-
-_last_analyzed: dict[str, _AnalyzedVocabulary] = {}
-"""Fingerprint of the last analyzer → the vocabulary in its terms, kept because the analysis takes seconds."""
-
-
-def _analyze_vocabulary(analyzer: Analyzer) -> _AnalyzedVocabulary:
-    vocabulary = read_vocabulary()
-    known = _last_analyzed.get(analyzer.fingerprint)
-    if known is not None and known.vocabulary == vocabulary:
-        return known
-    forms = forms_of((phrase for pair in vocabulary for phrase in (pair.korean, pair.english)), analyzer)
-    _last_analyzed.clear()
-    _last_analyzed[analyzer.fingerprint] = analyzed = _AnalyzedVocabulary(vocabulary, forms)
-    return analyzed
 
 
 def _occurring(phrases: Collection[tuple[str, ...]], frequencies: DocumentFrequencies) -> set[tuple[str, ...]]:
