@@ -91,13 +91,20 @@ def test_fifty_at_once_are_all_answered(model: ServedModel) -> None:
 
 
 def test_keywords_are_written_before_answers_that_wait(model: ServedModel, server: ModelServer) -> None:
-    with ThreadPoolExecutor(40) as pool:
-        asked = [[Message("user", f"질문 {number}")] for number in range(40)]
-        answers = [pool.submit(model.complete, question, max_tokens=2_000) for question in asked]
-        assert _running(server, 16, 60)
-        model.complete(QUESTION, max_tokens=8, urgent=True)
+    engine = _process(server, "engine")
+    with ThreadPoolExecutor(41) as pool:
+        os.kill(engine, signal.SIGSTOP)  # until every request has come, or a busy machine decides on their order
+        try:
+            asked = [[Message("user", f"질문 {number}")] for number in range(40)]
+            answers = [pool.submit(model.complete, question, max_tokens=500) for question in asked]
+            time.sleep(2)
+            keywords = pool.submit(model.complete, QUESTION, max_tokens=8, urgent=True)
+            time.sleep(2)
+        finally:
+            os.kill(engine, signal.SIGCONT)
+        keywords.result()
         before = sum(answer.done() for answer in answers)
-    assert before <= 16 + 8, "only the 16 that ran already should be before it, not the 24 that waited"
+    assert before <= 16 + 4, "at most the 16 that run at once should be before it, where its turn would be after 25"
 
 
 def test_a_context_too_long_is_refused_with_its_length(model: ServedModel) -> None:
@@ -122,7 +129,7 @@ def test_closing_a_stream_ends_the_generation_on_the_server(model: ServedModel, 
         stream = model.stream(QUESTION, max_tokens=7_000)
         next(iter(stream))
         stream.close()
-        assert _running(server, 0)
+        assert _ends(server)
         time.sleep(0.5)
         ended = _metric(server, "generation_tokens_total")
         if ended - written == 7_000:
@@ -179,17 +186,17 @@ def _kill_mid_stream(process: str, model: ServedModel, server: ModelServer) -> b
     try:
         rest = list(pieces)
     except ModelUnavailable:
-        assert time.monotonic() - began < 10
+        assert time.monotonic() - began < 25  # before the 30 s after which a silent server is given up
         return False
     assert stream.completion.completion_tokens == 7_000, f"{len(rest)} pieces, then {stream.completion}"
     return True
 
 
-def _running(server: ModelServer, wanted: int, seconds: float = 2.0) -> bool:
-    until = time.monotonic() + seconds
-    while (running := _metric(server, "num_requests_running")) != wanted and time.monotonic() < until:
+def _ends(server: ModelServer) -> bool:
+    until = time.monotonic() + 60  # a busy machine may take many seconds to tell its metrics
+    while (running := _metric(server, "num_requests_running")) and time.monotonic() < until:
         time.sleep(0.02)
-    return running == wanted
+    return not running
 
 
 def _metric(server: ModelServer, name: str) -> float:
