@@ -15,12 +15,15 @@ PORT := 8080
 DATA := $(or $(SHRAG_DATA),$(wildcard ../shared/data))
 LUCENE := indexing/lexical/java/lucene
 ROOMS := messages corpora models prompts indexing serving evaluation bundle cli
+# What `pytest` alone runs (pyproject.toml); `make test` and `make test-processes` run a part each.
+EVERYDAY := not (soak or vllm or pyserini or wheel or clients or airgap or ray)
+PYTEST := $(BIN)/python -m pytest --numprocesses=auto --dist=loadfile --no-loadscope-reorder
 
 export SHRAG_HOME ?= var
 # Bytecode is written whatever the shell says: else each process that a test starts would compile everything again.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: airgap-test help docs wheel dist test-wheel setup setup-models setup-gpu setup-vllm index serve test quick test-docs test-vllm test-pyserini test-ray test-clients soak mutants check fix messages headwords openapi reference evaluate bench bench-gpu bench-llm java load clean
+.PHONY: airgap-test help docs wheel dist test-wheel setup setup-models setup-gpu setup-vllm index serve test test-processes quick test-docs test-vllm test-pyserini test-ray test-clients soak mutants check fix messages headwords openapi reference evaluate bench bench-gpu bench-llm java load clean
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-13s %s\n", $$1, $$2}'
@@ -38,11 +41,14 @@ serve: setup ## serve CORPUS at http://HOST:PORT, indexing it first where it is 
 	@if [ ! -e "$(SHRAG_HOME)/indexes/$(CORPUS)/CURRENT" ]; then $(MAKE) --no-print-directory index; fi
 	@$(BIN)/shrag-serve $(CORPUS) --host $(HOST) --port $(PORT)
 
-test: $(VENV)/.dev $(LUCENE) ## run the tests
-	$(BIN)/python -m pytest --numprocesses=auto --dist=loadfile --no-loadscope-reorder
+test: $(VENV)/.dev $(LUCENE) ## run the tests that need no browser and no process of their own
+	$(PYTEST) -m "$(EVERYDAY) and not (browser or process)"
 
-quick: $(VENV)/.dev $(LUCENE) ## run most tests in under a minute, for use while working: no browser, no process, nothing slow
-	$(BIN)/python -m pytest --numprocesses=auto --dist=loadfile --no-loadscope-reorder -m "not (browser or data or process or slow or soak or vllm or pyserini or wheel or clients or airgap or ray)"
+test-processes: $(VENV)/.dev $(LUCENE) ## run those that do: pages in Chromium, servers, installations, killed builds
+	$(PYTEST) -m "$(EVERYDAY) and (browser or process)"
+
+quick: $(VENV)/.dev $(LUCENE) ## run most tests, for use while working: of those of `make test` the ones that are not slow
+	$(PYTEST) -m "$(EVERYDAY) and not (browser or data or process or slow)"
 
 soak: $(VENV)/.dev $(LUCENE) ## run the tests that take minutes: kills, full disks, damage, load (SHRAG_SOAK_MINUTES=5)
 	$(BIN)/python -m pytest -m soak --hypothesis-profile=soak
