@@ -23,7 +23,7 @@ export SHRAG_HOME ?= var
 # Bytecode is written whatever the shell says: else each process that a test starts would compile everything again.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: airgap-test help docs wheel dist test-wheel setup setup-models setup-gpu setup-vllm index serve test test-processes quick test-docs test-vllm test-pyserini test-ray test-clients soak mutants check fix messages headwords openapi reference evaluate bench bench-gpu bench-llm java load clean
+.PHONY: airgap-test help docs wheel dist test-wheel setup setup-models setup-gpu setup-vllm index serve test test-processes tests quick test-docs test-vllm test-pyserini test-ray test-clients soak mutants check fix messages headwords openapi reference evaluate bench bench-gpu bench-llm java load clean
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-13s %s\n", $$1, $$2}'
@@ -46,6 +46,9 @@ test: $(VENV)/.dev $(LUCENE) ## run the tests that need no browser and no proces
 
 test-processes: $(VENV)/.dev $(LUCENE) ## run those that do: pages in Chromium, servers, installations, killed builds
 	$(PYTEST) -m "$(EVERYDAY) and (browser or process)"
+
+tests: $(VENV)/.dev $(LUCENE) ## run the tests of both in one run, which takes less time than one after the other
+	$(PYTEST)
 
 quick: $(VENV)/.dev $(LUCENE) ## run most tests, for use while working: of those of `make test` the ones that are not slow
 	$(PYTEST) -m "$(EVERYDAY) and not (browser or data or process or slow)"
