@@ -15,7 +15,7 @@ PORT := 8080
 DATA := $(or $(SHRAG_DATA),$(wildcard ../shared/data))
 LUCENE := indexing/lexical/java/lucene
 ROOMS := messages corpora models prompts indexing serving evaluation bundle cli
-# What `pytest` alone runs (pyproject.toml); `make test` and `make test-processes` run a part each.
+# What `pytest` alone selects (pyproject.toml); `make test` and `make test-processes` each run a part of it.
 EVERYDAY := not (soak or vllm or pyserini or wheel or clients or airgap or ray)
 PYTEST := $(BIN)/python -m pytest --numprocesses=auto --dist=loadfile --no-loadscope-reorder
 
@@ -23,7 +23,7 @@ export SHRAG_HOME ?= var
 # Bytecode is written whatever the shell says: else each process that a test starts would compile everything again.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: airgap-test help docs wheel dist test-wheel setup setup-models setup-gpu setup-vllm index serve test test-processes tests quick test-docs test-vllm test-pyserini test-ray test-clients soak mutants check fix messages headwords openapi reference evaluate bench bench-gpu bench-llm java load clean
+.PHONY: airgap-test help docs wheel dist test-wheel setup setup-models setup-gpu setup-vllm index serve test test-processes test-all quick test-docs test-vllm test-pyserini test-ray test-clients soak mutants check fix messages headwords openapi reference evaluate bench bench-gpu bench-llm java load clean
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-13s %s\n", $$1, $$2}'
@@ -47,7 +47,7 @@ test: $(VENV)/.dev $(LUCENE) ## run the tests that need no browser and no proces
 test-processes: $(VENV)/.dev $(LUCENE) ## run those that do: pages in Chromium, servers, installations, killed builds
 	$(PYTEST) -m "$(EVERYDAY) and (browser or process)"
 
-tests: $(VENV)/.dev $(LUCENE) ## run the tests of both in one run, which takes less time than one after the other
+test-all: $(VENV)/.dev $(LUCENE) ## run the tests of both in one run, which takes less time than one after the other
 	$(PYTEST)
 
 quick: $(VENV)/.dev $(LUCENE) ## run most tests, for use while working: of those of `make test` the ones that are not slow
