@@ -186,14 +186,14 @@ def _kill_mid_stream(process: str, model: ServedModel, server: ModelServer) -> b
     try:
         rest = list(pieces)
     except ModelUnavailable:
-        assert time.monotonic() - began < 25  # before the 30 s after which a silent server is given up
+        assert time.monotonic() - began < 10
         return False
     assert stream.completion.completion_tokens == 7_000, f"{len(rest)} pieces, then {stream.completion}"
     return True
 
 
 def _ends(server: ModelServer) -> bool:
-    until = time.monotonic() + 60  # a busy machine may take many seconds to tell its metrics
+    until = time.monotonic() + 2
     while (running := _metric(server, "num_requests_running")) and time.monotonic() < until:
         time.sleep(0.02)
     return not running
