@@ -52,6 +52,7 @@ _MOST_TERMS = 4_096  # the capacity of an ARRAY field
 _PART_CHARACTERS = 16_000  # a VARCHAR has at most 65,535 bytes, a character at most 4
 _MOST_PARTS = 256
 _MOST_ROWS_BYTES = 4 << 20
+_LAST_INDEXED = "year"  # the field whose index is created last
 _NOT_LOADED = 101
 _IMPORTED, _NOT_IMPORTED = 6, {1, 7}  # pymilvus.BulkInsertState: ImportCompleted; ImportFailed, ImportFailedAndCleaned
 # pymilvus would ping every ten seconds, and Milvus Lite then ends an idle connection. Requests have their own limit.
@@ -121,18 +122,18 @@ class MilvusDatabase:
 
     def create(self, name: str, dimension: int) -> MilvusCollection:
         """See :class:`~shrag.indexing.distributed.collection.VectorDatabase`."""
-        if not self.call(lambda: self.client.has_collection(name, timeout=self.timeout)):
+        if not self.call(lambda: self._is_whole(name)):
             try:
                 self.call(lambda: self._create(name, dimension))
             except EngineUnavailable:
                 with suppress(EngineUnavailable):
-                    self.drop(name)  # Milvus loads no collection that lacks an index, so it could never be used
+                    self.drop(name)
                 raise
         return MilvusCollection(self, name)
 
     def open(self, name: str) -> MilvusCollection | None:
         """See :class:`~shrag.indexing.distributed.collection.VectorDatabase`."""
-        if not self.call(lambda: self.client.has_collection(name, timeout=self.timeout)):
+        if not self.call(lambda: self._is_whole(name)):
             return None
         self.call(lambda: self.client.load_collection(name, timeout=self.timeout))
         return MilvusCollection(self, name)
@@ -203,6 +204,13 @@ class MilvusDatabase:
     def _is_missing(error: Any) -> bool:  # noqa: ANN401 - pymilvus has no types
         return error.code in {100, 1600} or "not found" in str(error) or "does not exist" in str(error)
 
+    def _is_whole(self, name: str) -> bool:
+        """Return whether there is a collection with all indexes. Milvus loads none whose creation was interrupted."""
+        return bool(
+            self.client.has_collection(name, timeout=self.timeout)
+            and self.client.list_indexes(name, field_name=_LAST_INDEXED, timeout=self.timeout)
+        )
+
     def _create(self, name: str, dimension: int) -> None:
         kind = self._milvus.DataType
         schema = self.client.create_schema(auto_id=False, enable_dynamic_field=False)
@@ -219,10 +227,11 @@ class MilvusDatabase:
         if dimension:
             schema.add_field("dense", kind.FLOAT_VECTOR, dim=dimension)
             indexes.add_index("dense", **DENSE_INDEX)
-        for field in ("docid_number", "year"):
+        for field in ("docid_number", _LAST_INDEXED):
             indexes.add_index(field, index_type="INVERTED")
+        if self.client.has_collection(name, timeout=self.timeout):
+            self.client.drop_collection(name, timeout=self.timeout)
         self.client.create_collection(name, schema=schema, consistency_level="Bounded", timeout=self.timeout)
-        self.client.create_index(name, indexes, timeout=self.timeout)
         for field in ("keys", "terms"):
             arrays = self.client.prepare_index_params()
             arrays.add_index(field, index_type="INVERTED")
@@ -231,6 +240,7 @@ class MilvusDatabase:
             except self._milvus.MilvusException as error:
                 if "does not support" not in str(error):  # Milvus Lite's message
                     raise
+        self.client.create_index(name, indexes, timeout=self.timeout)
         self.client.load_collection(name, timeout=self.timeout)
 
 

@@ -149,13 +149,13 @@ class _Client(MagicMock):
         raise OSError("deadline exceeded")
 
     def drop_collection(self, name: str, timeout: float) -> None:
-        self.collections.remove(name)
+        self.collections.discard(name)
 
 
 def test_a_collection_that_could_not_be_created_whole_is_dropped_since_it_could_never_be_loaded() -> None:
     database = MilvusDatabase.__new__(MilvusDatabase)
     database.client, database.errors, database.timeout = _Client(), (OSError,), TIMEOUT
-    database.address, database._milvus = "http://milvus", MagicMock()
+    database.address, database._milvus = "http://milvus", MagicMock(MilvusException=KeyError)
     for _ in range(2):
         with pytest.raises(EngineUnavailable, match=r"does not answer correctly \(deadline exceeded\)"):
             database.create("one", 0)
@@ -163,6 +163,27 @@ def test_a_collection_that_could_not_be_created_whole_is_dropped_since_it_could_
     database.client.drop_collection = MagicMock(side_effect=OSError("not now"))
     with pytest.raises(EngineUnavailable, match="deadline exceeded"):
         database.create("one", 0)
+
+
+@pytest.mark.slow
+def test_a_collection_whose_creation_was_interrupted_is_not_there_and_can_be_created(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    database = MilvusDatabase(str(tmp_path / "lite.db"))
+    with monkeypatch.context() as patched:
+        patched.setattr(database.client, "create_index", MagicMock(side_effect=KeyboardInterrupt))
+        with pytest.raises(KeyboardInterrupt):
+            database.create("one", 0)
+    assert database.client.has_collection("one")
+    assert database.open("one") is None
+    collection = database.create("one", 0)
+    collection.upsert([_row(0, "a")])
+    collection.finish()
+    opened = database.open("one")
+    assert opened is not None
+    assert opened.search([sparse_vector({7: 1.0})], 5) == [[(0, 1.0)]]
+    assert database.create("one", 0).count() == 1  # it is whole, and stays as it is
+    database.close()
 
 
 @pytest.mark.slow
