@@ -82,6 +82,13 @@ _ONE_SIDED = "SELECT korean, english, korean_terms, english_terms, records, sour
 _MATCHES = " UNION ALL ".join(
     [f"{_ALL} WHERE korean_terms = ?1", f"{_ALL} WHERE english_terms = ?1", f"{_ONE_SIDED} WHERE terms = ?1"]
 )
+# Most phrases of a question have no entry. One query finds all phrases that begin with a term: they sort between the
+# term with a space after it and the term with the next character, "!".
+_LONGER = (
+    "SELECT korean_terms FROM entries WHERE korean_terms > ?1 || ' ' AND korean_terms < ?1 || '!' "
+    "UNION SELECT english_terms FROM entries WHERE english_terms > ?1 || ' ' AND english_terms < ?1 || '!' "
+    "UNION SELECT terms FROM one_sided WHERE terms > ?1 || ' ' AND terms < ?1 || '!'"
+)
 _SYNONYMS = (
     "SELECT word, terms, synonym, synonym_terms, records, word_records FROM synonyms "
     "WHERE terms IN (SELECT value FROM json_each(?)) ORDER BY records DESC, synonym"
@@ -102,6 +109,7 @@ class Glossary:
         self._database = open_readonly(path)
         self._lock = threading.Lock()
         self._cached_look_up = lru_cache(maxsize=_MAX_CACHED)(self._look_up)
+        self._cached_longer = lru_cache(maxsize=_MAX_CACHED)(self._longer)
         self._spellings = SpellingTable(self._database)
         self._cached_transliterations = lru_cache(maxsize=_MAX_CACHED)(self._transliterations)
         self._has_synonyms = bool(self._database.execute(_HAS_SYNONYMS).fetchone())
@@ -116,7 +124,7 @@ class Glossary:
         Returns:
             For each phrase its entries by descending score; none if the glossary does not have it.
         """
-        return [list(self._cached_look_up(" ".join(phrase))) for phrase in phrases]
+        return [list(self._cached_look_up(" ".join(phrase))) if self._may_have(phrase) else [] for phrase in phrases]
 
     def transliterations(self, word: str) -> list[Entry]:
         """Look up the words of the index that a word most likely transliterates, or that transliterate it.
@@ -184,6 +192,15 @@ class Glossary:
         return tuple(
             Entry(word, each.text, (word,), each.terms, 0, "transliteration", each.probability) for each in found
         )
+
+    def _may_have(self, phrase: Sequence[str]) -> bool:
+        return len(phrase) < 2 or " ".join(phrase) in self._cached_longer(phrase[0])
+
+    def _longer(self, term: str) -> frozenset[str]:
+        """Return the terms of all phrases of several terms that begin with ``term``."""
+        with self._lock:
+            rows = self._database.execute(_LONGER, (term,)).fetchall()
+        return frozenset(terms for (terms,) in rows)
 
     def _look_up(self, terms: str) -> tuple[Entry, ...]:
         with self._lock:

@@ -33,9 +33,18 @@ import numpy.typing as npt
 from shrag.corpora.records import Record
 from shrag.corpora.text.sentences import detect_language, split_sentences
 from shrag.indexing.analysis.analyzer import Analyzer
-from shrag.indexing.analyzed_record import AnalyzedRecord
+from shrag.indexing.analyzed_record import AnalyzedRecord, to_passage
 from shrag.indexing.bm25 import Bm25
-from shrag.indexing.lexical.evidence import Evidence, best_papers, measure_evidence, order_by_words, rank_by_words
+from shrag.indexing.lexical.evidence import (
+    DEPTH,
+    Evidence,
+    ScoredByWords,
+    best_papers,
+    measure_evidence,
+    order_by_words,
+)
+from shrag.indexing.lexical.packed_question import QuestionWeights, pack_question
+from shrag.indexing.lexical.reranker import PassageScorer, weigh_question
 from shrag.indexing.lexical.searcher import LuceneSearcher
 from shrag.indexing.query import any_of
 from shrag.indexing.translation.phrase_translation import BilingualLexicon
@@ -68,7 +77,8 @@ LEAST_ANSWERED = 30 * DRAWS
 """Least number of answerable questions; an index with fewer has no calibration."""
 
 COMPLETE = 0.15
-"""Least confidence if the best record has the question's distinctive words together (:attr:`Evidence.complete`).
+"""Least confidence if the best record has the question's distinctive words together
+(:func:`~shrag.indexing.lexical.evidence.is_complete`).
 
 It is low: of 31 short questions with this confidence, 9 were answered well, 7 partly and 15 not.
 """
@@ -109,14 +119,14 @@ class ConfidenceCalibration(msgspec.Struct, frozen=True, forbid_unknown_fields=T
     weighted: tuple[float, ...]
     lesser: tuple[float, ...]
 
-    def confidence(self, evidence: Evidence) -> float:
+    def confidence(self, evidence: Evidence, *, complete: bool = False) -> float:
         """Return the share of the answerable questions that have less evidence, from 0 to 1.
 
         A question of a few words cannot have much evidence. So the confidence is at least :data:`COMPLETE` if the best
-        record has the distinctive words together in its title and a sentence.
+        record is ``complete``: its title and one of its sentences together have the question's distinctive words.
         """
         value = _share(self.lesser, self._lesser(evidence))
-        return max(value, COMPLETE) if evidence.complete else value
+        return max(value, COMPLETE) if complete else value
 
     def _lesser(self, evidence: Evidence) -> float:
         weighted = _weigh(self.weights, evidence)
@@ -153,22 +163,28 @@ def calibrate(
         translated = dict.fromkeys(chain.from_iterable(each.terms for found in analyzed.translations for each in found))
         queries = [any_of(terms) for terms in (analyzed.terms, list(translated)) if terms]
         hits = dict.fromkeys(hit.docid for found in searcher.search(queries, _SEARCHED) for hit in found)
-        found = [record for record in searcher.fetch(list(hits)) if record is not None and record.record.complete]
-        own = question.record
-        if own is not None and _has_long_title(own):
-            own = msgspec.structs.replace(own, title="")
-        others = [record for record in found if record.record.docid != question.docid]
-        # The question's own record may have lost its title here, so Java must not score it as it is stored.
-        ranked = order_by_words(
-            [
-                *rank_by_words(analyzed, parameters, others, searcher),
-                *rank_by_words(analyzed, parameters, [] if own is None else [own]),
-            ]
-        )
-        unanswered.append(measure_evidence(analyzed, best_papers(each for each in ranked if each.record is not own)))
-        if ranked and ranked[0].record is own:
-            answered.append(measure_evidence(analyzed, best_papers(ranked)))
+        weights = weigh_question(analyzed, parameters, pair_weight=0.0)
+        others = best_papers(_ranked(searcher, weights, [docid for docid in hits if docid != question.docid]))
+        unanswered.append(measure_evidence(analyzed, others))
+        if question.record is not None:
+            own = _without_long_title(question.record)
+            # Java scores records as they are stored, that is with their titles.
+            score = PassageScorer(weights).score(to_passage(own)).words
+            ranked = order_by_words([ScoredByWords(score, own), *others])
+            if ranked[0].record is own:
+                answered.append(measure_evidence(analyzed, best_papers(ranked)))
     return fit_calibration(answered, unanswered) if len(answered) >= LEAST_ANSWERED else None
+
+
+def _ranked(searcher: LuceneSearcher, weights: QuestionWeights, docids: Sequence[str]) -> Iterator[ScoredByWords]:
+    """Yield the complete records by descending score, ties by docid; no more records are read than are needed."""
+    scores = searcher.score_records(pack_question(weights), docids)
+    scored = sorted(zip(scores, docids, strict=True), key=lambda each: (-each[0].words, each[1]))
+    for start in range(0, len(scored), DEPTH):
+        batch = scored[start : start + DEPTH]
+        for (score, _), record in zip(batch, searcher.fetch([docid for _, docid in batch]), strict=True):
+            if record is not None and record.record.complete:
+                yield ScoredByWords(score.words, record)
 
 
 def fit_calibration(answered: Sequence[Evidence], unanswered: Sequence[Evidence]) -> ConfidenceCalibration:
@@ -224,6 +240,10 @@ def _draw_words(texts: Sequence[Sequence[str]], number: int, chance: random.Rand
 
 def _has_long_title(record: AnalyzedRecord) -> bool:
     return len(set(record.title_terms)) >= _SHORTEST_TITLE
+
+
+def _without_long_title(record: AnalyzedRecord) -> AnalyzedRecord:
+    return msgspec.structs.replace(record, title="") if _has_long_title(record) else record
 
 
 def _a_text(record: AnalyzedRecord, chance: random.Random) -> str:

@@ -29,8 +29,6 @@ class Evidence(NamedTuple):
         lead: The best record's score minus that of the fifth.
         lead_over_second: The logarithm of the ratio of the best record's score to that of the second.
         lead_over_fifth: The logarithm of the ratio of the best record's score to that of the fifth.
-        complete: Whether the best record's title and one of its sentences together have all distinctive words of the
-            question.
     """
 
     log_score: float
@@ -38,7 +36,6 @@ class Evidence(NamedTuple):
     lead: float
     lead_over_second: float
     lead_over_fifth: float
-    complete: bool = False
 
 
 class ScoredByWords(NamedTuple):
@@ -97,7 +94,6 @@ def measure_evidence(question: AnalyzedQuestion, ranked: Sequence[ScoredByWords]
         lead=scores[0] - fifth,
         lead_over_second=_log_ratio(scores[0], second),
         lead_over_fifth=_log_ratio(scores[0], fifth),
-        complete=is_complete(question, ranked[0].record),
     )
 
 

@@ -153,7 +153,7 @@ class QuestionReranker:
         return self.scorer.score_records(pack_question(self._weights()), [each.record.docid for each in records])
 
     def _score_passages(self, passages: Sequence[Passage]) -> list[RecordScore]:
-        return list(map(_PassageScorer(self._weights()).score, passages))
+        return list(map(PassageScorer(self._weights()).score, passages))
 
     def _weights(self) -> QuestionWeights:
         return weigh_question(self.question, self.parameters, self.pair_weight)
@@ -203,7 +203,7 @@ def weigh_question(question: AnalyzedQuestion, parameters: Bm25, pair_weight: fl
     )
 
 
-class _PassageScorer:
+class PassageScorer:
     """Scores passages for one question.
 
     A passage has few of a question's terms. They are picked out of it once. Then only the segments of the question that

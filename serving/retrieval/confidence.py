@@ -60,9 +60,9 @@ def assess_confidence(
     ranked = order_by_words(best) if by_words else rank_by_words(question, index.manifest.bm25, records, index.scorer)
     evidence = measure_evidence(question, ranked)
     # The answer quotes the record that leads the ranking, which may not be the best one by words.
-    if best and best[0].record is not ranked[0].record and is_complete(question, best[0].record):
-        evidence = evidence._replace(complete=True)
-    value = index.calibration.confidence(evidence)
+    leading = {each[0].record.record.docid: each[0].record for each in (ranked, best) if each}
+    has_all_words = any(is_complete(question, record) for record in leading.values())
+    value = index.calibration.confidence(evidence, complete=has_all_words)
     if asked is not None and not (scored and _has_own_words(question, asked, scored[0].record)):
         value = min(value, _MOST_UNANSWERED)
     if value >= _HIGH:  # the records then express the uncovered words in another way

@@ -80,6 +80,16 @@ def test_a_pair_of_which_the_records_have_one_side_is_looked_up_by_the_other_alo
         assert set(glossary.entries()) == set(ENTRIES)
 
 
+def test_a_phrase_is_found_whole_in_each_language_and_by_no_beginning_of_it(tmp_path: Path) -> None:
+    long = Entry("c 언어 문법", "C grammar", ("c", "언어", "문법"), ("c", "grammar"), 2, "keywords", 0.8)
+    absent = Entry("c 망", "c++ net", ("c", "망"), ("c++", "net"), 0, "general", 0.7, "en")
+    write_glossary(tmp_path / "phrases", [long, absent, *ENTRIES])
+    with closing(Glossary(tmp_path / "phrases")) as glossary:
+        found = glossary.look_up([("c", "언어", "문법"), ("c", "grammar"), ("c", "망"), ("c", "언어"), ("c",)])
+        assert found == [[long], [long], [absent], [], []]
+        assert glossary.look_up([("c++", "net"), ("언어", "문법"), ("c", "언어", "문법", "망")]) == [[], [], []]
+
+
 SYNONYMS = [
     Synonym("telework", ("telework",), "working from home", ("work", "home"), 2, 7),
     Synonym("telework", ("telework",), "telecommuting", ("telecommut",), 9, 7),

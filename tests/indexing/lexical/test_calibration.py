@@ -13,6 +13,7 @@ from shrag.corpora.records import Record
 from shrag.indexing.analysis.korean_english import KoreanEnglishAnalyzer
 from shrag.indexing.analyzed_record import AnalyzedRecord, analyze_record
 from shrag.indexing.lexical.calibration import (
+    COMPLETE,
     ConfidenceCalibration,
     _fit_weights,
     _questions,
@@ -64,6 +65,7 @@ def test_questions_that_nothing_answers_have_less_confidence(calibration: Confid
     chance = random.Random(3)
     assert sum(calibration.confidence(_evidence(1.2, chance)) < 0.05 for _ in range(200)) > 150
     assert calibration.confidence(NO_EVIDENCE) == 0.0
+    assert calibration.confidence(NO_EVIDENCE, complete=True) == COMPLETE
     assert calibration.confidence(Evidence(9, 30, 40.0, 4.0, 4.0)) == 1.0
 
 
