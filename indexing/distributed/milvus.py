@@ -9,6 +9,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable, Sequence
 from contextlib import suppress
+from functools import partial
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, NamedTuple, TypeVar
@@ -222,6 +223,8 @@ class MilvusDatabase:
             schema.add_field(field, kind.ARRAY, element_type=kind.INT64, max_capacity=_MOST_TERMS)
         schema.add_field("stored", kind.ARRAY, element_type=kind.VARCHAR, max_length=65_535, max_capacity=_MOST_PARTS)
         schema.add_field("sparse", kind.SPARSE_FLOAT_VECTOR)
+        # Indexes of an empty collection are ready at once. pymilvus would wait half a second for each.
+        create_index = partial(self.client.create_index, name, timeout=self.timeout, sync=False)
         indexes = self.client.prepare_index_params()
         indexes.add_index("sparse", index_type="SPARSE_INVERTED_INDEX", metric_type="IP")
         if dimension:
@@ -236,11 +239,11 @@ class MilvusDatabase:
             arrays = self.client.prepare_index_params()
             arrays.add_index(field, index_type="INVERTED")
             try:
-                self.client.create_index(name, arrays, timeout=self.timeout)
+                create_index(arrays)
             except self._milvus.MilvusException as error:
                 if "does not support" not in str(error):  # Milvus Lite's message
                     raise
-        self.client.create_index(name, indexes, timeout=self.timeout)
+        create_index(indexes)
         self.client.load_collection(name, timeout=self.timeout)
 
 

@@ -6,6 +6,7 @@ This is the only module that imports ``httpx2`` (which ``openai`` uses). Import 
 from __future__ import annotations
 
 import socket
+import ssl
 import time
 from collections.abc import Iterator
 
@@ -100,7 +101,10 @@ class _Transport(httpx2.BaseTransport):
         self._origin = _origin(httpx2.URL(address.root))
         self._seconds = seconds
         self._headers = {"accept-encoding": "identity"} | ({"authorization": f"Bearer {api_key}"} if api_key else {})
+        # Reading the system's certificates takes milliseconds, and only https needs them. An empty context trusts none.
+        is_encrypted = self._origin[0] == "https"
         self._inner = httpx2.HTTPTransport(
+            verify=True if is_encrypted else ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT),
             uds=address.socket or None,
             trust_env=False,
             limits=httpx2.Limits(max_connections=256, max_keepalive_connections=16, keepalive_expiry=5),

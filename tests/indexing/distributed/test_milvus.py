@@ -145,7 +145,7 @@ class _Client(MagicMock):
     def create_collection(self, name: str, **options: object) -> None:
         self.collections.add(name)
 
-    def create_index(self, name: str, indexes: object, timeout: float) -> None:
+    def create_index(self, name: str, indexes: object, timeout: float, *, sync: bool) -> None:
         raise OSError("deadline exceeded")
 
     def drop_collection(self, name: str, timeout: float) -> None:
