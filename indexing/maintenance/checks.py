@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sqlite3
+from collections.abc import Mapping
 from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
@@ -109,9 +110,7 @@ def check_databases(folder: Path) -> IndexCheck:
     """Run SQLite's integrity check on every ``*.sqlite`` file of the generation in ``folder``."""
     paths = sorted(folder.rglob("*.sqlite"))
     found = [(path, message) for path in paths for message in _database_problems(path)]
-    problems = tuple(
-        FileDamage(f"{folder.name}/{path.relative_to(folder)}", f"{path}: {message}") for path, message in found
-    )
+    problems = tuple(FileDamage(f"{folder.name}/{path.relative_to(folder)}", message) for path, message in found)
     return IndexCheck("databases", len(paths), problems)
 
 
@@ -129,30 +128,30 @@ def check_faiss(folder: Path, manifest: IndexManifest) -> IndexCheck:
         index = read_index(folder / VECTORS / FAISS_FILE, (card.rows, card.dimension))
         queries = open_vectors(folder / VECTORS, card)[rows].astype(np.float32)
     except IndexingError as error:
-        return IndexCheck("FAISS", len(rows), (FileDamage(name, str(error)),))
+        return IndexCheck("FAISS", len(rows), (FileDamage(name, message_of(error)),))
     scores, _ = index.search(queries, 1)
     lengths = (queries**2).sum(axis=1)
     wrong = [row for row, score, length in zip(rows, scores[:, 0], lengths, strict=True) if score < length - _ROUNDING]
-    problems = (FileDamage(name, f"vector {row} is not found by itself") for row in wrong)
+    problems = (FileDamage(name, Text("vector {row} is not found by itself", row=row)) for row in wrong)
     return IndexCheck("FAISS", len(rows), tuple(problems))
 
 
 def check_counts(contents: IndexContents) -> IndexCheck:
     """Read every stored record; check that there are as many as in the manifest, each under its own docid."""
     reader = contents.reader
-    problems = []
+    problems: list[Text] = []
     counts = {
         "manifest": contents.manifest.records,
         "documents": reader.count(),
         "identifiers": reader.distinct_docids(),
     }
     if len(set(counts.values())) > 1:
-        problems.append(f"counts differ: {', '.join(f'{what} {count}' for what, count in counts.items())}")
+        problems.append(Text("counts differ: {counts}", counts=_listed(counts)))
     for start in range(0, reader.count(), _BATCH):
         numbers = range(start, min(start + _BATCH, reader.count()))
         for docid, stored in zip(reader.docids(numbers), reader.documents(numbers), strict=True):
             if stored.record.docid != docid:
-                problems.append(f"the record {stored.record.docid} is found as {docid}")
+                problems.append(Text("the record {own} is found as {docid}", own=stored.record.docid, docid=docid))
         contents.report("records read back", numbers.stop)
     return IndexCheck("records", reader.count(), tuple(contents.problem(FOLDER, message) for message in problems))
 
@@ -160,7 +159,11 @@ def check_counts(contents: IndexContents) -> IndexCheck:
 def check_golden_queries(contents: IndexContents) -> IndexCheck:
     """Repeat the golden queries, and compare their hits with those that the build stored."""
     answers = golden.verify_golden_queries(contents.folder / golden.FILE, contents.reader)
-    problems = tuple(contents.problem(FOLDER, f"“{question}” {wrong}") for question, wrong in answers if wrong)
+    problems = tuple(
+        contents.problem(FOLDER, Text("“{question}” {difference}", question=question, difference=wrong))
+        for question, wrong in answers
+        if wrong
+    )
     return IndexCheck("golden queries", len(answers), problems)
 
 
@@ -169,8 +172,15 @@ def check_analysis(contents: IndexContents) -> IndexCheck:
     numbers = golden.sample(contents.reader.count())
     stored = list(contents.reader.documents(numbers))
     others = [found.record.docid for found in stored if analyze_record(found.record, contents.analyzer) != found]
-    problems = (contents.problem(FOLDER, f"{docid} has other terms than this process gives it") for docid in others)
+    problems = (
+        contents.problem(FOLDER, Text("{docid} has other terms than this process gives it", docid=docid))
+        for docid in others
+    )
     return IndexCheck("analysis", len(numbers), tuple(problems))
+
+
+def _listed(counts: Mapping[str, int]) -> str:
+    return ", ".join(f"{what} {count}" for what, count in counts.items())
 
 
 def _database_problems(path: Path) -> list[str]:

@@ -13,6 +13,7 @@ from shrag.indexing.lexical.schema import FOLDER
 from shrag.indexing.lexical.searcher import LuceneSearcher
 from shrag.indexing.query import any_of
 from shrag.indexing.search_engine import SearchEngine
+from shrag.messages.text import Text
 
 FILE = "golden.json"
 """File name in an index's folder."""
@@ -78,8 +79,15 @@ def _difference(stored: _Hits, found: _Hits, rounding: float) -> str:
     pairs = enumerate(zip(found, stored, strict=False))
     rank = next((rank for rank, (hit, expected) in pairs if not _is_same(hit, expected, stored, rounding)), None)
     if rank is not None:
-        return f"finds {_hit(found[rank])} at rank {rank + 1}, {_hit(stored[rank])} when it was built"
-    return "" if len(found) == len(stored) else f"finds {len(found)} records, {len(stored)} when it was built"
+        return Text(
+            "finds {found} at rank {rank}, {stored} when it was built",
+            found=_hit(found[rank]),
+            rank=rank + 1,
+            stored=_hit(stored[rank]),
+        )
+    if len(found) == len(stored):
+        return ""
+    return Text("finds {found} records, {stored} when it was built", found=len(found), stored=len(stored))
 
 
 def _is_same(hit: tuple[str, float], expected: tuple[str, float], stored: _Hits, rounding: float) -> bool:

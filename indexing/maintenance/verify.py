@@ -36,6 +36,7 @@ from shrag.indexing.storage.generations import (
     read_generation,
 )
 from shrag.indexing.storage.manifest import IndexManifest, decode_manifest
+from shrag.messages.text import Text, message_of
 
 _CONTENTS: tuple[tuple[str, Callable[[IndexContents], IndexCheck]], ...] = (
     ("records", check_counts),
@@ -109,7 +110,7 @@ def _opening(folder: Path, manifest: IndexManifest) -> IndexCheck:
     try:
         open_generation(folder, manifest, verify=None).close()
     except IndexingError as error:
-        return IndexCheck("opening", 1, (FileDamage(f"{folder.name}/{MANIFEST_FILE}", str(error)),))
+        return IndexCheck("opening", 1, (FileDamage(f"{folder.name}/{MANIFEST_FILE}", message_of(error)),))
     return IndexCheck("opening", 1, ())
 
 
@@ -118,7 +119,11 @@ def _run(what: str, check: Callable[[IndexContents], IndexCheck], contents: Inde
     try:
         return check(contents)
     except (IndexingError, msgspec.MsgspecError, OSError) as error:
-        return IndexCheck(what, 0, (FileDamage(contents.folder.name, f"{what} cannot be checked ({error})"),))
+        return IndexCheck(
+            what,
+            0,
+            (FileDamage(contents.folder.name, Text("{check} cannot be checked ({error})", check=what, error=error)),),
+        )
 
 
 def _find(index: Path, generation: int | None) -> tuple[int, IndexManifest | None, IndexCheck]:
@@ -128,26 +133,33 @@ def _find(index: Path, generation: int | None) -> tuple[int, IndexManifest | Non
     try:
         current, digest = read_current(index)
     except IndexDamaged as damage:
-        problems.append(FileDamage(CURRENT_FILE, str(damage)))
+        problems.append(FileDamage(CURRENT_FILE, message_of(damage)))
         current = max(list_generations(index), default=0)
     number = current if generation is None else generation
     folder = generation_folder(index, number)
     manifest: IndexManifest | None = None
     if generation is None and not folder.is_dir():
-        problems.append(FileDamage(CURRENT_FILE, f"{index / CURRENT_FILE} names {folder.name}, which is not there"))
+        missing = Text("{current} names {folder}, which is not there", current=index / CURRENT_FILE, folder=folder.name)
+        problems.append(FileDamage(CURRENT_FILE, missing))
         return number, None, IndexCheck("manifest", 1, tuple(problems))
     path = folder / MANIFEST_FILE
     try:
         manifest = read_generation(index, number)
         if number == current and digest and hashlib.sha256(path.read_bytes()).hexdigest() != digest:
-            message = f"{index / CURRENT_FILE} has another digest than {path}, which is as it was published"
+            message = Text(
+                "{current} has another digest than {path}, which is as it was published",
+                current=index / CURRENT_FILE,
+                path=path,
+            )
             problems.append(FileDamage(CURRENT_FILE, message))
     except IndexDamaged as damage:
         # There are two digests of the manifest. If one of them fits, the other one is wrong; else the manifest is.
         intact = (
             number == current and path.is_file() and hashlib.sha256(path.read_bytes()).hexdigest() == digest
         )  # a damaged CURRENT has an empty digest, which never fits
-        problems.append(FileDamage(f"{folder.name}/{MANIFEST_CHECKSUM_FILE if intact else MANIFEST_FILE}", str(damage)))
+        problems.append(
+            FileDamage(f"{folder.name}/{MANIFEST_CHECKSUM_FILE if intact else MANIFEST_FILE}", message_of(damage))
+        )
         manifest = _readable(path)
     return number, manifest, IndexCheck("manifest", 3, tuple(problems))
 

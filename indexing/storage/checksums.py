@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Literal, NamedTuple
 
 from shrag.corpora.store.file_checksum import FileChecksum, compute_checksum
+from shrag.messages.text import Text
 
 MANIFEST_FILE = "MANIFEST.json"
 
@@ -58,21 +59,21 @@ def file_damage(path: Path, checksum: FileChecksum | None, *, contents: bool = T
         OSError: The process has no file descriptor left, which says nothing about the file.
     """
     if checksum is None:
-        return f"{path} is not part of the index"
+        return Text("{path} is not part of the index", path=path)
     try:
         if path.is_symlink() or not path.is_file():
-            return f"{path} is missing"
+            return Text("{path} is missing", path=path)
         size = path.stat().st_size
         if size != checksum.bytes:
-            return f"{path} has {size} bytes instead of {checksum.bytes}"
+            return Text("{path} has {size} bytes instead of {expected}", path=path, size=size, expected=checksum.bytes)
         if contents:
             with path.open("rb") as stream:
                 if hashlib.file_digest(stream, "sha256").hexdigest() != checksum.sha256:
-                    return f"{path} has changed since it was published"
+                    return Text("{path} has changed since it was published", path=path)
     except OSError as error:
         if error.errno in (errno.EMFILE, errno.ENFILE):
             raise  # the process's own trouble
-        return f"{path} cannot be read ({error.strerror})"
+        return Text("{path} cannot be read ({error})", path=path, error=error.strerror)
     return ""
 
 

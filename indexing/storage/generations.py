@@ -192,14 +192,18 @@ def check_changed_files(folder: Path, manifest: IndexManifest) -> bool:
 
 def _check(folder: Path, manifest: IndexManifest, contents: bool | Set[str]) -> None:
     for damage in find_damage(folder, manifest.files, contents=contents):
-        raise IndexDamaged(f"{damage.message}: {recovery_hint(folder.parent)}.")
+        raise _damaged(damage.message, folder)
 
 
 def check_file(folder: Path, manifest: IndexManifest, name: str) -> None:
     """Verify one file; raises :class:`IndexDamaged` if it differs or is not in the manifest."""
     message = file_damage(folder / name, manifest.files.get(name))
     if message:
-        raise IndexDamaged(f"{message}: {recovery_hint(folder.parent)}.")
+        raise _damaged(message, folder)
+
+
+def _damaged(damage: str, folder: Path) -> IndexDamaged:
+    return IndexDamaged(Text("{damage}: {recovery_hint}.", damage=damage, recovery_hint=recovery_hint(folder.parent)))
 
 
 def recovery_hint(index: Path) -> str:
