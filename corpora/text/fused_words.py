@@ -68,6 +68,7 @@ _LETTERS = re.compile(r"(?<![A-Za-z])[A-Za-z]{4,28}(?![A-Za-z])")
 _GLUED_NAME = re.compile(
     r"(?<![\w\\/@.:#$&_%~=+-])(and|with|the|using|various)([A-Z][a-z]{3,20})(?![\w@/\\_=(]|\.\w|-\w*[A-Z_])"
 )
+_CAPITAL_IN_WORD = re.compile("[a-z][A-Z]")
 # An acronym behind a function word, and perhaps a common word behind the acronym: "ourE2Emodel", "theDNA". Without the
 # function word it may be a name ("ONdigital") or the explanation of an acronym ("OBserved").
 _GLUED_ACRONYM = re.compile(
@@ -76,10 +77,12 @@ _GLUED_ACRONYM = re.compile(
 _HYPHENATED = re.compile(r"(?<![\w\\/@.:#$&_-])([A-Za-z]{2,15})[-\u2010] ([a-z]{2,15})(?![\w@/\\_-]|\.\w)")
 # Endings that are not words themselves and never follow a prefix, so a hyphen before them was made at a line end. After
 # an ending of the last group, the joined word must be known too.
+_CERTAIN_ENDINGS = "tions?|sions?|ments?|ness|tive|tional|ity|ities|ture|tures|ence"
+_ENDINGS = "ve|ing|ed|er|ers|ly|al|ally|ance|able|ible|ble|tic|tics|cal|tation|sis|ty|ate|ated"
+_CUT_END = re.compile(rf"-(?:{_CERTAIN_ENDINGS}|{_ENDINGS})(?![\w@/\\_-]|\.\w)")
 _CUT = re.compile(
-    r"(?<![\w\\/@.:#$&_])((?:[A-Za-z]+-)?[A-Za-z]{2,15})-"
-    r"(?:(tions?|sions?|ments?|ness|tive|tional|ity|ities|ture|tures|ence)|"
-    r"(ve|ing|ed|er|ers|ly|al|ally|ance|able|ible|ble|tic|tics|cal|tation|sis|ty|ate|ated))(?![\w@/\\_-]|\.\w)"
+    rf"(?<![\w\\/@.:#$&_])((?:[A-Za-z]+-)?[A-Za-z]{{2,15}})-"
+    rf"(?:({_CERTAIN_ENDINGS})|({_ENDINGS}))(?![\w@/\\_-]|\.\w)"
 )
 _RECORD_WORD = re.compile(r"(?<![\w\\/@.:#$&_-])[A-Za-z][a-z]{4,20}(?![\w@/\\_-])")
 _ACRONYM = re.compile("[a-z][A-Z](?:[A-Z]|$)")  # "ourE" of "ourE2Emodel"
@@ -123,12 +126,13 @@ def split_fused_words(text: str, context: str) -> Repaired:
     >>> split_fused_words("The aim of thisstudy is to studyis", "").text
     'The aim of this study is to study is'
     """
-    if all(map(_is_whole, set(_LETTERS.findall(text)))):
+    suspicious = [word for word in set(_LETTERS.findall(text)) if not _is_whole(word)]
+    if not suspicious:
         return Repaired(text, 0)
     own: Counter[str] | None = None
     pieces: list[str] = []
     start = 0
-    for match in _WORD.finditer(text):
+    for match in _WORD.finditer(text) if any(_splits(word.lower()) for word in suspicious) else ():
         word = match.group().lower()
         for split in _splits(word):
             if split.unknown:
@@ -138,7 +142,10 @@ def split_fused_words(text: str, context: str) -> Repaired:
             pieces += text[start : match.start() + split.at], " "
             start = match.start() + split.at
             break
-    repaired, names = _GLUED_NAME.subn(r"\1 \2", "".join((*pieces, text[start:])))
+    repaired = "".join((*pieces, text[start:]))
+    if not _CAPITAL_IN_WORD.search(repaired):
+        return Repaired(repaired, len(pieces) // 2)
+    repaired, names = _GLUED_NAME.subn(r"\1 \2", repaired)
     repaired, acronyms = _split_acronyms(repaired)
     return Repaired(repaired, len(pieces) // 2 + names + acronyms)
 
@@ -200,7 +207,9 @@ def join_hyphenated_words(text: str, context: str) -> Repaired:
 
     if "- " in text or "\u2010 " in text:
         text = _HYPHENATED.sub(join, text)
-    return Repaired(_CUT.sub(join_end, text), repairs)
+    if _CUT_END.search(text):
+        text = _CUT.sub(join_end, text)
+    return Repaired(text, repairs)
 
 
 @lru_cache(maxsize=_CACHED_WORDS)
@@ -265,6 +274,7 @@ def _fits(word: str, behind: str) -> bool:
     return behind != "are" or word.endswith("s") or word in _PLURALS
 
 
+@lru_cache(maxsize=1)  # title and text of a record have the same context
 def _record_words(context: str) -> Counter[str]:
     return Counter(word.lower() for word in _RECORD_WORD.findall(context))
 

@@ -7,6 +7,7 @@ it. The same words in ordinary text ("Abstract Meaning Representation", "목적 
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 
 from shrag.corpora.text.fused_words import Repaired
 from shrag.corpora.text.sentence_blanks import LABELS_AFTER_STOP, STARTERS
@@ -57,15 +58,16 @@ _FIRST_OF_SEVERAL = re.compile(r"(?:Purpose|Objectives?|Aims?|Background|Introdu
 # Labels between sentences; a bare label counts only before a word that starts sentences: "… was significant. Results
 # The …".
 _INSIDE = re.compile(
-    rf"(?<=[.!?。\])”\"] )(?:(?:{_MARKED}){{1,4}}{_SENTENCE}"
+    rf"(?:{_MARKED}){{1,4}}{_SENTENCE}"
     r"|(?:Purpose|Objectives?|Aims?|Background|Methods?|Results|Findings|Conclusions?|Discussion|Implications)\s"
     rf"(?=(?:{STARTERS})\s)"
-    rf"|(?:{LABELS_AFTER_STOP})(?=[A-Z][a-z]+\s)|Highlights\s(?=[A-Z]))"
+    rf"|(?:{LABELS_AFTER_STOP})(?=[A-Z][a-z]+\s)|Highlights\s(?=[A-Z])"
 )
+_BEFORE_INSIDE = re.compile(r"[.!?。\])”\"] ")
 # The name of a picture at the end of a text, which does not have the picture.
-_PICTURE = re.compile(r"(?<=[.!?]) Graphical [Aa]bstract(?: \[DISPLAY OMISSION\])?$")
+_PICTURE = re.compile(r" Graphical [Aa]bstract(?<=[.!?] Graphical .bstract)(?: \[DISPLAY OMISSION\])?$")
 # A bullet at the start of a text or behind a sentence or a part of one.
-_BULLET = re.compile(r"(?:^|(?<=[.;:!?] ))[●•►▶■◆▪] (?=\w)")
+_BULLET = re.compile(r"[●•►▶■◆▪] (?=\w)(?:(?<=^..)|(?<=[.;:!?] ..))")
 _STOP_BEFORE = re.compile(r"[.!?。][\])”\"']*\s$")
 # Names that begin with the adjective: "Abstract Meaning Representation", "Abstract Syntax Trees".
 _ABSTRACT_NAMES = re.compile(
@@ -89,17 +91,14 @@ def drop_labels(text: str, title: str) -> Repaired:
         start = end
         repairs += 1
     text = text[start:]
-
-    def drop(match: re.Match[str]) -> str:
-        nonlocal repairs
-        if not _STOP_BEFORE.search(text, max(0, match.start() - 4), match.start()):
-            return match.group()
-        repairs += 1
-        return ""
-
-    text, pictures = _PICTURE.subn("", _INSIDE.sub(drop, text))
+    pieces: list[str] = []
+    rest = 0
+    for label in _labels_inside(text):
+        pieces.append(text[rest : label.start()])
+        rest = label.end()
+    text, pictures = _PICTURE.subn("", "".join((*pieces, text[rest:])))
     text, bullets = _BULLET.subn("", text)
-    return Repaired(text, repairs + pictures + bullets)
+    return Repaired(text, repairs + len(pieces) + pictures + bullets)
 
 
 def _skip_label(text: str, start: int, title: str) -> int:
@@ -118,4 +117,15 @@ def _skip_label(text: str, start: int, title: str) -> int:
 
 def _is_structured(text: str) -> bool:
     """Return whether a label stands between two sentences of the text."""
-    return any(_STOP_BEFORE.search(text, max(0, found.start() - 4), found.start()) for found in _INSIDE.finditer(text))
+    return next(_labels_inside(text), None) is not None
+
+
+def _labels_inside(text: str) -> Iterator[re.Match[str]]:
+    """Yield the labels between two sentences of the text."""
+    end = 0
+    for before in _BEFORE_INSIDE.finditer(text):
+        start = before.end()
+        if start >= end and (label := _INSIDE.match(text, start)):
+            end = label.end()
+            if _STOP_BEFORE.search(text, max(0, start - 4), start):
+                yield label

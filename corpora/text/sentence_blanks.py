@@ -57,7 +57,7 @@ Once the blank is there, :mod:`shrag.corpora.text.section_labels` drops the labe
 _BEFORE_LABEL = re.compile(rf"(?<=[a-z)\]%\d][.])(?=(?:{LABELS_AFTER_STOP})(?:\s?[:：]|[A-Z][a-z]+ ))")
 _COMMA = re.compile(r"(?<= )([a-z]{4,30}),(?=[a-z]{3,30}(?: [a-z]|[,.]\s))")
 # A Korean title and its English translation: "연구Study on".
-_ENGLISH_TITLE = re.compile("(?<=[\uac00-\ud7a3])(?=(?:An? |The )?[A-Z][a-z]{2,20} (?:on|of|for|in|and|to|the|with) )")
+_ENGLISH_TITLE = re.compile("[\uac00-\ud7a3](?=(?:An? |The )?[A-Z][a-z]{2,20} (?:on|of|for|in|and|to|the|with) )")
 # A number behind a particle or an ending: "이를 위해36명을".
 _COUNT = re.compile(
     r"(?:위해|위하여|통해|통하여|으로|에서|된)(?=\d[\d,.]*(?:명|개|년|가지|편|건|곳|종|회|차례|문항|세|대|%))"
@@ -65,21 +65,23 @@ _COUNT = re.compile(
 # 에 대한, 을 위한 and the like without the blank before the verb (융합에대한 우려) or behind it (방법에 대한내용).
 # A name may begin with 대한 (대한민국, 대한의사협회, 대한항공), and 다 may end a sentence (따른다).
 _BEFORE_VERB = re.compile(
-    "(?<=[\uac00-\ud7a3]{2})(?:에(?=(?:대(?:한|해|하여)|관(?:한|하여)|의(?:한|해|하여)|따른|따라) )|"
-    "[을를](?=(?:위|통)(?:한|해|하여) ))"
+    "[에을를](?<=[\uac00-\ud7a3]{3})(?:(?<=에)(?=(?:대(?:한|해|하여)|관(?:한|하여)|의(?:한|해|하여)|따른|따라) )|"
+    "(?<!에)(?=(?:위|통)(?:한|해|하여) ))"
 )
 _BEHIND_VERB = re.compile(
-    "(?<=[에을를로] (?:대한|관한|위한|통한|의한|인한|따른))(?=[\uac00-\ud7a3]{2})"
+    " (?:대한|관한|위한|통한|의한|인한|따른)(?<=[에을를로]...)(?=[\uac00-\ud7a3]{2})"
     "(?![다답단]|[\uac00-\ud7a3]{0,12}(?:민국|제국|회|항공|통운|연맹))"
 )
 # 을 대상으로 and the like without the blank before them (논문을대상으로), and what follows a verb or 등의 without one
 # (활용하여워드클라우드를, 등의주제에서), unless it may be an ending or an auxiliary verb (하여야, 하여왔다).
-_BEFORE_NOUN = re.compile("(?<=[\uac00-\ud7a3)])[을를](?=(?:대상|중심|바탕|토대|기반|기준)으로[ ,])")
+_BEFORE_NOUN = re.compile("[을를](?<=[\uac00-\ud7a3)].)(?=(?:대상|중심|바탕|토대|기반|기준)으로[ ,])")
 _BEHIND_PREDICATE = re.compile(
-    "(?<=[\uac00-\ud7a3])(?:하여(?![야서도금는선만지진질져졌간튼왔온올오])|함으로써(?!도))(?=[\uac00-\ud7a3]{3})|"
-    "(?<=[ ,]등)의(?!자)(?=[\uac00-\ud7a3]{3})"
+    "하여(?<=[\uac00-\ud7a3]..)(?![야서도금는선만지진질져졌간튼왔온올오])(?=[\uac00-\ud7a3]{3})|"
+    "함으로써(?<=[\uac00-\ud7a3]....)(?!도)(?=[\uac00-\ud7a3]{3})|"
+    "의(?<=[ ,]등의)(?!자)(?=[\uac00-\ud7a3]{3})"
 )
-# Every pattern except those above needs a match of this one, which most texts do not have.
+_HANGUL = re.compile(_SYLLABLE)
+# Every pattern except those above needs a match of this one.
 _STOP_WITHOUT_BLANK = re.compile(r"[.,?][^\W\d_]|다\.[\d“‘「『①-⑳\[]")
 _STARTER = re.compile(rf"(?:{STARTERS})")
 _SHORTEST_WORD = 3
@@ -90,16 +92,21 @@ _INTRODUCTION = re.compile(
     r"|(?<![\uac00-\ud7a3,])(첫째|둘째|셋째|넷째|다섯째|그러나|따라서|하지만|또한|한편),(?=[\uac00-\ud7a3])"
 )
 
-_PATTERNS = (
-    _KOREAN_QUESTION,
-    _BEFORE_LABEL,
-    _COMMA,
-    _AFTER_NUMBER,
-    _AFTER_SIGN,
-    _AFTER_ACRONYM,
-    _MIXED_STOP,
-    _INTRODUCTION,
+# Patterns, and before each what every match of it has. It is found fast because it begins with a certain character.
+_PATTERNS = tuple(
+    (re.compile(needed), pattern)
+    for needed, pattern in (
+        (r"\?(?<=가\?)", _KOREAN_QUESTION),
+        (rf"\.(?=[A-Z])(?=(?:{LABELS_AFTER_STOP}))", _BEFORE_LABEL),
+        (",(?=[a-z]{3})", _COMMA),
+        (r"\.(?<=[\d%]\.)(?=[A-Z])", _AFTER_NUMBER),
+        (r"\.(?<=[)\]\"”’]\.)(?=[A-Z])", _AFTER_SIGN),
+        (r"\.(?<=[A-Zs]\.)(?=[A-Z][a-z]{3})", _AFTER_ACRONYM),
+        (rf"\.(?<=[a-z]\.)(?={_SYLLABLE})", _MIXED_STOP),
+        (",(?=[A-Za-z\uac00-\ud7a3])", _INTRODUCTION),
+    )
 )
+_CAPITAL_AFTER_STOP = re.compile(r"\.(?<=[a-z]\.)(?=[A-Z])")
 
 
 def insert_blanks(text: str) -> Repaired:
@@ -108,10 +115,7 @@ def insert_blanks(text: str) -> Repaired:
     >>> insert_blanks("CNN을 썼다.AI는 빠르다. We test a method.The result, U.S.A, Node.js and 3.5 stay.").text
     'CNN을 썼다. AI는 빠르다. We test a method. The result, U.S.A, Node.js and 3.5 stay.'
     """
-    repairs = 0
-    for pattern in (_ENGLISH_TITLE, _COUNT, _BEFORE_VERB, _BEHIND_VERB, _BEFORE_NOUN, _BEHIND_PREDICATE):
-        text, found = pattern.subn(r"\g<0> ", text)
-        repairs += found
+    text, repairs = _insert_korean_blanks(text)
     if not _STOP_WITHOUT_BLANK.search(text):
         return Repaired(text, repairs)
 
@@ -130,10 +134,23 @@ def insert_blanks(text: str) -> Repaired:
         # After a name ("Ms.Marvel"), only a word that starts sentences shows that a new sentence begins.
         return insert(match) if word.islower() or _STARTER.fullmatch(following) else match.group()
 
-    text = _KOREAN_STOP.sub(after_korean, text)
-    for pattern in _PATTERNS:
-        text = pattern.sub(insert, text)
-    text = _ENGLISH_STOP.sub(after_english, text)
+    if "다." in text:
+        text = _KOREAN_STOP.sub(after_korean, text)
+    for needed, pattern in _PATTERNS:
+        if needed.search(text):
+            text = pattern.sub(insert, text)
+    if _CAPITAL_AFTER_STOP.search(text):
+        text = _ENGLISH_STOP.sub(after_english, text)
+    return Repaired(text, repairs)
+
+
+def _insert_korean_blanks(text: str) -> Repaired:
+    """Insert the blanks that a Korean text lacks within a sentence."""
+    repairs = 0
+    if _HANGUL.search(text):
+        for pattern in (_ENGLISH_TITLE, _COUNT, _BEFORE_VERB, _BEHIND_VERB, _BEFORE_NOUN, _BEHIND_PREDICATE):
+            text, found = pattern.subn(r"\g<0> ", text)
+            repairs += found
     return Repaired(text, repairs)
 
 

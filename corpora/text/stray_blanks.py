@@ -13,17 +13,18 @@ from shrag.corpora.text.fused_words import Repaired
 
 # Only behind a whole word; behind an address or a formula the blank may be intended.
 _BEFORE_MARK = re.compile(r"(?<![^\s(\[\"'“‘])([A-Za-z\uac00-\ud7a3]{2,40}[)\]]?) ([,.])(?= |$)")
-_PARTICLE = re.compile("(?<=[\uac00-\ud7a3]) (?=(?:를|는|을|으로|에서)[ ,])")
+# A pattern that begins with a certain character is found fast, so what stands before the blank is tested behind it.
+_PARTICLE = re.compile(" (?=(?:를|는|을|으로|에서)[ ,])(?<=[\uac00-\ud7a3] )")
 # 의, 에, 과 and 와 by themselves between two words, but not the cut beginning of a word (의 사결정, 과 몰입) or a verb.
 _SHORT_PARTICLE = re.compile(
-    "(?<=[\uac00-\ud7a3]{2}) (?=(?:"
+    " (?<=[\uac00-\ud7a3]{2} )(?=(?:"
     "의 (?![하해한거사료학약미견식지존심무도뢰류상혹자복장])|에 (?![듀너세피러이스어코센토])|"
     "과 (?![몰잉대도제목학정거반연장실업열세속부다감민])|와 (?![있서네쉴]))[\uac00-\ud7a3]{2})"
 )
 # Behind an adnominal form or an adverbial case the next word is a noun or a verb: 활용한 의 약품, 신고에 의, 들어 와.
 _BEFORE_SHORT = {"의": "한인던할될운에의", "에": "한의", "와": "에어아러로고까지서해"}
 # Behind these syllables 적 may be an enemy: 그를 적으로, 공동의 적이고.
-_SUFFIX = re.compile("(?<=[\uac00-\ud7a3])(?<![을를은는이가의과와도만한된할해]) (?=적(?:인|으로|이며|이고) )")
+_SUFFIX = re.compile(" (?=적(?:인|으로|이며|이고) )(?<=[\uac00-\ud7a3] )(?<![을를은는이가의과와도만한된할해] )")
 _PARTICLES = frozenset("을를은는")
 _AFTER_VOWEL, _AFTER_CONSONANT = "를는와", "을으과"
 _RIEUL = 8  # the final consonant ㄹ, after which the particle is 로 and not 으로
