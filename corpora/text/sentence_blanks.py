@@ -62,6 +62,7 @@ _ENGLISH_TITLE = re.compile("[\uac00-\ud7a3](?=(?:An? |The )?[A-Z][a-z]{2,20} (?
 _COUNT = re.compile(
     r"(?:위해|위하여|통해|통하여|으로|에서|된)(?=\d[\d,.]*(?:명|개|년|가지|편|건|곳|종|회|차례|문항|세|대|%))"
 )
+# A pattern that begins with a certain character is found fast, so what stands before it is tested behind it.
 # 에 대한, 을 위한 and the like without the blank before the verb (융합에대한 우려) or behind it (방법에 대한내용).
 # A name may begin with 대한 (대한민국, 대한의사협회, 대한항공), and 다 may end a sentence (따른다).
 _BEFORE_VERB = re.compile(
