@@ -97,17 +97,17 @@ _INTRODUCTION = re.compile(
 _PATTERNS = tuple(
     (re.compile(needed), pattern)
     for needed, pattern in (
-        (r"\?(?<=가\?)", _KOREAN_QUESTION),
-        (rf"\.(?=[A-Z])(?=(?:{LABELS_AFTER_STOP}))", _BEFORE_LABEL),
-        (",(?=[a-z]{3})", _COMMA),
-        (r"\.(?<=[\d%]\.)(?=[A-Z])", _AFTER_NUMBER),
-        (r"\.(?<=[)\]\"”’]\.)(?=[A-Z])", _AFTER_SIGN),
-        (r"\.(?<=[A-Zs]\.)(?=[A-Z][a-z]{3})", _AFTER_ACRONYM),
-        (rf"\.(?<=[a-z]\.)(?={_SYLLABLE})", _MIXED_STOP),
-        (",(?=[A-Za-z\uac00-\ud7a3])", _INTRODUCTION),
+        (r"가\?", _KOREAN_QUESTION),
+        (rf"\.(?:{LABELS_AFTER_STOP})", _BEFORE_LABEL),
+        (",[a-z]{3}", _COMMA),
+        (r"\.(?<=[\d%]\.)[A-Z]", _AFTER_NUMBER),
+        (r"\.(?<=[)\]\"”’]\.)[A-Z]", _AFTER_SIGN),
+        (r"\.(?<=[A-Zs]\.)[A-Z][a-z]{3}", _AFTER_ACRONYM),
+        (rf"\.(?<=[a-z]\.){_SYLLABLE}", _MIXED_STOP),
+        (",[A-Za-z\uac00-\ud7a3]", _INTRODUCTION),
     )
 )
-_CAPITAL_AFTER_STOP = re.compile(r"\.(?<=[a-z]\.)(?=[A-Z])")
+_CAPITAL_AFTER_STOP = re.compile(r"\.(?<=[a-z]\.)[A-Z]")
 
 
 def insert_blanks(text: str) -> Repaired:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Mapping
 from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
@@ -146,7 +145,8 @@ def check_counts(contents: IndexContents) -> IndexCheck:
         "identifiers": reader.distinct_docids(),
     }
     if len(set(counts.values())) > 1:
-        problems.append(Text("counts differ: {counts}", counts=_listed(counts)))
+        listed = ", ".join(f"{what} {count}" for what, count in counts.items())
+        problems.append(Text("counts differ: {counts}", counts=listed))
     for start in range(0, reader.count(), _BATCH):
         numbers = range(start, min(start + _BATCH, reader.count()))
         for docid, stored in zip(reader.docids(numbers), reader.documents(numbers), strict=True):
@@ -177,10 +177,6 @@ def check_analysis(contents: IndexContents) -> IndexCheck:
         for docid in others
     )
     return IndexCheck("analysis", len(numbers), tuple(problems))
-
-
-def _listed(counts: Mapping[str, int]) -> str:
-    return ", ".join(f"{what} {count}" for what, count in counts.items())
 
 
 def _database_problems(path: Path) -> list[str]:

@@ -63,7 +63,7 @@ def test_the_leading_record_is_compared_with_the_second_and_the_fifth_or_else_th
     assert evidence.lead == 10 - fifth
     assert evidence.lead_over_second == pytest.approx(math.log(10.1 / (second + 0.1)))
     assert evidence.lead_over_fifth == pytest.approx(math.log(10.1 / (fifth + 0.1)))
-    assert evidence.words == 2
+    assert (evidence.words, is_complete(question, record)) == (2, True)
 
 
 def test_evidence_is_measured_on_the_best_record_of_each_of_ten_papers() -> None:
