@@ -33,6 +33,7 @@ from shrag.serving.engine import Engine, open_engine
 from tests.support.built_once import built_once
 from tests.support.fault_modes import FAULTS, Fault
 from tests.support.published import publish_copy, two_contents
+from tests.support.shared_workers import one_process
 
 if TYPE_CHECKING:
     from shrag.indexing.analysis.morphological_analysis import Kiwi
@@ -136,6 +137,13 @@ def one_parser() -> Iterator[None]:
         patch.setattr(add, "Parser", lend)
         yield
     shared.stop()
+
+
+@pytest.fixture(scope="session", autouse=True)
+def one_analysis_process() -> Iterator[None]:
+    """Let the builds of this process share the process that loads Kiwi for their workers."""
+    with one_process():
+        yield
 
 
 @pytest.fixture(scope="session")

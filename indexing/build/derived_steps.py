@@ -6,7 +6,7 @@ index.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import closing
 from pathlib import Path
 
@@ -16,15 +16,13 @@ from shrag.indexing.analysis.korean_english import KoreanEnglishAnalyzer
 from shrag.indexing.analysis.token_store import FILE as TOKEN_STORE
 from shrag.indexing.analysis.token_store import TokenStore, write_token_store
 from shrag.indexing.build.checkpoints import BuildStep
-from shrag.indexing.build.glossary_workers import count_records
+from shrag.indexing.build.glossary_workers import GlossaryWorkers
 from shrag.indexing.build.job import BuildJob
 from shrag.indexing.build.records_step import NOTES, BuildNotes
 from shrag.indexing.errors import TooManyRejectedRecords
 from shrag.indexing.glossary.corrections import FILE as CORRECTIONS
 from shrag.indexing.glossary.corrections import apply_corrections, parse_corrections
-from shrag.indexing.glossary.evidence import CountedEvidence
 from shrag.indexing.glossary.mining import mine_glossary
-from shrag.indexing.glossary.spelling.collector import SpellingCollector
 from shrag.indexing.glossary.spelling.table import write_spellings
 from shrag.indexing.glossary.store import FILE as GLOSSARY
 from shrag.indexing.glossary.store import Glossary, write_glossary
@@ -131,26 +129,22 @@ def build_glossary(job: BuildJob) -> None:
         def frequencies(terms: Sequence[str]) -> Mapping[str, int]:
             return searcher.statistics(terms).contents.document_frequencies
 
-        words = SpellingCollector()
-
-        def counted() -> Iterator[CountedEvidence]:
-            for each in count_records(job.records, index, rejected_docids(index), analyzer, job.workers):
-                words.add(each.spellings)
-                yield each.evidence
-
-        mined = mine_glossary(counted(), analyzer, frequencies, job.workspace.stage / _GLOSSARY_SCRATCH)
-        corrections = parse_corrections(job.choices.corrections)
-        corrected = apply_corrections(mined.entries, corrections.pairs, analyzer, job.options.notify)
-        synonyms = select_synonyms(
-            corrected, mined.acronyms, corrections.synonyms, frequencies, analyzer, job.options.notify
-        )
-        for name in (GLOSSARY, CORRECTIONS):
-            (index / name).unlink(missing_ok=True)
-        if job.choices.corrections:
-            (index / CORRECTIONS).write_bytes(job.choices.corrections)
-        write_glossary(index / GLOSSARY, corrected, synonyms)
-        removed = [(pair.korean, pair.english.lower()) for pair in corrections.pairs if not pair.is_added]
-        write_spellings(index / GLOSSARY, words, analyzer, removed)
+        with GlossaryWorkers(job.records, index, analyzer, job.workers) as workers:
+            mined = mine_glossary(
+                workers.count(rejected_docids(index)), analyzer, frequencies, job.workspace.stage / _GLOSSARY_SCRATCH
+            )
+            corrections = parse_corrections(job.choices.corrections)
+            corrected = apply_corrections(mined.entries, corrections.pairs, analyzer, job.options.notify)
+            synonyms = select_synonyms(
+                corrected, mined.acronyms, corrections.synonyms, frequencies, analyzer, job.options.notify
+            )
+            for name in (GLOSSARY, CORRECTIONS):
+                (index / name).unlink(missing_ok=True)
+            if job.choices.corrections:
+                (index / CORRECTIONS).write_bytes(job.choices.corrections)
+            write_glossary(index / GLOSSARY, corrected, synonyms)
+            removed = [(pair.korean, pair.english.lower()) for pair in corrections.pairs if not pair.is_added]
+            write_spellings(index / GLOSSARY, workers.spelled(), removed)
 
 
 def write_index_calibration(job: BuildJob) -> None:

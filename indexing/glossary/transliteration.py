@@ -7,7 +7,9 @@ letters cost little. The tables were made for this project.
 
 from __future__ import annotations
 
+import math
 import re
+from collections.abc import Sequence
 from functools import lru_cache
 
 _FIRST = "ㄱㄲㄴㄷㄸㄹㅁㅂㅃㅅㅆㅇㅈㅉㅊㅋㅌㅍㅎ"
@@ -133,32 +135,42 @@ def _jamo(korean: str) -> tuple[str, ...]:
 def _least_cost(jamo: tuple[str, ...], english: str, most: float) -> float | None:
     """Return the least edit cost between jamo and letters, or None where it is over ``most``.
 
-    Dynamic programming: ``row[j]`` is the cost of the jamo so far and the first j letters. The minimum of a row never
-    decreases, which allows an early end.
+    Dynamic programming: ``costs[j]`` is the least cost of the jamo so far and the first j letters. Costs over ``most``
+    are left out.
     """
     silent = [_SILENT.get(letter, 0.9) for letter in english]
-    row = [0.0]
-    for cost in silent:
-        row.append(row[-1] + cost)
+    costs = {0: 0.0}
+    _skip_letters(costs, 0, silent, most)
     for letter in jamo:
         spellings = _SPELLINGS.get(letter) or _SPELLINGS.get(letter[0], ())
         wrong_vowel = _VOWEL_MISMATCH if letter in _VOWEL else _MISMATCH
         added = _ADDED.get(letter, 0.8)
-        below = [cost + added for cost in row]
-        for start, before in enumerate(row):
-            if before > most:
-                continue  # already over the limit
+        reached: dict[int, float] = {}
+        for start, before in costs.items():
             for spelling in spellings:
-                if before < below[min(start + len(spelling), len(english))] and english.startswith(spelling, start):
-                    below[start + len(spelling)] = before
-        for index, cost in enumerate(silent):
-            mismatch = wrong_vowel if english[index] in _VOWEL_LETTERS else _MISMATCH
-            best = min(row[index] + mismatch, below[index] + cost)
-            below[index + 1] = min(below[index + 1], best)
-        row = below
-        if min(row) > most:
+                if english.startswith(spelling, start):
+                    _reach(reached, start + len(spelling), before, most)
+            _reach(reached, start, before + added, most)
+            if start < len(english):
+                mismatch = wrong_vowel if english[start] in _VOWEL_LETTERS else _MISMATCH
+                _reach(reached, start + 1, before + mismatch, most)
+        if not reached:
             return None
-    return row[-1] if row[-1] <= most else None
+        _skip_letters(reached, min(reached), silent, most)
+        costs = reached
+    return costs.get(len(english))
+
+
+def _reach(costs: dict[int, float], position: int, cost: float, most: float) -> None:
+    if cost <= most and cost < costs.get(position, math.inf):
+        costs[position] = cost
+
+
+def _skip_letters(costs: dict[int, float], start: int, silent: Sequence[float], most: float) -> None:
+    """Extend the costs from position ``start`` on by letters that have no sound."""
+    for position in range(start, len(silent)):
+        if position in costs:
+            _reach(costs, position + 1, costs[position] + silent[position], most)
 
 
 _KEY = {

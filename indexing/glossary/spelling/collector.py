@@ -76,6 +76,10 @@ class SpellingCollector:
                 for key in [key for key, count in counter.items() if count == 1]:
                     del counter[key]
 
+    def counts(self) -> SpellingCounts:
+        """Return the sums; another collector that adds them has the same words."""
+        return SpellingCounts(self._english, self._phrases, self._korean)
+
     def english_words(self, analyzer: Analyzer) -> Iterator[SpelledWord]:
         """Yield English words, capitalized names of two words, and words with a hyphen."""
         words = _most_common(self._english)

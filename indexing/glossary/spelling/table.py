@@ -58,24 +58,37 @@ class Spelling(NamedTuple):
     probability: float
 
 
-def write_spellings(
-    path: Path, words: SpellingCollector, analyzer: Analyzer, removed: Iterable[tuple[str, str]] = ()
-) -> None:
-    """Add the table of spellings to a glossary file.
+class SpelledWords(NamedTuple):
+    """The rows of the table.
 
-    Args:
-        path: The file that :func:`~shrag.indexing.glossary.store.write_glossary` wrote.
-        words: The counted words.
-        analyzer: The index's analyzer.
-        removed: Pairs of a Korean word and an English word or name in lower case that the user removed.
+    Attributes:
+        rows: Text, terms separated by spaces, weight and keys of each word.
+        letter_costs: The costs of pairs of letters (:class:`~shrag.indexing.glossary.spelling.model.LetterModel`).
     """
+
+    rows: list[tuple[str, str, float, list[str]]]
+    letter_costs: dict[str, float]
+
+
+def spell_words(words: SpellingCollector, analyzer: Analyzer) -> SpelledWords:
+    """Return the rows of the words that ``words`` counted; ``analyzer`` is the index's."""
     english = list(words.english_words(analyzer))
     letters = LetterModel.of_words(word.letters for word in english)
     rows = [
         *_weighted(english, letters.cost, spelling_keys),
         *_weighted(list(words.korean_words(analyzer)), loanword_log_odds, _korean_keys),
     ]
-    costs = sorted((pair, round(cost, 2)) for pair, cost in letters.costs.items())
+    return SpelledWords(rows, {pair: round(cost, 2) for pair, cost in letters.costs.items()})
+
+
+def write_spellings(path: Path, spelled: SpelledWords, removed: Iterable[tuple[str, str]] = ()) -> None:
+    """Add the table of spellings to a glossary file.
+
+    Args:
+        path: The file that :func:`~shrag.indexing.glossary.store.write_glossary` wrote.
+        spelled: The words of all records.
+        removed: Pairs of a Korean word and an English word or name in lower case that the user removed.
+    """
     with closing(sqlite3.connect(path, isolation_level=None)) as database:
         database.execute("PRAGMA journal_mode = OFF")
         database.execute("CREATE TABLE spellings (id INTEGER PRIMARY KEY, text TEXT, terms TEXT, weight REAL)")
@@ -83,21 +96,21 @@ def write_spellings(
         database.execute("CREATE TABLE removed_spellings (korean TEXT, english TEXT)")
         database.execute("CREATE TABLE letter_costs (pair TEXT PRIMARY KEY, cost REAL) WITHOUT ROWID")
         database.execute("BEGIN")
-        database.executemany("INSERT INTO letter_costs VALUES (?, ?)", costs)
+        database.executemany("INSERT INTO letter_costs VALUES (?, ?)", sorted(spelled.letter_costs.items()))
         database.executemany("INSERT INTO removed_spellings VALUES (?, ?)", sorted(removed))
         database.executemany(
             "INSERT INTO spellings VALUES (?, ?, ?, ?)",
-            ((number, word.text, word.terms, weight) for number, (word, weight, _) in enumerate(rows)),
+            ((number, *row) for number, (*row, _) in enumerate(spelled.rows)),
         )
-        keys = sorted((key, number) for number, (_, _, keys) in enumerate(rows) for key in keys)
+        keys = sorted((key, number) for number, (*_, keys) in enumerate(spelled.rows) for key in keys)
         database.executemany("INSERT INTO spelling_keys VALUES (?, ?)", keys)
         database.execute("COMMIT")
 
 
 def _weighted(
     words: Sequence[SpelledWord], log_odds: Callable[[str], float], keys: Callable[[str], list[str]]
-) -> Iterator[tuple[SpelledWord, float, list[str]]]:
-    """Yield each word that has keys, with its weight and its keys.
+) -> Iterator[tuple[str, str, float, list[str]]]:
+    """Yield the row of each word that has keys.
 
     The weight is the part of the log-odds that does not depend on the question. The prior probability of a word grows
     with the square root of its frequency. The sum of these roots counts as at least ``_MIN_TOTAL``, because a small
@@ -107,7 +120,8 @@ def _weighted(
     for word in words:
         found = keys(word.letters)
         if found:
-            yield word, round(math.log(math.sqrt(word.frequency) / total) + log_odds(word.letters), 2), found
+            weight = round(math.log(math.sqrt(word.frequency) / total) + log_odds(word.letters), 2)
+            yield word.text, word.terms, weight, found
 
 
 def _korean_keys(word: str) -> list[str]:

@@ -1,4 +1,4 @@
-"""The glossary's evidence is the same by any number of processes, also where one of them is killed."""
+"""The glossary's evidence and spellings are the same by any number of processes, also where one of them is killed."""
 
 from __future__ import annotations
 
@@ -14,12 +14,15 @@ from shrag.corpora.files import DiskFailed
 from shrag.corpora.store.manifest import read_manifest
 from shrag.indexing.analysis.korean_english import KoreanEnglishAnalyzer
 from shrag.indexing.build import glossary_workers
-from shrag.indexing.build.glossary_workers import CountedRecords, count_records
+from shrag.indexing.build.glossary_workers import GlossaryWorkers
 from shrag.indexing.errors import IndexingError
+from shrag.indexing.glossary.evidence import CountedEvidence
+from shrag.indexing.glossary.spelling.table import SpelledWords
 from shrag.indexing.storage.generations import current_generation
 from shrag.models.fork_server import Connection, ForkServer
 
-Count = Callable[..., list[CountedRecords]]
+Counted = tuple[list[CountedEvidence], SpelledWords]
+Count = Callable[..., Counted]
 
 
 @pytest.fixture
@@ -30,23 +33,25 @@ def count(demo_home: Path, monkeypatch: pytest.MonkeyPatch, analyzer: KoreanEngl
     records = corpus / read_manifest(corpus).records_file
     folder, _ = current_generation(demo_home / "indexes" / "demo")
 
-    def counted(workers: int, rejected: tuple[str, ...] = (), file: Path = records) -> list[CountedRecords]:
-        return list(count_records(file, folder, rejected, analyzer, workers))
+    def counted(workers: int, rejected: tuple[str, ...] = (), file: Path = records) -> Counted:
+        with GlossaryWorkers(file, folder, analyzer, workers) as processes:
+            return list(processes.count(rejected)), processes.spelled()
 
     return counted
 
 
 def test_ranges_are_counted_the_same_here_and_in_processes(count: Count) -> None:
-    here = count(1)
-    assert len(here) == 5
-    assert sum(len(each.evidence.bilingual) for each in here) > 0
-    assert {mention[0][2] for each in here for mention in each.evidence.contexts} >= {"transfer learning"}
-    assert count(3) == here
+    evidence, spelled = count(1)
+    assert len(evidence) == 5
+    assert sum(len(each.bilingual) for each in evidence) > 0
+    assert {mention[0][2] for each in evidence for mention in each.contexts} >= {"transfer learning"}
+    assert {text for text, *_ in spelled.rows} >= {"learning", "알고리즘"}
+    assert count(3) == (evidence, spelled)
 
 
 def test_rejected_records_are_left_out(count: Count) -> None:
-    docids = [docid for each in count(1) for _, docid, _, _ in each.evidence.bilingual]
-    left = [docid for each in count(2, (docids[0],)) for _, docid, _, _ in each.evidence.bilingual]
+    docids = [docid for each in count(1)[0] for _, docid, _, _ in each.bilingual]
+    left = [docid for each in count(2, (docids[0],))[0] for _, docid, _, _ in each.bilingual]
     assert left == docids[1:]
 
 
@@ -101,5 +106,8 @@ def test_another_file_that_a_process_cannot_read_is_no_fault_of_the_corpus(
 ) -> None:
     monkeypatch.setattr(glossary_workers, "RANGE", 50)
     corpus = demo_home / "corpora" / "demo"
-    with pytest.raises(DiskFailed, match=r"A database under .* cannot be read"):
-        list(count_records(corpus / read_manifest(corpus).records_file, tmp_path, (), analyzer, 2))
+    with (
+        GlossaryWorkers(corpus / read_manifest(corpus).records_file, tmp_path, analyzer, 2) as processes,
+        pytest.raises(DiskFailed, match=r"A database under .* cannot be read"),
+    ):
+        list(processes.count(()))

@@ -9,7 +9,7 @@ import pytest
 from shrag.corpora.records import Record
 from shrag.indexing.analysis.korean_english import KoreanEnglishAnalyzer
 from shrag.indexing.glossary.spelling.collector import SpellingCollector, count_spellings
-from shrag.indexing.glossary.spelling.table import write_spellings
+from shrag.indexing.glossary.spelling.table import spell_words, write_spellings
 from shrag.indexing.glossary.store import Glossary, write_glossary
 
 TEXTS = (
@@ -30,7 +30,7 @@ def _collect(texts: Sequence[str]) -> SpellingCollector:
 
 def _write(path: Path, analyzer: KoreanEnglishAnalyzer, removed: Sequence[tuple[str, str]] = ()) -> Path:
     write_glossary(path, [])
-    write_spellings(path, _collect(TEXTS), analyzer, removed)
+    write_spellings(path, spell_words(_collect(TEXTS), analyzer), removed)
     return path
 
 
@@ -114,7 +114,7 @@ def test_a_disease_is_found_by_the_name_of_its_organism(
 ) -> None:
     names = "sparganosis toxoplasmosis cryptosporidiosis candidiasis trichomoniasis diagnosis fibrosis cirrhosis"
     write_glossary(tmp_path / "diseases", [])
-    write_spellings(tmp_path / "diseases", _collect([names] * 9), analyzer)
+    write_spellings(tmp_path / "diseases", spell_words(_collect([names] * 9), analyzer))
     glossary = Glossary(tmp_path / "diseases")
     assert [entry.english for entry in glossary.transliterations(korean)] == ([english] if english else [])
     glossary.close()
@@ -135,7 +135,7 @@ def test_the_same_records_make_the_same_file(analyzer: KoreanEnglishAnalyzer, tm
 
 def test_an_empty_corpus_has_an_empty_table(analyzer: KoreanEnglishAnalyzer, tmp_path: Path) -> None:
     write_glossary(tmp_path / "none", [])
-    write_spellings(tmp_path / "none", SpellingCollector(), analyzer)
+    write_spellings(tmp_path / "none", spell_words(SpellingCollector(), analyzer))
     with sqlite3.connect(tmp_path / "none") as database:
         assert database.execute("SELECT count(*) FROM spellings").fetchone() == (0,)
     assert Glossary(tmp_path / "none").transliterations("홀로그램") == []
@@ -146,7 +146,9 @@ def test_of_many_spellings_of_one_word_the_three_likeliest_are_found(
 ) -> None:
     path = tmp_path / "glossary"
     write_glossary(path, [])
-    write_spellings(path, _collect(["catecholamine catecolamine katecholamine catecholamin"] * 9), analyzer)
+    write_spellings(
+        path, spell_words(_collect(["catecholamine catecolamine katecholamine catecholamin"] * 9), analyzer)
+    )
     glossary = Glossary(path)
     found = [entry.english for entry in glossary.transliterations("카테콜라민")]
     assert found == ["catecolamine", "catecholamin", "katecholamine"]
