@@ -308,12 +308,15 @@ class Confidence:
         level: The same in three levels.
         uncovered: The distinctive words of the question that the best records do not have; none at the level high.
         threshold: The value below which the question is refused, unless the request sets another.
+        lacking: The distinctive words that the best record with an abstract, which an extractive answer quotes, does
+            not have; none at the level high.
     """
 
     value: float
     level: ConfidenceLevel
     uncovered: tuple[str, ...] = ()
     threshold: float = 0.0
+    lacking: tuple[str, ...] = ()
 
     def answers(self, min_confidence: float | None = None) -> bool:
         """Return whether the confidence is enough to answer; ``min_confidence`` replaces the threshold."""
@@ -421,7 +424,8 @@ class Answer:
         complete: False if the model was cut off.
         choice: The letter of the choice made, or empty. If there is also a ``reason``, no record supports the choice.
         nearest: The records nearest to a question that was refused. They are no citations.
-        uncovered: The distinctive words of the question that the best records do not have.
+        uncovered: Distinctive words of the question that the quoted record of an extractive answer does not have, or
+            that the best records do not have if the answer is a refusal or was generated.
         quoted_language: The language of the quoted record, if it is not the question's.
         uncertain: Whether an extractive answer has low confidence, or a record without title or abstract fits better.
             The answer then quotes the nearest record that can be quoted, which may not answer the question.

@@ -62,10 +62,14 @@ _INSIDE = re.compile(
     r"|(?:Purpose|Objectives?|Aims?|Background|Methods?|Results|Findings|Conclusions?|Discussion|Implications)\s"
     rf"(?=(?:{STARTERS})\s)"
     rf"|(?:{LABELS_AFTER_STOP})(?=[A-Z][a-z]+\s)|Highlights\s(?=[A-Z])"
+    # Labels that are no words of a sentence need no mark behind them.
+    r"|(?:Design/methodology/approach|Originality/value|Research limitations/implications)\s(?=[A-Z])"
 )
 _BEFORE_INSIDE = re.compile(r"[.!?。\])”\"] ")
-# The name of a picture at the end of a text, which does not have the picture.
-_PICTURE = re.compile(r" Graphical [Aa]bstract(?<=[.!?] Graphical .bstract)(?: \[DISPLAY OMISSION\])?$")
+# At the end of a text: the name of a picture, which the text does not have, and a database's note.
+_AT_END = re.compile(
+    r" Graphical [Aa]bstract(?<=[.!?] Graphical .bstract)(?: \[DISPLAY OMISSION\])?$|(?<=[.!?]) ?\(Author abstract\)$"
+)
 # A bullet at the start of a text or behind a sentence or a part of one.
 _BULLET = re.compile(r"[●•►▶■◆▪] (?=\w)(?:(?<=^..)|(?<=[.;:!?] ..))")
 _STOP_BEFORE = re.compile(r"[.!?。][\])”\"']*\s$")
@@ -96,9 +100,9 @@ def drop_labels(text: str, title: str) -> Repaired:
     for label in _labels_inside(text):
         pieces.append(text[rest : label.start()])
         rest = label.end()
-    text, pictures = _PICTURE.subn("", "".join((*pieces, text[rest:])))
+    text, at_end = _AT_END.subn("", "".join((*pieces, text[rest:])))
     text, bullets = _BULLET.subn("", text)
-    return Repaired(text, repairs + len(pieces) + pictures + bullets)
+    return Repaired(text, repairs + len(pieces) + at_end + bullets)
 
 
 def _skip_label(text: str, start: int, title: str) -> int:

@@ -85,7 +85,8 @@ _ENGLISH_OPENING = re.compile(
     re.VERBOSE | re.IGNORECASE,
 )
 _ENGLISH_END = re.compile(
-    rf"(?<![\s,])[\s,]{{1,3}}(?:(?:{_DETAIL}|briefly|concisely|succinctly|please)\b\W{{0,5}}){{1,3}}$", re.IGNORECASE
+    rf"(?<=[.?!])\s+list\s+them\W*$|(?<![\s,])[\s,]{{1,3}}(?:(?:{_DETAIL}|briefly|concisely|succinctly|please)\b\W{{0,5}}){{1,3}}$",
+    re.IGNORECASE,
 )
 # These count only if another pattern finds a request: elsewhere they are content.
 _ENGLISH_REQUEST_END = re.compile(
@@ -102,7 +103,8 @@ _MANNER = r"""
     (?:간략하게|간략히|간단하게|간단히|간결하게|간결히|간추려서?|자세하게|자세히|상세하게|상세히|구체적으로|개략적으로
       |대략적으로|체계적으로|종합적으로|전반적으로|명확하게|명확히|짧게|(?:알기|이해하기)\s+쉽게|쉽게|한눈에|좀|한번|다시|더
       |(?:핵심|요점|요지|개요|핵심\s*내용|주요\s*내용)(?:만|을|를|위주로|중심으로)?|핵심\s+(?:위주로|중심으로)|중심으로|위주로
-      |(?:한|두|세|네|다섯|\d+)\s*(?:문장|줄|문단|단락)(?:으로|로|만)?|한국어로|우리말로|영어로|항목별로|단계별로)"""
+      |(?:한|두|세|네|다섯|\d+)\s*(?:문장|줄|문단|단락)(?:으로|로|만)?
+      |(?:한|두|세|네|다섯|몇|\d+)\s*(?:개|편|건|가지)(?:만|를|을)?|한국어로|우리말로|영어로|항목별로|단계별로)"""
 _MATTER = r"""
     (?:(?:(?:핵심|주요|중요|전체|전반적인|전체적인|간략한|간단한|구체적인|자세한|상세한|관련|선행|기존|최근)\s*){0,3}
         (?:내용|요점|요지|개요|줄거리|연구|연구\s*결과|연구\s*내용|논문|문헌)(?:들)?(?:을|를|만|에\s*대해서?|에\s*관해서?)
@@ -144,6 +146,9 @@ _KOREAN_END = re.compile(
 _KOREAN_ANYWHERE = re.compile(
     r"(?<!\S)(?:얼마나|어느\s*정도)(?![가-힣])|(?<=[할될을들볼갈줄올쓸낼질릴칠킬필길일]\s)수가(?=\s+[있없])"
     r"|^\W*(?:혹시|그렇다면|안녕하세요|안녕하십니까)(?=[\s,.!])"
+    # 무엇을 써야 하나, 비용은 얼마인가
+    r"|(?<=야)\s+하나요?(?=\s*(?:[.,?!~…]|$))"
+    r"|(?<!\S)얼마(?:인가요?|입니까|예요|이에요|죠|일까요?|야)?(?=\s*(?:[.?!~…]|$))"
     r"|(?<=[A-Za-z0-9]\s)이?란(?=\s*(?:(?:무엇|뭐|뭔)[가-힣]*\s*)?\W*$)"
 )
 _GREETING = re.compile(
@@ -154,7 +159,19 @@ _GREETING = re.compile(
     re.IGNORECASE,
 )
 
-
+# Questions about this program, which no record answers.
+_HELP = re.compile(
+    r"""\W*(?:
+      (?:이\s*(?:프로그램|시스템|서비스|사이트)|SHRAG|너|당신|여기)?(?:는|은|가|이|의|를|을|로|으로|에서(?:는)?)?\s*
+        (?:도움말|사용법|(?:사용|이용)\s*방법
+          |(?:뭘|뭐를|무엇을|무얼|어떤\s*것을)\s*(?:할|해\s*줄|물어볼|물을|찾을|검색할)\s*수\s*있[가-힣]*
+          |어떻게\s*(?:사용|이용|쓰|써)[가-힣]*|누구[가-힣]*|(?:뭐|무엇)하는\s*[가-힣]+)(?:을|를|은|는)?(?:\s*알려\s*[가-힣]*)*
+      |help|usage|who\s+are\s+you|what\s+(?:are\s+you|is\s+(?:this|shrag))
+      |what\s+can\s+(?:you|i|this\s+\w+|shrag)\s+(?:do|ask|search)(?:\s+(?:here|for|for\s+me))?
+      |how\s+(?:do\s+i|to|can\s+i|does)\s+(?:use\s+)?(?:this|it|shrag)(?:\s+\w+)?(?:\s+work)?
+    )\W*""",
+    re.VERBOSE | re.IGNORECASE,
+)
 _ENGLISH_ALONE = re.compile(
     r"""\W*(?:(?:please|can\s+you|could\s+you)\s+)*
     (?:(?:summari[sz]e|explain|describe|elaborate|clarify)(?:\s+on)?(?:\s+(?:it|this|that|them|these|those|more|further|again))*
@@ -165,13 +182,15 @@ _ENGLISH_ALONE = re.compile(
 )
 
 
-def is_greeting(text: str) -> bool:
-    """Return whether a text only greets, thanks or agrees, and so asks for nothing.
+def asks_for_no_record(text: str) -> bool:
+    """Return whether a text only greets, thanks, agrees, or asks about this program.
 
-    >>> is_greeting("네, 감사합니다!"), is_greeting("Ok, thanks"), is_greeting("Hello world programs")
-    (True, True, False)
+    >>> asks_for_no_record("네, 감사합니다!"), asks_for_no_record("Hello world programs")
+    (True, False)
+    >>> asks_for_no_record("이 프로그램은 뭘 할 수 있어?"), asks_for_no_record("help desk")
+    (True, False)
     """
-    return _GREETING.fullmatch(text) is not None
+    return any(pattern.fullmatch(text) for pattern in (_GREETING, _HELP))
 
 
 def framing_spans(text: str) -> list[tuple[int, int]]:

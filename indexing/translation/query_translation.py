@@ -17,7 +17,7 @@ from typing import NamedTuple
 from shrag.indexing.analysis.analyzer import KEYWORD_KINDS, Analyzer, Token
 from shrag.indexing.analysis.genre_words import genre_spans
 from shrag.indexing.analysis.light_words import LIGHT_WORDS
-from shrag.indexing.analysis.request_framing import framing_spans, is_greeting
+from shrag.indexing.analysis.request_framing import asks_for_no_record, framing_spans
 from shrag.indexing.analysis.year_limits import year_limit_spans
 from shrag.indexing.bm25 import idf
 from shrag.indexing.search_engine import SearchEngine, Statistics
@@ -194,7 +194,7 @@ def translate_query(
         (compounds if token.kind == "compound" else simple).append(token)
     groups = _overlapping(simple)
     prefixes = _join_prefixes(groups, compounds)
-    framed = frozenset(range(len(groups))) if is_greeting(text) else _framed(groups, framing)
+    framed = frozenset(range(len(groups))) if asks_for_no_record(text) else _framed(groups, framing)
     # Framing words are in no phrase to translate.
     translatable = [() if number in framed else group for number, group in enumerate(groups)]
     translations: dict[int, tuple[PhraseTranslation, ...]] = {}

@@ -20,7 +20,7 @@ from shrag.serving.answering.citations import verify_quotes
 from shrag.serving.answering.extractive import CONSIDERED, EVIDENCE, answers_by_words, extract_answer
 from shrag.serving.answering.generative import generate_answer, generate_closed_book
 from shrag.serving.answering.multiple_choice import choose_by_model, choose_by_words
-from shrag.serving.answering.refusal import doubtful_words, is_refused, refuse
+from shrag.serving.answering.refusal import is_refused, refuse
 from shrag.serving.answering.spelling import suggest_spelling
 from shrag.serving.events import Answer, AnswerSentence, Event, Timings
 from shrag.serving.llm.request_model import attempt, fallback_events
@@ -152,7 +152,7 @@ def _extract(request: Request, found: RetrievalResult, evidence: Sequence[Analyz
     extracted = verify_quotes(extracted, [each.record for each in evidence])
     # An incomplete first record cannot be quoted, but may be the one that answers.
     uncertain = confidence is not None and (level == "low" or not ranking.records[0].record.complete)
-    return replace(extracted, uncovered=doubtful_words(ranking), uncertain=uncertain)
+    return replace(extracted, uncovered=confidence.lacking if confidence else (), uncertain=uncertain)
 
 
 def _answer_closed_book(question: Question, model: LanguageModel | None, notes: str) -> Generator[Event, None, None]:

@@ -18,7 +18,7 @@ _QUESTIONS = (
     re.compile(rf"\W*what\s+does\s+({_NAME})\s+mean\W*|\W*({_NAME})\s+definition\W*", re.IGNORECASE),
     re.compile(
         rf"\W*({_NAME})\s?(?:이?란|이라는\s?것은|라는\s?것은|은|는|이|가)?"
-        rf"\s?(?:무엇|뭐|뭔|무슨\s?뜻|어떤\s?것)[가-힣\s]{{0,12}}\W*"
+        rf"\s?(?:무엇(?![을에]|이\s)|뭐|뭔|무슨\s?뜻|어떤\s?것)[가-힣\s]{{0,12}}\W*"
     ),
     re.compile(rf"\W*({_NAME})\s?이?란\W*"),
     re.compile(
@@ -41,6 +41,14 @@ _DEFINITION = (
     r"(?:이다|말한다|의미한다|뜻한다|가리킨다|일컫는다|지칭한다|정의된다)\.?$"
     rf"|[을를]\s?['\"‘“]?{{name}}['\"’”]?{_EXPLAINED}\s?(?:이?라고?|으?로)\s?(?:하|한|부르|부른|불리|불린|칭하|칭한|정의)"
 )
+_BEGINNING = re.compile(r"\W*(?:(?:the|an?)\s+)?", re.IGNORECASE)
+# What a subject is said to be in place of a definition: a fast-evolving area, 가장 널리 논의되는 개념.
+_PRAISE = re.compile(
+    r"\b(?:most|one of|fast|rapidly|hot|popular|promising|important|emerging|powerful|challenging|crucial|essential|"
+    r"growing|key|new|recent)\b|가장|주목|널리|각광|중요|필수",
+    re.IGNORECASE,
+)
+_PRAISED = 40  # characters behind "is a"
 
 
 def defined_names(question: str, words: Sequence[QueryTerm]) -> tuple[str, ...]:
@@ -74,8 +82,26 @@ def defines(sentence: str, names: Iterable[str]) -> bool:
     >>> defines("딥 러닝은 신경망으로 배우는 기술이다.", ["딥러닝"])
     True
     """
+    return any(_definition(sentence, name) for name in names)
+
+
+def defines_plainly(sentence: str, names: Iterable[str]) -> bool:
+    """Return whether a sentence defines one of the names, is about nothing else, and does not praise it.
+
+    >>> defines_plainly("Deep learning is a fast-evolving area.", ["deep learning"])
+    False
+    >>> defines_plainly("Deep learning is a kind of machine learning.", ["deep learning"])
+    True
+    >>> defines_plainly("단일 이미지 딥러닝은 신경망으로 배우는 기술이다.", ["딥러닝"])
+    False
+    """
     for name in names:
-        spaced = r"[\s-]?".join(map(re.escape, _BLANKS.split(name)))
-        if re.search(_DEFINITION.replace("{name}", spaced), sentence, re.IGNORECASE):
-            return True
+        match = _definition(sentence, name)
+        if match and (_BEGINNING.fullmatch(sentence[: match.start()]) or match.group()[0] in "을를"):
+            return not _PRAISE.search(sentence[match.start() : match.end() + _PRAISED])
     return False
+
+
+def _definition(sentence: str, name: str) -> re.Match[str] | None:
+    spaced = r"[\s-]?".join(map(re.escape, _BLANKS.split(name)))
+    return re.search(_DEFINITION.replace("{name}", spaced), sentence, re.IGNORECASE)

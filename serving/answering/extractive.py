@@ -16,7 +16,7 @@ from typing import NamedTuple
 from shrag.corpora.records import Language
 from shrag.indexing.analyzed_record import AnalyzedRecord
 from shrag.serving.answering.citations import cite, make_citations
-from shrag.serving.answering.definitions import defined_names, defines
+from shrag.serving.answering.definitions import defined_names, defines_plainly
 from shrag.serving.answering.discourse import asks_for_method, asks_for_reasons
 from shrag.serving.answering.sentence_selection import (
     QuotableSentence,
@@ -171,7 +171,7 @@ def _defining_first(quoted: list[_Quoted], names: Sequence[str], scores: Sequenc
     for each in quoted if names else ():
         if scores and scores[each.number - 1] < _LEAST_SCORE * scores[quoted[0].number - 1]:
             break
-        if any(defines(sentence.text, names) for sentence in each.text.sentences):
+        if any(defines_plainly(sentence.text, names) for sentence in each.text.sentences):
             return [each, *(other for other in quoted if other is not each)]
     return quoted
 

@@ -128,22 +128,25 @@ FALLBACKS: Mapping[AnswerLanguage, Mapping[str, str]] = {
 
 REASONS: Mapping[AnswerLanguage, Mapping[EmptyReason, str]] = {
     "ko": {
-        "no_keywords": "질문에 검색할 단어가 없습니다. 찾으려는 주제를 나타내는 단어를 넣어 주세요.",
+        "no_keywords": "질문에 검색할 단어가 없습니다. 저장된 문헌의 제목과 초록에서 답을 찾으므로, "
+        "찾으려는 주제를 나타내는 단어를 넣어 주세요.",
         "unknown_words": "질문의 단어가 이 색인의 제목과 초록에 하나도 없습니다. 다른 단어로 질문해 주세요.",
         "nothing_found": "답변의 근거로 쓸 수 있는 문헌(제목과 초록이 모두 있는 문헌)을 찾지 못했습니다.",
         "filtered_out": "조건에 맞는 문헌 가운데 질문의 단어가 있는 것이 없습니다. 조건을 줄이거나 바꿔 보세요.",
         "nothing_fits": "이 질문에 답하는 문헌을 찾지 못했습니다.",
-        "names_author": "저자 이름으로 찾은 문헌입니다(최신순). 답변이 필요하면 주제를 질문해 주세요.",
+        "names_author": "저자 이름으로 찾은 문헌입니다(발행 연도를 알면 최신순). 답변이 필요하면 주제를 질문해 주세요.",
         "not_searched": "이 방식은 문헌을 검색하지 않습니다. 언어 모델이 검색 없이 답변합니다.",
         "past_end": "검색 결과가 더 없습니다. 순위에 오른 문헌은 모두 앞 페이지에 있습니다.",
     },
     "en": {
-        "no_keywords": "The question has no word to search for. Add words that name the subject.",
+        "no_keywords": "The question has no word to search for. Answers are found in the titles and abstracts of the "
+        "records here: add words that name the subject.",
         "unknown_words": "None of the question's words is in a title or abstract of this index. Ask in other words.",
         "nothing_found": "No record was found that can support an answer (one with a title and an abstract).",
         "filtered_out": "No record that matches the filter has words of the question. Widen the filter or remove it.",
         "nothing_fits": "No record was found that answers this question.",
-        "names_author": "These records are by authors of this name, newest first. For an answer, ask about a subject.",
+        "names_author": "These records are by authors of this name, newest first where the year is known. "
+        "For an answer, ask about a subject.",
         "not_searched": "This strategy does not search for records. The language model answers without them.",
         "past_end": "There are no more results. All ranked records are on the earlier pages.",
     },
@@ -169,8 +172,12 @@ _LANGUAGE_NOTES: Mapping[AnswerLanguage, Mapping[str, str]] = {
     "en": {"en": " (abstract in English)", "ko": " (abstract in Korean)"},
 }
 _UNCOVERED: Mapping[AnswerLanguage, str] = {
-    "ko": "가장 가까운 문헌에 없는 질문의 단어: {words}",
+    "ko": "질문의 단어 가운데 가장 가까운 문헌들에 없는 것: {words}",
     "en": "Words of the question that the closest records do not have: {words}",
+}
+_LACKING: Mapping[AnswerLanguage, str] = {
+    "ko": "질문의 단어 가운데 인용한 문헌에 없는 것: {words}",
+    "en": "Words of the question that the quoted record does not have: {words}",
 }
 _SUGGESTION: Mapping[AnswerLanguage, str] = {
     "ko": "혹시 다음을 찾으셨나요? {question}",
@@ -235,8 +242,12 @@ def quotation_lines(answer: Answer) -> list[str]:
 
 
 def uncovered_line(answer: Answer) -> str:
-    """Return the line with the question's words that the closest records do not have, empty where there are none."""
-    return _UNCOVERED[answer.language].format(words=", ".join(answer.uncovered)) if answer.uncovered else ""
+    """Return the line with the question's words that the closest records, or the quoted one, do not have.
+
+    It is empty where there are none.
+    """
+    lines = _LACKING if answer.kind == "extractive" and not answer.reason else _UNCOVERED
+    return lines[answer.language].format(words=", ".join(answer.uncovered)) if answer.uncovered else ""
 
 
 def suggestion_line(answer: Answer) -> str:
@@ -334,12 +345,11 @@ def _cited(answer: Answer) -> str:
         text = f"{_sentences(section)}{mark}" if section.sentences else ""
         paragraphs.append("\n".join(filter(None, (title, text))))
     notes, uncovered = quotation_lines(answer), uncovered_line(answer)
-    # The missing words come first in an uncertain answer, since they are the reason.
-    paragraphs = (
-        [*notes[:1], uncovered, suggestion_line(answer), *notes[1:], *paragraphs]
-        if answer.uncertain
-        else [*notes, *paragraphs, uncovered]
-    )
+    if answer.uncertain:  # the missing words come first, since they are the reason
+        paragraphs = [*notes[:1], uncovered, suggestion_line(answer), *notes[1:], *paragraphs]
+    else:
+        answering = sum(section.part != "related" for section in answer.sections)
+        paragraphs = [*notes, *paragraphs[:answering], uncovered, *paragraphs[answering:]]
     return "\n\n".join(filter(None, paragraphs))
 
 

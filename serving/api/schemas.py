@@ -204,11 +204,11 @@ class AnswerBody:
     supported; null where it has none and where the answer is quoted from the records. ``choice`` is the letter of the
     choice made, empty where there is none. Where no record answers, ``reason`` is not empty, there are no sections and
     citations, and ``nearest`` are the nearest records. ``uncovered`` are distinctive words of the question that the
-    closest records do not have; ``quoted_language`` is the language of the record quoted where that is not the
-    question's, else null. ``uncertain`` says that an extractive answer has low confidence, or that a record without
-    abstract fits better: it quotes the nearest record that can be quoted, which may not answer.
-    ``suggestion`` is then, or where no record answers, the question with misspelt words as the records spell them;
-    mostly empty.
+    quoted record does not have, or that the closest records do not have where none is quoted; ``quoted_language`` is
+    the language of the record quoted where that is not the question's, else null. ``uncertain`` says that an extractive
+    answer has low confidence, or that a record without abstract fits better: it quotes the nearest record that can be
+    quoted, which may not answer. ``suggestion`` is then, or where no record answers, the question with misspelt words
+    as the records spell them; mostly empty.
     """
 
     kind: str

@@ -15,7 +15,7 @@ from shrag.indexing.lexical.evidence import (
     order_by_words,
     rank_by_words,
 )
-from shrag.indexing.lexical.uncovered_words import uncovered_words
+from shrag.indexing.lexical.uncovered_words import lacking_words, uncovered_words
 from shrag.indexing.open_index import OpenIndex
 from shrag.indexing.translation.query_translation import AnalyzedQuestion
 from shrag.serving.events import Confidence
@@ -35,7 +35,12 @@ _MOST_UNANSWERED = 0.49
 
 
 def assess_confidence(
-    question: AnalyzedQuestion, index: OpenIndex, scored: Iterable[ScoredRecord], asked: int | None = None
+    question: AnalyzedQuestion,
+    index: OpenIndex,
+    scored: Iterable[ScoredRecord],
+    asked: int | None = None,
+    *,
+    defines: bool = False,
 ) -> Confidence | None:
     """Return the confidence that the first of ``scored`` answers the question; None without a calibration.
 
@@ -49,6 +54,8 @@ def assess_confidence(
         index: The index, which has all of the records.
         scored: The records, best first. Scores by words, if there are any, are for this question.
         asked: Characters at the beginning of a follow-up question that are its own; None for other questions.
+        defines: Whether a definition is asked for and the first record has it. The confidence is then at least medium,
+            since the few words of such a question cannot have much evidence.
     """
     if index.calibration is None:
         return None
@@ -66,12 +73,13 @@ def assess_confidence(
     if asked is not None and not (scored and _has_own_words(question, asked, scored[0].record)):
         value = min(value, _MOST_UNANSWERED)
     if value >= _HIGH:  # the records then express the uncovered words in another way
-        return Confidence(value, "high", (), THRESHOLD)
+        return Confidence(value, "high", threshold=THRESHOLD)
     # The closest records are those that are shown, including records without an abstract.
     closest = best_papers(ScoredByWords(each.score, each.record) for each in scored)
     uncovered = uncovered_words(question, [each.record for each in closest])
-    value = _lessen(value, uncovered.share)
-    return Confidence(value, "medium" if value >= _MEDIUM else "low", uncovered.words, THRESHOLD)
+    value = max(_lessen(value, uncovered.share), _MEDIUM if defines else 0.0)
+    lacking = lacking_words(question, complete[0].record) if complete else ()
+    return Confidence(value, "medium" if value >= _MEDIUM else "low", uncovered.words, THRESHOLD, lacking)
 
 
 def _has_own_words(question: AnalyzedQuestion, asked: int, record: AnalyzedRecord) -> bool:

@@ -15,7 +15,7 @@ from typing import Annotated
 import msgspec
 
 from shrag.corpora.text.cleaning import plain_line
-from shrag.indexing.analysis.request_framing import is_framing_alone, is_greeting
+from shrag.indexing.analysis.request_framing import asks_for_no_record, is_framing_alone
 from shrag.indexing.open_index import OpenIndex
 from shrag.indexing.query import And
 from shrag.indexing.translation.query_translation import analyze_question
@@ -99,7 +99,7 @@ def read_follow_up(
             changed = text != question.text
             return (FollowUp(text, model=model.name) if changed else None), events
     earlier = list[str]()
-    for asked in [turn.question for turn in turns if not is_greeting(turn.question)]:
+    for asked in [turn.question for turn in turns if not asks_for_no_record(turn.question)]:
         earlier = [*earlier, asked] if needs_subject(asked, earlier, index) else [asked]
     if not needs_subject(question.text, earlier, index):
         return None, events
@@ -131,7 +131,7 @@ def needs_subject(question: str, earlier: Sequence[str], index: OpenIndex) -> bo
         earlier: The last question that has a subject, and those asked after it.
         index: The index that is searched.
     """
-    if not earlier or is_greeting(question):
+    if not earlier or asks_for_no_record(question):
         return False
     words = [word for word in text_terms(question, index) if word.keyword and not word.framing]
     subject = [word for word in words if names_subject(word.text)]

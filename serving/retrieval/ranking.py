@@ -21,7 +21,7 @@ from shrag.indexing.translation.query_translation import AnalyzedQuestion
 from shrag.indexing.vectors.hybrid_reranker import HybridReranker
 from shrag.models.reranker import Reranker
 from shrag.serving.events import Event, Hits, Keywords, Queries, RankedRecord, Ranking, ScoredDoc
-from shrag.serving.request import Request
+from shrag.serving.request import AnswerLanguage, Request
 from shrag.serving.retrieval.query_terms import QueryTerm
 
 if TYPE_CHECKING:
@@ -29,6 +29,11 @@ if TYPE_CHECKING:
 
 RRF_K = 60
 """The constant of reciprocal rank fusion, with the value of its paper."""
+
+# A record in the question's language with this share of the best score is as good. With 0.98, 11 of 8,366 questions of
+# wiki-en in one index with wiki-ko gain their first record, one each of wiki-ko and multihop-ko, and none of any set
+# loses it. With 0.96, one of the 124 ScienceON questions loses it.
+_AS_GOOD = 0.98
 
 
 @dataclass(frozen=True, slots=True)
@@ -161,6 +166,19 @@ def rerank(
         if score > -math.inf
     ]
     return sorted(shown, key=lambda each: (-each.score, each.record.record.docid))
+
+
+def own_language_first(ranked: list[ScoredRecord], language: AnswerLanguage) -> list[ScoredRecord]:
+    """Return the records with one in ``language`` in front if it scores about as high as a first one that is not."""
+    if not ranked or ranked[0].record.record.language in {language, "und"}:
+        return ranked
+    best = ranked[0].score
+    for place, each in enumerate(ranked):
+        if each.score < _AS_GOOD * best:
+            break
+        if each.record.record.language == language:
+            return [each._replace(score=best), *ranked[:place], *ranked[place + 1 :]]
+    return ranked
 
 
 def limit_incomplete(scored: Iterable[ScoredRecord], most: int) -> list[ScoredRecord]:

@@ -78,8 +78,9 @@ def _without_names(events: Generator[Event, None, None], names: str) -> Generato
             case Keywords():
                 yield replace(event, unknown=_others(event.unknown, names))
             case Ranking() if event.confidence is not None:
-                confidence = replace(event.confidence, uncovered=_others(event.confidence.uncovered, names))
-                yield replace(event, confidence=confidence)
+                known = event.confidence
+                uncovered, lacking = _others(known.uncovered, names), _others(known.lacking, names)
+                yield replace(event, confidence=replace(known, uncovered=uncovered, lacking=lacking))
             case Answer():
                 yield replace(event, uncovered=_others(event.uncovered, names))
             case _:

@@ -15,6 +15,7 @@ from collections.abc import Generator, Sequence
 from dataclasses import replace
 from typing import NamedTuple
 
+from shrag.corpora.text.sentences import split_sentences
 from shrag.indexing.analyzed_record import AnalyzedRecord
 from shrag.indexing.open_index import OpenIndex
 from shrag.indexing.search_engine import Hit
@@ -24,6 +25,7 @@ from shrag.indexing.vectors.vector_index import VectorReranker
 from shrag.messages.text import Text
 from shrag.models.reranker import Reranker
 from shrag.serving.answering.answer import StageTimer, answer
+from shrag.serving.answering.definitions import defined_names, defines_plainly
 from shrag.serving.events import Event, Hits, KeywordOrder, Keywords, Queries, Ranking
 from shrag.serving.request import AnswerLanguage, Request, deepest_rank
 from shrag.serving.retrieval.confidence import assess_confidence
@@ -50,6 +52,7 @@ from shrag.serving.retrieval.ranking import (
     continue_page,
     has_more,
     limit_incomplete,
+    own_language_first,
     rank_records,
     rerank,
     search_candidates,
@@ -67,6 +70,9 @@ from shrag.serving.strategy import Resources, require_vectors
 
 DEPTH = 10
 """Hits of each query, as in the paper. Without a model's keywords there are more if more records are wanted."""
+
+_DEFINING_DEPTH = 100
+_LEAST_DEFINING = 0.5
 
 
 class ShragStrategy:
@@ -143,7 +149,8 @@ def retrieve(
                 plan.queries, index, _hits_per_query(chosen, depth), nearest, complete_only=complete_only
             )
 
-    depth, deeper = _depths(chosen, request)
+    names = defined_names(question.text, terms)
+    depth, deeper = _depths(chosen, request, defining=bool(names))
     hits, records = search(depth)
     first, more = len(records), deeper > depth and _may_find_more(hits, depth)
     if request.offset and more:
@@ -160,9 +167,11 @@ def retrieve(
         scored = ranked = rerank(question.text, unranked, reranker, first)
         if request.offset:
             ranked = [each for each in scored if each.candidate_rank <= first]
+        ranked = ranked if reranker.is_model else own_language_first(ranked, request.question.language)
+        ranked, defines = _definitions_first(names, ranked)
         if request.answered:
             ranked = limit_incomplete(ranked, request.k // 2)
-        confidence = assess_confidence(question, index, ranked, request.question.asked)
+        confidence = assess_confidence(question, index, ranked, request.question.asked, defines=defines)
         shown = page = rank_records(ranked, request._replace(offset=0))
         if request.offset:
             shown, more = rank_records(continue_page(page, ranked, scored), request), False
@@ -179,16 +188,35 @@ def retrieve(
     return RetrievalResult(terms, chosen.event, plan.event, hits, ranking, records, first_page=len(page))
 
 
-def _depths(chosen: _ChosenKeywords, request: Request) -> tuple[int, int]:
+def _depths(chosen: _ChosenKeywords, request: Request, *, defining: bool) -> tuple[int, int]:
     """Return the hits of each query for the first page, and those for all further pages.
 
-    A language model's keywords are searched for as deep as in the paper, on every page.
+    A language model's keywords are searched for as deep as in the paper, on every page. Where a definition is asked
+    for, words alone hardly tell which of many records has it, so more are read.
     """
     if chosen.settings.depth or chosen.event.model:
         depth = chosen.settings.depth or DEPTH
         return depth, depth
-    depth = max(DEPTH, request.k)
+    depth = max(_DEFINING_DEPTH if defining else DEPTH, request.k)
     return depth, max(depth, deepest_rank(request.k))
+
+
+def _definitions_first(names: Sequence[str], ranked: list[ScoredRecord]) -> tuple[list[ScoredRecord], bool]:
+    """Return the records with those in front that define one of the names, and whether there are any.
+
+    The best score is added to theirs.
+    """
+    best = ranked[0].score if ranked else 0.0
+
+    def defines(each: ScoredRecord) -> bool:
+        text = each.record.record.text
+        return each.score >= _LEAST_DEFINING * best and any(
+            defines_plainly(text[span.start : span.end], names) for span in split_sentences(text)
+        )
+
+    defining = [each._replace(score=each.score + best) for each in ranked if defines(each)] if names else []
+    docids = {each.record.record.docid for each in defining}
+    return [*defining, *(each for each in ranked if each.record.record.docid not in docids)], bool(defining)
 
 
 def _may_find_more(hits: Hits, depth: int) -> bool:

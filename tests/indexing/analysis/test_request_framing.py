@@ -6,7 +6,7 @@ import time
 
 import pytest
 
-from shrag.indexing.analysis.request_framing import framing_spans, is_framing_alone, is_greeting
+from shrag.indexing.analysis.request_framing import asks_for_no_record, framing_spans, is_framing_alone
 
 
 def _content(question: str) -> str:
@@ -151,4 +151,4 @@ def test_a_text_of_framing_words_alone_names_nothing(text: str, expected: bool) 
     ],
 )
 def test_thanks_and_agreement_are_greetings_and_ask_for_nothing(text: str, expected: bool) -> None:
-    assert is_greeting(text) is expected
+    assert asks_for_no_record(text) is expected
