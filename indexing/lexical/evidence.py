@@ -119,6 +119,12 @@ def covered_segments(question: AnalyzedQuestion, record: AnalyzedRecord) -> list
     return [_has(question, number, terms) for number in range(len(question.segments))]
 
 
+def covered_idf(question: AnalyzedQuestion, record: AnalyzedRecord) -> float:
+    """Return the sum of the idf of the question's segments that a record has, in either language."""
+    covered = zip(question.segments, covered_segments(question, record), strict=True)
+    return sum(max(question.idf[term] for term in segment.terms) for segment, has in covered if has)
+
+
 def _has(question: AnalyzedQuestion, number: int, terms: AbstractSet[str]) -> bool:
     """Return whether ``terms`` have a segment of the question; false for compounds and framing words."""
     segment = question.segments[number]

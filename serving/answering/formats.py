@@ -128,7 +128,7 @@ FALLBACKS: Mapping[AnswerLanguage, Mapping[str, str]] = {
 
 REASONS: Mapping[AnswerLanguage, Mapping[EmptyReason, str]] = {
     "ko": {
-        "no_keywords": "질문에 검색할 단어가 없습니다. 저장된 문헌의 제목과 초록에서 답을 찾으므로, "
+        "no_keywords": "질문에 검색할 단어가 없습니다. 저장된 문헌의 제목과 초록에서 답변을 찾으므로, "
         "찾으려는 주제를 나타내는 단어를 넣어 주세요.",
         "unknown_words": "질문의 단어가 이 색인의 제목과 초록에 하나도 없습니다. 다른 단어로 질문해 주세요.",
         "nothing_found": "답변의 근거로 쓸 수 있는 문헌(제목과 초록이 모두 있는 문헌)을 찾지 못했습니다.",

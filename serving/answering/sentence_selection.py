@@ -65,6 +65,7 @@ LONGEST_SENTENCE = 1_000
 _SHORTEST_FINDING, _LONGEST_FINDING = 20, 450
 _SHARE_WEIGHT = 1.5
 _COVER_TIE = 0.05
+_REPEATED = 0.6  # of a sentence's words
 _LONGEST_FILLER = 80
 _LEAST_NEW = 3  # distinctive words for which a sentence outside the quoted part is quoted too
 _SHORT = 150  # English letters
@@ -148,7 +149,7 @@ def select_sentences(
         chosen = _without_frame(sentences, together, roles, start) | asked
     else:
         chosen = _best_of_long(sentences, together, roles, asked)
-    quoted = [sentences[index] for index in sorted(chosen)]
+    quoted = [sentences[index] for index in sorted(chosen) if not _repeats(sentences, roles, chosen, index)]
     quoted = _without_fillers(quoted) or quoted
     return [*map(_without_conjunction, quoted[:1]), *quoted[1:]]
 
@@ -239,6 +240,17 @@ def _with_choices(
         if len(chosen | together[index]) <= most:
             chosen |= together[index]
     return chosen
+
+
+def _repeats(
+    sentences: Sequence[QuotableSentence], roles: Sequence[float], chosen: AbstractSet[int], index: int
+) -> bool:
+    """Return whether a sentence announces again what an earlier one of the ``chosen`` announces."""
+    words = frozenset(sentences[index].text.split())
+    return roles[index] < 0 and any(
+        earlier < index and len(words.intersection(sentences[earlier].text.split())) >= _REPEATED * len(words)
+        for earlier in chosen
+    )
 
 
 def _without_fillers(quoted: Sequence[QuotableSentence]) -> list[QuotableSentence]:

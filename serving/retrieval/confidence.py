@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Iterable
 
+from shrag.corpora.text.sentences import detect_language
 from shrag.indexing.analyzed_record import AnalyzedRecord
 from shrag.indexing.lexical.evidence import (
     ScoredByWords,
@@ -30,6 +32,9 @@ It was chosen on 188 ScienceON questions: it refuses 6 of the 124 that a record 
 """
 
 _HIGH, _MEDIUM = 0.5, 0.2
+# A question for a place, a person or a time is no list of keywords. A record in the other language may have all of its
+# words by chance: 한국의 수도는 어디인가요, human capital in Korea.
+_ASKS_FOR_FACT = re.compile(r"어디|누구|누가|언제|^\W*(?:where|who|whose|when)\b", re.IGNORECASE)
 _MOST_UNANSWERED = 0.49
 """Highest confidence of a follow-up question if the leading record has none of the question's own words."""
 
@@ -68,7 +73,11 @@ def assess_confidence(
     evidence = measure_evidence(question, ranked)
     # The answer quotes the record that leads the ranking, which may not be the best one by words.
     leading = {each[0].record.record.docid: each[0].record for each in (ranked, best) if each}
-    has_all_words = any(is_complete(question, record) for record in leading.values())
+    has_all_words = any(
+        is_complete(question, record)
+        for record in leading.values()
+        if not (_ASKS_FOR_FACT.search(question.text) and _is_translated(question, record))
+    )
     value = index.calibration.confidence(evidence, complete=has_all_words)
     if asked is not None and not (scored and _has_own_words(question, asked, scored[0].record)):
         value = min(value, _MOST_UNANSWERED)
@@ -80,6 +89,10 @@ def assess_confidence(
     value = max(_lessen(value, uncovered.share), _MEDIUM if defines else 0.0)
     lacking = lacking_words(question, complete[0].record) if complete else ()
     return Confidence(value, "medium" if value >= _MEDIUM else "low", uncovered.words, THRESHOLD, lacking)
+
+
+def _is_translated(question: AnalyzedQuestion, record: AnalyzedRecord) -> bool:
+    return detect_language(question.text) != record.record.language
 
 
 def _has_own_words(question: AnalyzedQuestion, asked: int, record: AnalyzedRecord) -> bool:

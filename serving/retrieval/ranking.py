@@ -13,6 +13,7 @@ from itertools import islice
 from typing import TYPE_CHECKING, NamedTuple
 
 from shrag.indexing.analyzed_record import AnalyzedRecord, to_passage
+from shrag.indexing.lexical.evidence import covered_idf
 from shrag.indexing.lexical.reranker import LexicalReranker, QuestionReranker
 from shrag.indexing.open_index import OpenIndex
 from shrag.indexing.query import Query
@@ -168,15 +169,20 @@ def rerank(
     return sorted(shown, key=lambda each: (-each.score, each.record.record.docid))
 
 
-def own_language_first(ranked: list[ScoredRecord], language: AnswerLanguage) -> list[ScoredRecord]:
-    """Return the records with one in ``language`` in front if it scores about as high as a first one that is not."""
+def own_language_first(
+    question: AnalyzedQuestion, ranked: list[ScoredRecord], language: AnswerLanguage
+) -> list[ScoredRecord]:
+    """Return the records with one in ``language`` in front if it is as good as a first one that is not.
+
+    It is if it scores about as high, and has words of the question with as much idf.
+    """
     if not ranked or ranked[0].record.record.language in {language, "und"}:
         return ranked
-    best = ranked[0].score
+    best, covered = ranked[0].score, covered_idf(question, ranked[0].record)
     for place, each in enumerate(ranked):
         if each.score < _AS_GOOD * best:
             break
-        if each.record.record.language == language:
+        if each.record.record.language == language and covered_idf(question, each.record) >= covered:
             return [each._replace(score=best), *ranked[:place], *ranked[place + 1 :]]
     return ranked
 

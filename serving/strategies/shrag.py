@@ -167,7 +167,7 @@ def retrieve(
         scored = ranked = rerank(question.text, unranked, reranker, first)
         if request.offset:
             ranked = [each for each in scored if each.candidate_rank <= first]
-        ranked = ranked if reranker.is_model else own_language_first(ranked, request.question.language)
+        ranked = ranked if reranker.is_model else own_language_first(question, ranked, request.question.language)
         ranked, defines = _definitions_first(names, ranked)
         if request.answered:
             ranked = limit_incomplete(ranked, request.k // 2)

@@ -228,6 +228,9 @@ def test_abbreviations_names_addresses_formulas_and_other_scripts_get_no_blank(t
         ("Stars shine. ResultsThere are many.", "Stars shine. There are many."),
         ("Stars shine. Highlights Many stars shine.", "Stars shine. Many stars shine."),
         ("Stars shine. Graphical abstract [DISPLAY OMISSION]", "Stars shine."),
+        ("Stars shine. Design/methodology/approach Stars were seen.", "Stars shine. Stars were seen."),
+        ("Stars shine. Originality/value None saw them before.", "Stars shine. None saw them before."),
+        ("Stars shine. (Author abstract)", "Stars shine."),
         (
             "● Two grow. ● The higher one. We see: • a rise; ► a fall.",
             "Two grow. The higher one. We see: a rise; a fall.",
@@ -244,6 +247,7 @@ def test_a_section_label_is_dropped_at_the_start_and_between_sentences(labelled:
     "text",
     [
         "Abstract Meaning Representation (AMR) is", "Abstract words refer to", "Abstract Syntax Trees are",
+        "Its originality/value is high", "(Author abstract) of",
         "Abstractive summarization is", "Stars shine. Highlights of stars", "a Graphical abstract shines.",
         "MethodsX is a journal", "Background subtraction is", "Objective function values", "Summary statistics",
         "Purpose: to determine", "목적 지향 대화에서", "결과적으로 좋다.", "초록 식물은", "배경 소음은",

@@ -76,6 +76,9 @@ def test_english_requests_are_framed_by_their_opening_and_their_end(question: st
         ("지진을 예측할 수가 있나요?", "지진을 예측할 있나요?"),
         ("정해진 의료 수가 있나요?", "정해진 의료 수가 있나요?"),
         ("안녕하세요, 조석 발전이 궁금합니다.", ", 조석 발전이 ."),
+        ("조석 발전에 무엇을 써야 하나?", "조석 발전에 무엇을 써야 ?"),
+        ("조석 발전의 비용은 얼마인가?", "조석 발전의 비용은 ?"),
+        ("조석 발전 연구를 3개만 알려줘", "조석 발전"),
         ("HMM 이란?", "HMM ?"),
         ("CNN 이란 무엇인가요?", "CNN 무엇인가요?"),
     ],
@@ -103,6 +106,8 @@ def test_korean_requests_are_framed_by_their_ending(question: str, content: str)
         "경기 결과는 무엇인가?",
         "미국과 이란 핵 협상의 쟁점은?",
         "OPEC 이란 제재의 영향",
+        "얼마 안 되는 비용",
+        "하나 된 지구",
         "",
     ],
 )  # fmt: skip
@@ -150,5 +155,30 @@ def test_a_text_of_framing_words_alone_names_nothing(text: str, expected: bool) 
         ("좋은 연구는?", False),
     ],
 )
-def test_thanks_and_agreement_are_greetings_and_ask_for_nothing(text: str, expected: bool) -> None:
+def test_thanks_and_agreement_ask_for_no_record(text: str, expected: bool) -> None:
+    assert asks_for_no_record(text) is expected
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("이 프로그램은 뭘 할 수 있어?", True),
+        ("무엇을 물어볼 수 있나요?", True),
+        ("도움말", True),
+        ("사용법 알려줘", True),
+        ("SHRAG는 어떻게 사용하나요?", True),
+        ("너는 누구야?", True),
+        ("help", True),
+        ("What can you do?", True),
+        ("How do I use this?", True),
+        ("What is SHRAG?", True),
+        ("인공지능은 뭘 할 수 있어?", False),
+        ("드론 사용법", False),
+        ("이 프로그램의 학습 효과", False),
+        ("help seeking", False),
+        ("What is this disease called?", False),
+        ("How to use drones", False),
+    ],
+)
+def test_a_question_about_the_program_asks_for_no_record(text: str, *, expected: bool) -> None:
     assert asks_for_no_record(text) is expected

@@ -8,7 +8,7 @@ import pytest
 from shrag.corpora.records import Record
 from shrag.indexing.analysis.korean_english import KoreanEnglishAnalyzer
 from shrag.indexing.analyzed_record import analyze_record
-from shrag.indexing.lexical.uncovered_words import uncovered_words
+from shrag.indexing.lexical.uncovered_words import lacking_words, uncovered_words
 from shrag.indexing.search_engine import FieldStatistics, SearchEngine, Statistics
 from shrag.indexing.translation.query_translation import analyze_question
 from shrag.serving.engine import Engine
@@ -47,6 +47,25 @@ def test_words_of_a_question_that_its_first_three_records_have_not(
     records = [analyze_record(Record("r", "T", text, "en", complete=True), analyzer) for text in texts]
     analyzed = analyze_question(question, analyzer, cast("SearchEngine", _Engine()))
     assert uncovered_words(analyzed, records) == (words, share)
+
+
+@pytest.mark.parametrize(
+    ("question", "text", "words"),
+    [
+        ("yachts in Lisbon", "Yacht races.", ("Lisbon",)),
+        ("yachts in Lisbon", "리스본의 요트.", ()),  # nothing translates them
+        ("graphene yachts in Lisbon", "리스본의 요트.", ("graphene",)),  # the glossary translates it
+        ("GPT-4, LSTM and Lisbon", "리스본의 모형.", ("GPT-4", "LSTM")),  # names that both languages write alike
+        ("얄루의 그래핀", "It is thin.", ("그래핀",)),
+        ("얄루의 그래핀", "필름이다.", ("얄루", "그래핀")),
+        ("ants bees cats dogs eels", "One.", ("ants", "bees", "cats", "dogs")),  # the first four
+    ],
+)
+def test_the_words_that_one_record_lacks_are_those_of_its_language_or_with_a_translation(
+    demo: Engine, question: str, text: str, words: tuple[str, ...]
+) -> None:
+    (record,) = analyzed_records(demo, text)
+    assert lacking_words(analyzed_question(demo, question), record) == words
 
 
 def test_words_count_as_uncovered_only_where_no_record_has_them_in_either_language(demo: Engine) -> None:

@@ -7,7 +7,7 @@ import time
 import pytest
 
 from shrag.indexing.translation.query_translation import Translation
-from shrag.serving.answering.definitions import defined_names, defines
+from shrag.serving.answering.definitions import defined_names, defines, defines_plainly
 from shrag.serving.retrieval.query_terms import QueryTerm
 
 
@@ -53,6 +53,8 @@ def test_a_question_what_something_is_asks_for_its_definition(question: str, nam
         "What is known about the effects of sleep on the memory of older adults?",
         "딥페이크를 어떻게 탐지하는가?",
         "딥페이크 탐지 성능은 얼마인가?",
+        "인공지능은 무엇을 할 수 있나?",
+        "환경이 무엇에 달려 있나?",
         "",
     ],
 )
@@ -105,6 +107,28 @@ def test_the_translations_of_a_name_that_is_one_word_are_names_too() -> None:
 )
 def test_a_sentence_that_says_what_something_is_defines_it(sentence: str, names: list[str]) -> None:
     assert defines(sentence, names)
+
+
+@pytest.mark.parametrize(
+    ("sentence", "is_plain"),
+    [
+        ("Deep learning is a kind of machine learning.", True),
+        ("The deep learning is defined as learning in layers.", True),
+        ("신경망으로 배우는 기술을 딥러닝이라고 한다.", True),
+        ("딥러닝은 신경망으로 배우는 기술이다.", True),
+        ("Today, deep learning is a kind of machine learning.", False),
+        ("Supervised deep learning is a kind of machine learning.", False),
+        ("단일 이미지 딥러닝은 신경망으로 배우는 기술이다.", False),
+        ("Deep learning is a fast-evolving area.", False),
+        ("Deep learning is one of the tools.", False),
+        ("딥러닝은 가장 널리 쓰이는 기술이다.", False),
+        ("Deep learning is used in hospitals.", False),
+    ],
+)
+def test_a_definition_is_plain_where_it_is_about_nothing_else_and_does_not_praise(
+    sentence: str, *, is_plain: bool
+) -> None:
+    assert defines_plainly(sentence, ["deep learning", "딥러닝"]) is is_plain
 
 
 @pytest.mark.parametrize(

@@ -99,8 +99,8 @@ def test_an_extractive_answer_has_the_titles_of_its_records_as_headings() -> Non
     assert answer_text(QUOTED) == (
         "The abstract of the closest record is in Korean; it is quoted in its own language.\n\n"
         "##GPT-4 and *milk* [1]##\nSentence 1. Sentence 2. Sentence 3. Sentence 4. [1]\n\n"
-        "##Related records##\nb [3]\nIt rose. [3]\n\nFalls [4]\nIt fell. [4]\n\n"
-        "Words of the question that the closest records do not have: milk, tea"
+        "Words of the question that the quoted record does not have: milk, tea\n\n"
+        "##Related records##\nb [3]\nIt rose. [3]\n\nFalls [4]\nIt fell. [4]"
     )
     assert answer_text(QUOTED, "plain") == (
         "GPT-4 and *milk*\nSentence 1. Sentence 2. Sentence 3. Sentence 4.\n\nIt rose.\n\nFalls\nIt fell."
@@ -121,13 +121,13 @@ def test_an_uncertain_answer_begins_with_saying_so() -> None:
     english = answer_text(replace(QUOTED, uncertain=True)).split("\n\n")
     assert english[:3] == [
         "It is not certain that a record answers this question; the closest one is quoted.",
-        "Words of the question that the closest records do not have: milk, tea",
+        "Words of the question that the quoted record does not have: milk, tea",
         "The abstract of the closest record is in Korean; it is quoted in its own language.",
     ]
     uncertain = replace(QUOTED, uncertain=True, quoted_language=None, language="ko", suggestion="silk and tea")
     assert answer_text(uncertain).split("\n\n")[:4] == [
         "이 질문에 답하는 문헌이 있는지 확실하지 않아 가장 가까운 문헌을 인용합니다.",
-        "가장 가까운 문헌에 없는 질문의 단어: milk, tea",
+        "질문의 단어 가운데 인용한 문헌에 없는 것: milk, tea",
         "혹시 다음을 찾으셨나요? silk and tea",
         "##GPT-4 and *milk* [1]##\nSentence 1. Sentence 2. Sentence 3. Sentence 4. [1]",
     ]
@@ -162,7 +162,7 @@ def test_a_refusal_names_what_is_not_covered_and_the_nearest_titles() -> None:
     ]
     assert answer_text(replace(refused, language="ko")).splitlines()[:3] == [
         "이 질문에 답하는 문헌을 찾지 못했습니다.",
-        "가장 가까운 문헌에 없는 질문의 단어: milk",
+        "질문의 단어 가운데 가장 가까운 문헌들에 없는 것: milk",
         "가장 가까운 문헌:",
     ]
 
@@ -189,7 +189,8 @@ def test_the_authors_of_a_question_are_counted_and_named_and_what_became_of_them
 def test_the_records_of_an_author_are_listed_without_the_line_of_the_nearest() -> None:
     nearest = (NearestRecord("a", "GPT-4"),)
     assert answer_text(Answer("extractive", "en", (), (), "names_author", nearest=nearest)) == (
-        "These records are by authors of this name, newest first. For an answer, ask about a subject.\n- GPT-4 (a)"
+        "These records are by authors of this name, newest first where the year is known. "
+        "For an answer, ask about a subject.\n- GPT-4 (a)"
     )
 
 

@@ -88,6 +88,15 @@ def test_of_an_abstract_that_names_no_study_the_times_at_its_beginning_and_the_o
     assert _selected([times, "These films shield.", *METHODS], "pressing") == [times, "These films shield.", *METHODS]
 
 
+def test_what_an_earlier_sentence_announces_is_not_announced_again() -> None:
+    times = "In recent years films have become common in devices of all kinds, and so have the waves between them."
+    first = "This paper aims to discuss how films of graphene should be made in order to shield devices from waves."
+    again = "To sum up, this paper aims to discuss how films of graphene should be made to shield devices in future."
+    assert _selected([times, first, again], "graphene") == [first]
+    other = "The history of such measurements in several countries is also reviewed."
+    assert _selected([times, first, other], "graphene") == [first, other]
+
+
 def test_finally_without_items_before_it_belongs_to_no_enumeration() -> None:
     verified = "Finally, extensive experiments are conducted to verify the effectiveness of the films as shields."
     assert _selected([STUDY, *METHODS, verified], "graphene") == [STUDY, *METHODS]

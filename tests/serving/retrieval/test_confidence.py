@@ -212,3 +212,22 @@ def test_confidence_does_not_depend_on_how_many_records_are_asked_for(demo: Engi
     assert few.confidence is not None
     assert many.confidence is not None
     assert few.confidence.value == pytest.approx(many.confidence.value)
+
+
+@pytest.mark.parametrize("asked", ["어디", "누구", "언제"])
+def test_a_place_person_or_time_is_not_answered_by_a_few_translated_words(demo: Engine, asked: str) -> None:
+    index = demo.open_index
+    keywords = analyze_question("그래핀 차폐", index.analyzer, index.searcher, index.glossary)
+    docids = [each.record.docid for each in demo.search(keywords.text).ranking.records]
+    complete = [each for each in index.store.fetch(docids) if each and is_complete(keywords, each)]
+    values: dict[str, list[float]] = {"ko": [], "en": []}
+    for question in (keywords.text, f"그래핀 차폐는 {asked}인가?"):
+        analyzed = analyze_question(question, index.analyzer, index.searcher, index.glossary)
+        for language, found in values.items():
+            lead = next(each for each in complete if each.record.language == language)
+            confidence = assess_confidence(analyzed, index, [ScoredRecord(lead, 1.0, 1, words=0.01)])
+            assert confidence is not None
+            found.append(confidence.value)
+    assert values["ko"] == [COMPLETE, COMPLETE]
+    assert values["en"][0] == COMPLETE
+    assert values["en"][1] < THRESHOLD

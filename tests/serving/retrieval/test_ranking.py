@@ -25,12 +25,14 @@ from shrag.serving.retrieval.ranking import (
     has_more,
     leave_out_earlier_pages,
     limit_incomplete,
+    own_language_first,
     rank_records,
     reciprocal_rank_fusion,
     rerank,
 )
 from shrag.serving.retrieval.rerankers import NoReranker
 from shrag.serving.strategies.registry import STRATEGIES
+from tests.support.analyzed import analyzed_question, analyzed_records
 from tests.support.scripted_models import ScriptedModel
 
 QUESTION = "재택근무를 많이 할수록 갈등이 커지는가?"
@@ -225,3 +227,29 @@ def test_the_score_falls_with_the_place_and_says_nothing_else() -> None:
     assert NoReranker().score("anything", [passage] * 4) == [1, 1 / 2, 1 / 3, 1 / 4]
     assert NoReranker().score("anything", []) == []
     assert not NoReranker().is_model
+
+
+@pytest.mark.parametrize(
+    ("scores", "texts", "first"),
+    [
+        ((10.0, 9.9), ("Graphene shields.", "그래핀 차폐."), 1),  # about as good
+        ((10.0, 9.7), ("Graphene shields.", "그래핀 차폐."), 0),
+        ((10.0, 9.9), ("Graphene shields.", "차폐."), 0),  # it has fewer words of the question
+        ((10.0, 9.9), ("그래핀 차폐.", "Graphene shields."), 0),
+        ((10.0, 9.95, 9.9), ("Graphene shields.", "Graphene shields.", "그래핀 차폐."), 2),
+        ((), (), None),
+    ],
+)
+def test_a_record_in_the_questions_language_comes_first_where_it_is_as_good(
+    demo: Engine, scores: Sequence[float], texts: Sequence[str], first: int | None
+) -> None:
+    records = analyzed_records(demo, *texts)
+    ranked = [
+        ScoredRecord(each, score, rank) for rank, (each, score) in enumerate(zip(records, scores, strict=True), 1)
+    ]
+    question = analyzed_question(demo, "그래핀의 전자파 차폐")
+    found = own_language_first(question, ranked, "ko")
+    assert sorted(each.candidate_rank for each in found) == list(range(1, len(texts) + 1))
+    assert [each.score for each in found] == sorted((each.score for each in found), reverse=True)
+    if first is not None:
+        assert found[0].candidate_rank == first + 1

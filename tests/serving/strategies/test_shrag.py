@@ -123,3 +123,14 @@ def test_a_further_page_begins_where_the_first_ends_and_the_first_says_whether_t
     rare = demo.search("niacin", k=50)
     assert 0 < len(list(rare)) < 50
     assert not rare.ranking.more
+
+
+def test_records_that_say_what_something_is_come_first_where_that_is_asked(demo: Engine) -> None:
+    found = demo.search("모형이란 무엇인가?").ranking
+    first, second = found.records[:2]
+    assert (first.record.docid, first.score > second.score) == ("DEMO-EDU-002", True)
+    assert found.confidence is not None
+    assert (found.confidence.value, found.confidence.level) == (0.2, "medium")
+    assert demo.search("모형").ranking.records[0].record.docid != "DEMO-EDU-002"
+    deeper = demo.search("모형이란 무엇인가?", k=5, offset=5).ranking.records
+    assert not {each.record.docid for each in deeper} & {each.record.docid for each in found.records[:5]}
