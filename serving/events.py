@@ -308,8 +308,9 @@ class Confidence:
         level: The same in three levels.
         uncovered: The distinctive words of the question that the best records do not have; none at the level high.
         threshold: The value below which the question is refused, unless the request sets another.
-        lacking: The distinctive words that the best record with an abstract, which an extractive answer quotes, does
-            not have; none at the level high.
+        lacking: The distinctive words that an answer names: those that the best record with an abstract, which it
+            quotes, does not have. If this record is in the other language, they are the uncovered words, or none at the
+            level medium. None at the level high.
     """
 
     value: float

@@ -15,8 +15,6 @@ _COVERING = 3
 _MOST_SHOWN = 4
 _WORD = re.compile(r"[^\W_]+(?:[-'’.][^\W_]+)*")
 _KOREAN = re.compile("[\uac00-\ud7a3]{3,}")
-_HANGUL = re.compile("[\uac00-\ud7a3]")
-_ACRONYM = re.compile("[A-Z].*[A-Z]|[0-9]")
 _NO_LETTER = re.compile(r"[\W_]+")
 _VERB_ENDINGS = ("ed", "ing", "ly")
 # Suffixes that belong to a Korean word (자유학기제) although they are no terms; particles do not belong to it.
@@ -47,35 +45,20 @@ def uncovered_words(question: AnalyzedQuestion, records: Sequence[AnalyzedRecord
     육각).
     """
     missing, number = _missing_words(question, records[:_COVERING])
-    return UncoveredWords(tuple(missing)[:_MOST_SHOWN], len(missing) / max(1, number))
+    return UncoveredWords(tuple(missing[:_MOST_SHOWN]), len(missing) / max(1, number))
 
 
 def lacking_words(question: AnalyzedQuestion, record: AnalyzedRecord) -> tuple[str, ...]:
-    """Return the first four subject words of a question, whole and as written, that one record does not have.
-
-    A word in the other script than the record is left out if nothing translates it, since the record may have it
-    under a name that is not known. Acronyms and names with a digit are the same in both languages.
-    """
-    missing, _ = _missing_words(question, [record])
-    hangul = record.record.language == "ko"
-    told = [
-        word
-        for word, parts in missing.items()
-        if (_HANGUL.search(word) is not None) == hangul
-        or _ACRONYM.search(word)
-        or any(question.translations[number] for number in parts)
-    ]
-    return tuple(told[:_MOST_SHOWN])
+    """Return the first four subject words of a question, whole and as written, that one record does not have."""
+    return tuple(_missing_words(question, [record])[0][:_MOST_SHOWN])
 
 
-def _missing_words(
-    question: AnalyzedQuestion, records: Sequence[AnalyzedRecord]
-) -> tuple[dict[str, frozenset[int]], int]:
-    """Return the subject words that none of the records has, with their segments, and the number of all of them."""
+def _missing_words(question: AnalyzedQuestion, records: Sequence[AnalyzedRecord]) -> tuple[list[str], int]:
+    """Return the subject words that none of the records has, and the number of all subject words."""
     covered = [covered_segments(question, record) for record in records]
     distinctive = frozenset(distinctive_segments(question))
     subject: set[str] = set()
-    missing: dict[str, frozenset[int]] = {}
+    missing: list[str] = []
     for match in _WORD.finditer(question.text):
         parts = {
             number: segment
@@ -90,10 +73,10 @@ def _missing_words(
         ):
             subject.add(word)
             if not any(each[number] for each in covered for number in parts):
-                missing[word] = frozenset(parts)
+                missing.append(word)
     # Only few questions have missing words, and reading the letters of a text takes longer than all of the above.
     texts = [_letters(f"{each.record.title} {each.record.text}") for each in records] if missing else []
-    left = {word: parts for word, parts in missing.items() if not any(_shortest_form(word) in text for text in texts)}
+    left = [word for word in dict.fromkeys(missing) if not any(_shortest_form(word) in text for text in texts)]
     return left, len(subject)
 
 

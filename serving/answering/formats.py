@@ -172,12 +172,12 @@ _LANGUAGE_NOTES: Mapping[AnswerLanguage, Mapping[str, str]] = {
     "en": {"en": " (abstract in English)", "ko": " (abstract in Korean)"},
 }
 _UNCOVERED: Mapping[AnswerLanguage, str] = {
-    "ko": "질문의 단어 가운데 가장 가까운 문헌들에 없는 것: {words}",
-    "en": "Words of the question that the closest records do not have: {words}",
+    "ko": "질문의 단어 가운데 가장 가까운 문헌들에 없거나 다른 말로 쓰인 것: {words}",
+    "en": "Words of the question that the closest records do not have, or say otherwise: {words}",
 }
 _LACKING: Mapping[AnswerLanguage, str] = {
-    "ko": "질문의 단어 가운데 인용한 문헌에 없는 것: {words}",
-    "en": "Words of the question that the quoted record does not have: {words}",
+    "ko": "질문의 단어 가운데 인용한 문헌에 없거나 다른 말로 쓰인 것: {words}",
+    "en": "Words of the question that the quoted record does not have, or says otherwise: {words}",
 }
 _SUGGESTION: Mapping[AnswerLanguage, str] = {
     "ko": "혹시 다음을 찾으셨나요? {question}",

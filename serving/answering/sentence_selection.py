@@ -65,6 +65,7 @@ LONGEST_SENTENCE = 1_000
 _SHORTEST_FINDING, _LONGEST_FINDING = 20, 450
 _SHARE_WEIGHT = 1.5
 _COVER_TIE = 0.05
+_SHORT_ABSTRACT = 8  # sentences
 _REPEATED = 0.6  # of a sentence's words
 _LONGEST_FILLER = 80
 _LEAST_NEW = 3  # distinctive words for which a sentence outside the quoted part is quoted too
@@ -149,6 +150,8 @@ def select_sentences(
         chosen = _without_frame(sentences, together, roles, start) | asked
     else:
         chosen = _best_of_long(sentences, together, roles, asked)
+    if len(sentences) <= _SHORT_ABSTRACT and (len(chosen) == 1 or all(roles[index] < 0 for index in chosen)):
+        chosen = set(range(len(sentences)))  # a bare aim says less than the background before it
     quoted = [sentences[index] for index in sorted(chosen) if not _repeats(sentences, roles, chosen, index)]
     quoted = _without_fillers(quoted) or quoted
     return [*map(_without_conjunction, quoted[:1]), *quoted[1:]]

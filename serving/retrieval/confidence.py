@@ -20,7 +20,7 @@ from shrag.indexing.lexical.evidence import (
 from shrag.indexing.lexical.uncovered_words import lacking_words, uncovered_words
 from shrag.indexing.open_index import OpenIndex
 from shrag.indexing.translation.query_translation import AnalyzedQuestion
-from shrag.serving.events import Confidence
+from shrag.serving.events import Confidence, ConfidenceLevel
 from shrag.serving.retrieval.asking_words import asks_for_records
 from shrag.serving.retrieval.ranking import ScoredRecord
 
@@ -87,8 +87,12 @@ def assess_confidence(
     closest = best_papers(ScoredByWords(each.score, each.record) for each in scored)
     uncovered = uncovered_words(question, [each.record for each in closest])
     value = max(_lessen(value, uncovered.share), _MEDIUM if defines else 0.0)
-    lacking = lacking_words(question, complete[0].record) if complete else ()
-    return Confidence(value, "medium" if value >= _MEDIUM else "low", uncovered.words, THRESHOLD, lacking)
+    level: ConfidenceLevel = "medium" if value >= _MEDIUM else "low"
+    lacking = uncovered.words if level == "low" else ()
+    # A record in the other language has many words in a translation that is not known.
+    if complete and not _is_translated(question, complete[0].record):
+        lacking = lacking_words(question, complete[0].record)
+    return Confidence(value, level, uncovered.words, THRESHOLD, lacking)
 
 
 def _is_translated(question: AnalyzedQuestion, record: AnalyzedRecord) -> bool:

@@ -92,9 +92,21 @@ def test_what_an_earlier_sentence_announces_is_not_announced_again() -> None:
     times = "In recent years films have become common in devices of all kinds, and so have the waves between them."
     first = "This paper aims to discuss how films of graphene should be made in order to shield devices from waves."
     again = "To sum up, this paper aims to discuss how films of graphene should be made to shield devices in future."
-    assert _selected([times, first, again], "graphene") == [first]
-    other = "The history of such measurements in several countries is also reviewed."
-    assert _selected([times, first, other], "graphene") == [first, other]
+    assert _selected([times, first, *METHODS, again], "graphene") == [first, *METHODS]
+    assert _selected([times, first, again], "graphene") == [times, first]
+
+
+def test_of_a_short_abstract_that_only_announces_all_is_quoted() -> None:
+    times = "In recent years films have become common in devices of all kinds, and so have the waves between them."
+    aim = (
+        "This paper aims to discuss how films of graphene should be made in order to shield devices of ships, cars and "
+        "houses from waves of all lengths."
+    )
+    more = [f"The history of {number} instruments of such measurements is also discussed." for number in range(10, 17)]
+    assert _selected([times, aim], "graphene") == [times, aim]
+    assert _selected([times, aim, *more[1:]], "graphene") == [times, aim, more[1]]  # the others say the same again
+    assert _selected([times, aim, *more], "graphene")[0] == aim
+    assert _selected([times, aim, *METHODS], "graphene") == [aim, *METHODS]
 
 
 def test_finally_without_items_before_it_belongs_to_no_enumeration() -> None:
@@ -198,7 +210,8 @@ def test_a_study_that_is_only_announced_behind_the_result_of_others_is_quoted() 
     other = "The results of a test by others show that sheets of copper weaken the waves of many devices."
     aim = "The aim of this paper is to describe films of graphene as shields against the waves of devices."
     more = "Their history in several countries and the instruments of the measurements are also discussed."
-    assert _selected([other, aim, more], "graphene") == [aim, more]
+    all_of_it = [other, aim, *(more.replace("several", f"{number}") for number in range(10, 17))]
+    assert _selected(all_of_it, "graphene")[0] == aim
 
 
 def test_background_is_quoted_where_three_words_of_the_question_are_only_there() -> None:
@@ -230,11 +243,11 @@ def test_an_abstract_that_names_no_study_is_quoted_whole() -> None:
 
 
 def test_what_is_left_of_a_short_text_without_its_background_is_enough_from_150_characters() -> None:
-    study = "In this study we saw films of graphene " + "of this kind " * 8
+    study = "In this study we saw films of graphene."
     for length, whole in ((149, True), (150, False)):
-        sentence = f"{study:x<{length - 1}}."
-        assert len(sentence) == length
-        assert (_selected([BACKGROUND[0], sentence], "graphene") == [BACKGROUND[0], sentence]) is whole
+        more = f"{'Each was measured ':x<{length - len(study) - 1}}."
+        sentences = [BACKGROUND[0], study, more]
+        assert (_selected(sentences, "graphene") == sentences) is whole
 
 
 def test_the_conjunction_before_the_study_is_left_out_in_korean() -> None:
