@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Sequence
-from functools import partial
+from functools import cached_property, partial
 from typing import Annotated
 
 import msgspec
@@ -18,7 +18,7 @@ from shrag.corpora.text.cleaning import plain_line
 from shrag.indexing.analysis.request_framing import asks_for_no_record, is_framing_alone
 from shrag.indexing.open_index import OpenIndex
 from shrag.indexing.query import And
-from shrag.indexing.translation.query_translation import analyze_question
+from shrag.indexing.translation.query_translation import AnalyzedQuestion, analyze_question
 from shrag.models.language_model import LanguageModel
 from shrag.serving.events import Event, FollowUp, ModelCall
 from shrag.serving.llm.request_model import attempt
@@ -33,7 +33,6 @@ from shrag.serving.retrieval.query_terms import (
     query_terms,
     rank_keywords,
     searchable,
-    text_terms,
 )
 
 MOST_ADDED = 5
@@ -53,6 +52,15 @@ SHOWN_TURNS = 4
 
 SHOWN_ANSWER = 600
 """Characters of an earlier answer that a model is shown."""
+
+READ_TURNS = 8
+"""Number of the last turns that are read without a model, as many as the page keeps."""
+
+READ_CHARACTERS = 2 * LONGEST_QUESTION
+"""Characters that the questions of these turns may have together.
+
+They are analyzed in one step, which nothing can stop. With this limit it takes no longer than a few long questions.
+"""
 
 _REFERENCES: dict[AnswerLanguage, re.Pattern[str]] = {
     "ko": re.compile(
@@ -75,6 +83,29 @@ _OTHERS = re.compile(
 _TURN = {"ko": "질문: {question}\n답변: {answer}", "en": "Question: {question}\nAnswer: {answer}"}
 
 
+class AskedQuestion:
+    """A question as an index reads it. It is analyzed when its words are first needed, and only once."""
+
+    def __init__(self, text: str, index: OpenIndex) -> None:
+        self.text = text
+        self.index = index
+
+    @cached_property
+    def terms(self) -> list[QueryTerm]:
+        """Its content words."""
+        return query_terms(self._analyzed)
+
+    @cached_property
+    def keywords(self) -> list[QueryTerm]:
+        """Its keywords, with known phrases joined, without words that only ask for records."""
+        words = [word for word in searchable(self.terms) if not asks_for_records(word.text)]
+        return join_known_phrases(self._analyzed, words, self.index.searcher)
+
+    @cached_property
+    def _analyzed(self) -> AnalyzedQuestion:
+        return analyze_question(self.text, self.index.analyzer, self.index.searcher, self.index.glossary)
+
+
 class _Rewritten(msgspec.Struct, frozen=True):
     question: Annotated[str, msgspec.Meta(min_length=1, max_length=LONGEST_QUESTION)]
 
@@ -84,7 +115,8 @@ def read_follow_up(
 ) -> tuple[FollowUp | None, list[Event]]:
     """Return how ``question`` is read after ``turns``, None if it stands by itself, and the model's events.
 
-    If the model fails, keywords are added as without a model.
+    If the model fails, keywords are added as without a model. Then only the last turns are read: at most
+    :data:`READ_TURNS`, whose questions have at most :data:`READ_CHARACTERS` characters together.
 
     Args:
         question: The question.
@@ -94,26 +126,28 @@ def read_follow_up(
     """
     events = list[Event]()
     if model is not None:
-        text, events = attempt("query", model, partial(_rewrite, question, turns[-SHOWN_TURNS:]))
-        if text is not None:
-            changed = text != question.text
-            return (FollowUp(text, model=model.name) if changed else None), events
-    earlier = list[str]()
-    for asked in [turn.question for turn in turns if not asks_for_no_record(turn.question)]:
-        earlier = [*earlier, asked] if needs_subject(asked, earlier, index) else [asked]
-    if not needs_subject(question.text, earlier, index):
+        rewritten, events = attempt("query", model, partial(_rewrite, question, turns[-SHOWN_TURNS:]))
+        if rewritten is not None:
+            changed = rewritten != question.text
+            return (FollowUp(rewritten, model=model.name) if changed else None), events
+    asked = AskedQuestion(question.text, index)
+    earlier = list[AskedQuestion]()
+    for text in _last_questions(turns):
+        before = AskedQuestion(text, index)
+        earlier = [*earlier, before] if needs_subject(before, earlier) else [before]
+    if not needs_subject(asked, earlier):
         return None, events
-    added = missing_keywords(question.text, earlier, index)
+    added = missing_keywords(asked, earlier)
     if not added:
         return None, events
     # Words that only ask for records or a summary are left out: "English" would find records on teaching English.
-    own = [word.text for word in searchable(text_terms(question.text, index))]
+    own = [word.text for word in searchable(asked.terms)]
     nothing_else = is_framing_alone(question.text) or (own and all(map(asks_for_records, own)))
-    asked = "" if nothing_else else question.text
-    return FollowUp(" ".join(filter(None, (asked, *added))), tuple(added)), events
+    kept = "" if nothing_else else question.text
+    return FollowUp(" ".join(filter(None, (kept, *added))), tuple(added)), events
 
 
-def needs_subject(question: str, earlier: Sequence[str], index: OpenIndex) -> bool:
+def needs_subject(question: AskedQuestion, earlier: Sequence[AskedQuestion]) -> bool:
     """Return whether a question has no subject of its own and must be read after the ``earlier`` ones.
 
     A question has no subject of its own in each of these cases:
@@ -129,20 +163,18 @@ def needs_subject(question: str, earlier: Sequence[str], index: OpenIndex) -> bo
     Args:
         question: The question.
         earlier: The last question that has a subject, and those asked after it.
-        index: The index that is searched.
     """
-    if not earlier or asks_for_no_record(question):
+    text = question.text
+    if not earlier or asks_for_no_record(text):
         return False
-    words = [word for word in text_terms(question, index) if word.keyword and not word.framing]
+    words = [word for word in question.terms if word.keyword and not word.framing]
     subject = [word for word in words if names_subject(word.text)]
-    if is_framing_alone(question) or len(words) <= 1 or not subject or (len(words) <= FEW_WORDS and refers(question)):
+    if is_framing_alone(text) or len(words) <= 1 or not subject or (len(words) <= FEW_WORDS and refers(text)):
         return True
-    return len(subject) <= FEW_SUBJECTS and (
-        _OTHERS.search(question) is not None or _stand_together(subject, earlier[0], index)
-    )
+    return len(subject) <= FEW_SUBJECTS and (_OTHERS.search(text) is not None or _stand_together(subject, earlier[0]))
 
 
-def missing_keywords(question: str, earlier: Sequence[str], index: OpenIndex) -> list[str]:
+def missing_keywords(question: AskedQuestion, earlier: Sequence[AskedQuestion]) -> list[str]:
     """Return the keywords of the ``earlier`` questions that ``question`` lacks, at most :data:`MOST_ADDED`.
 
     Keywords of the first question, which has the subject, come before those of the next. Each question gives its most
@@ -151,13 +183,12 @@ def missing_keywords(question: str, earlier: Sequence[str], index: OpenIndex) ->
     Args:
         question: The question.
         earlier: The questions before it, the oldest first.
-        index: The index that is searched, which weights the keywords.
     """
-    known = {term for word in searchable(text_terms(question, index)) for term in _terms(word)}
+    known = {term for word in searchable(question.terms) for term in _terms(word)}
     added: list[str] = []
     for each in earlier:
-        lacking = [word for word in _keywords(each, index) if not has_phrase(known, [word.parts or (word,)])]
-        ranked = rank_keywords(lacking, "tfidf", index.searcher)[: MOST_ADDED - len(added)]
+        lacking = [word for word in each.keywords if not has_phrase(known, [word.parts or (word,)])]
+        ranked = rank_keywords(lacking, "tfidf", each.index.searcher)[: MOST_ADDED - len(added)]
         known.update(term for word, _ in ranked for term in _terms(word))
         added += [word.text for word, _ in sorted(ranked, key=lambda entry: entry[0].start)]
     return added
@@ -172,18 +203,25 @@ def refers(question: str) -> bool:
     return any(pattern.search(question) for pattern in _REFERENCES.values())
 
 
-def _keywords(question: str, index: OpenIndex) -> list[QueryTerm]:
-    """Return the keywords of a question, with known phrases joined, without words that only ask for records."""
-    analyzed = analyze_question(question, index.analyzer, index.searcher, index.glossary)
-    words = [word for word in searchable(query_terms(analyzed)) if not asks_for_records(word.text)]
-    return join_known_phrases(analyzed, words, index.searcher)
+def _last_questions(turns: Sequence[Turn]) -> list[str]:
+    """Return the questions that are read without a model, the oldest first, without those that ask for no record."""
+    kept = list[str]()
+    left = READ_CHARACTERS
+    for turn in reversed(turns[-READ_TURNS:]):
+        left -= len(turn.question)
+        if left < 0:
+            break
+        if not asks_for_no_record(turn.question):
+            kept.insert(0, turn.question)
+    return kept
 
 
-def _stand_together(subject: Sequence[QueryTerm], before: str, index: OpenIndex) -> bool:
+def _stand_together(subject: Sequence[QueryTerm], before: AskedQuestion) -> bool:
     """Return whether any record has the words of ``subject`` and the leading keywords of the question ``before``."""
-    leading = rank_keywords(_keywords(before, index), "tfidf", index.searcher)[:_LEADING]
+    searcher = before.index.searcher
+    leading = rank_keywords(before.keywords, "tfidf", searcher)[:_LEADING]
     query = And(tuple(map(in_any_language, (*subject, *(word for word, _ in leading)))))
-    return index.searcher.count_hits([query], 1) == [1]
+    return searcher.count_hits([query], 1) == [1]
 
 
 def _terms(word: QueryTerm) -> Iterable[str]:

@@ -7,12 +7,16 @@ from __future__ import annotations
 
 import json
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 import pytest
 
+from shrag.indexing.analysis.analyzer import Token
+from shrag.indexing.analysis.korean_english import KoreanEnglishAnalyzer
 from shrag.indexing.query import any_of
 from shrag.serving.engine import Engine
+from shrag.serving.request import MOST_TURNS
+from shrag.serving.retrieval.follow_up import READ_CHARACTERS
 from tests.support.live import QUESTION, Live, live
 
 pytestmark = pytest.mark.slow
@@ -81,3 +85,25 @@ def test_a_longer_one_is_refused_before_any_work(server: Live, question: str) ->
     assert (status, told) == ((422, "question_too_long") if len(question) < 500_000 else (413, "body_too_large"))
     assert took < max(1, 5 * alone)
     assert server.service.in_flight == 0
+
+
+@pytest.mark.parametrize("length", [LONGEST, 60, 7])
+@pytest.mark.parametrize("words", ["낱말{n} 이것은 왜?", "Heat stress {n} 그럼"])
+def test_of_many_earlier_questions_few_are_analyzed_and_each_once(
+    server: Live, words: str, length: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    analyzed: list[str] = []
+    tokens = KoreanEnglishAnalyzer.tokens
+
+    def record(analyzer: KoreanEnglishAnalyzer, texts: Sequence[str]) -> list[list[Token]]:
+        analyzed.extend(texts)
+        return tokens(analyzer, texts)
+
+    monkeypatch.setattr(KoreanEnglishAnalyzer, "tokens", record)
+    asked = [f"{number} {words.format(n=number)} " * LONGEST for number in range(MOST_TURNS)]
+    history = [{"question": text[:length].strip()} for text in asked]
+    status, _, _ = server.ask("POST", "/v1/search", {"question": "왜?", "history": history})
+    earlier = [text for text in analyzed if {"question": text} in history]
+    assert status == 200
+    assert 1 <= len(earlier) == len(set(earlier))
+    assert sum(map(len, earlier)) <= READ_CHARACTERS

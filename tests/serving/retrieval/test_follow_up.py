@@ -7,11 +7,21 @@ from shrag.serving.answer_cache import AnswerCache
 from shrag.serving.engine import Engine
 from shrag.serving.events import FollowUp
 from shrag.serving.request import Turn
-from shrag.serving.retrieval.follow_up import missing_keywords, needs_subject, refers
+from shrag.serving.retrieval.follow_up import (
+    READ_TURNS,
+    AskedQuestion,
+    missing_keywords,
+    needs_subject,
+    refers,
+)
 from tests.support.scripted_models import ScriptFile
 
 COWS = "How much does milk yield fall in dairy cows under heat stress?"
 REMOTE = "재택근무를 많이 할수록 일과 가정 사이의 갈등이 커지는가?"
+
+
+def _asked(demo: Engine, *texts: str) -> list[AskedQuestion]:
+    return [AskedQuestion(text, demo.open_index) for text in texts]
 
 
 @pytest.mark.parametrize(
@@ -73,17 +83,13 @@ def test_a_greeting_asks_for_nothing_alone_and_after_a_question(demo: Engine, gr
 
 
 def test_nothing_is_added_that_the_question_has_in_either_language(demo: Engine) -> None:
-    index = demo.open_index
-    assert missing_keywords("그 그래핀은?", ["Graphene aerogels shield electromagnetic waves"], index) == [
-        "aerogels",
-        "shield",
-        "electromagnetic waves",
-    ]
+    asked, before = _asked(demo, "그 그래핀은?", "Graphene aerogels shield electromagnetic waves")
+    assert missing_keywords(asked, [before]) == ["aerogels", "shield", "electromagnetic waves"]
 
 
 def test_a_phrase_is_added_whole_where_the_question_has_only_one_of_its_words(demo: Engine) -> None:
-    added = missing_keywords("And in summer heat?", [COWS], demo.open_index)
-    assert added == ["milk yield", "fall", "dairy cows", "heat stress"]
+    asked, before = _asked(demo, "And in summer heat?", COWS)
+    assert missing_keywords(asked, [before]) == ["milk yield", "fall", "dairy cows", "heat stress"]
 
 
 @pytest.mark.parametrize(
@@ -134,8 +140,9 @@ def test_a_question_that_only_asks_for_records_or_a_summary_is_searched_for_by_t
 def test_a_question_needs_the_earlier_subject_unless_it_has_its_own(
     demo: Engine, question: str, before: str, expected: bool
 ) -> None:
-    assert needs_subject(question, [before], demo.open_index) is expected
-    assert not needs_subject(question, [], demo.open_index)
+    asked, earlier = _asked(demo, question, before)
+    assert needs_subject(asked, [earlier]) is expected
+    assert not needs_subject(asked, [])
 
 
 @pytest.mark.parametrize("second", ["입력 변수는?", "더 최근 연구는?", "고맙습니다"])
@@ -190,3 +197,9 @@ def test_answers_after_other_turns_are_cached_apart(demo: Engine) -> None:
 
 def test_empty_turns_are_left_out(demo: Engine) -> None:
     assert demo.search(REMOTE, history=[Turn("  "), Turn("")]).follow_up is None
+
+
+@pytest.mark.parametrize(("between", "is_read"), [(READ_TURNS - 1, True), (READ_TURNS, False)])
+def test_a_subject_is_found_as_many_turns_ago_as_are_read(demo: Engine, between: int, is_read: bool) -> None:
+    found = demo.search("왜?", history=[Turn(COWS), *[Turn("그럼 대책은?")] * between])
+    assert (found.follow_up is not None and "milk yield" in found.follow_up.added) is is_read
