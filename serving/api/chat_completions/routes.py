@@ -22,6 +22,7 @@ from shrag.serving.api.chat_completions.schemas import (
     ModelList,
     ModelsQuery,
     ShragFields,
+    check_text_only,
     message_text,
 )
 from shrag.serving.api.schemas import AskRequest, EarlierTurn
@@ -122,27 +123,33 @@ def _nearest_models(name: str, names: list[str]) -> list[str]:
 
 
 def _turns(body: ChatRequest) -> list[EarlierTurn]:
-    """Return the user's messages, each with the assistant's message after it. The last one is the question."""
+    """Return the user's messages, each with the assistant's message after it. The last one is the question.
+
+    Only the question must be all text: a client sends each message of a conversation again, with those that are not
+    read and with pictures that an earlier model was shown.
+    """
     if body.n is not None and body.n != 1:
         raise HTTPProblem(
             400, "one_answer_only", Text("n is {n}, but a question has one answer: leave it out.", n=body.n)
         )
     turns: list[EarlierTurn] = []
+    asked = 0
     for position, message in enumerate(body.messages):
-        try:
-            text = message_text(message)
-        except ValueError as error:
-            raise HTTPProblem(
-                400, "text_only", Text("messages.{position}: {error}.", position=position, error=error)
-            ) from None
         if message.role == "user":
-            turns.append(EarlierTurn(text))
+            turns.append(EarlierTurn(message_text(message)))
+            asked = position
         elif message.role == "assistant" and turns:
-            turns[-1] = EarlierTurn(turns[-1].question, text)
+            turns[-1] = EarlierTurn(turns[-1].question, message_text(message))
     if not turns:
         raise HTTPProblem(
             400, "no_user_message", Text("No message is of the user: the last one of them is the question.")
         )
+    try:
+        check_text_only(body.messages[asked])
+    except ValueError as error:
+        raise HTTPProblem(
+            400, "text_only", Text("messages.{position}: {error}.", position=asked, error=error)
+        ) from None
     return turns
 
 

@@ -24,10 +24,11 @@ class StreamOptions(Struct, frozen=True):
 
 
 class ContentPart(Struct, frozen=True):
-    """A part of a message; only text is supported."""
+    """A part of a message; only text is supported. A ``refusal`` is the text of an assistant that did not answer."""
 
     type: str
     text: str | None = None
+    refusal: str | None = None
 
 
 class ChatMessage(Struct, frozen=True):
@@ -179,15 +180,20 @@ class ModelList:
 
 
 def message_text(message: ChatMessage) -> str:
-    """Return the text of a message.
+    """Return the text of a message, without the parts that are not text."""
+    texts = [message.content] if isinstance(message.content, str) else map(_part_text, message.content or [])
+    return "\n".join(text for text in texts if text is not None)
 
-    Raises:
-        ValueError: A part of it is not text.
-    """
-    if isinstance(message.content, str):
-        return message.content
-    parts = message.content or []
+
+def check_text_only(message: ChatMessage) -> None:
+    """Raise ``ValueError`` if a part of a message is not text."""
+    parts = message.content if isinstance(message.content, list) else []
     for part in parts:
-        if part.type not in {"text", "input_text"} or part.text is None:
+        if _part_text(part) is None:
             raise ValueError(Text("a part of type {kind!r} is not read: send text", kind=part.type))
-    return "\n".join(part.text or "" for part in parts)
+
+
+def _part_text(part: ContentPart) -> str | None:
+    if part.type == "refusal":
+        return part.refusal
+    return part.text if part.type in {"text", "input_text", "output_text"} else None

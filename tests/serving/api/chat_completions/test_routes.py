@@ -12,6 +12,7 @@ import openai
 import pytest
 
 from shrag.models.errors import ModelUnavailable
+from shrag.serving.api.chat_completions.schemas import ChatMessage, ContentPart, message_text
 from shrag.serving.engine import Engine
 from shrag.serving.runtime.admission import AdmissionQueue, ServerLimits
 from tests.support.live import QUESTION, Live, live
@@ -146,6 +147,37 @@ def test_a_follow_up_question_is_read_after_the_turns_before_it_and_the_text_say
     assert text[mark.start_index : mark.end_index] == "[1]"
     stream = _create(client, model="demo/shrag", messages=messages, stream=True)
     assert "".join(chunk.choices[0].delta.content or "" for chunk in stream) == text
+
+
+PICTURE = {"type": "image_url", "image_url": {"url": "data:image/png;base64,"}}
+
+
+def test_in_a_conversation_only_the_question_must_be_text(client: openai.OpenAI) -> None:
+    cows = "How much does milk yield fall in dairy cows under heat stress?"
+    question = {"role": "user", "content": "And what about their conception rate?"}
+    plain = [{"role": "user", "content": cows}, {"role": "assistant", "content": "By 14.9%."}, question]
+    messages = [
+        {"role": "system", "content": [PICTURE]},
+        {"role": "user", "content": [PICTURE]},
+        {"role": "assistant", "content": [{"type": "refusal", "refusal": "I see none."}]},
+        {"role": "user", "content": [PICTURE, {"type": "text", "text": cows}]},
+        {"role": "tool", "tool_call_id": "1", "content": [{"type": "file"}]},
+        {"role": "assistant", "content": [{"type": "output_text", "text": "By 14.9%."}, PICTURE]},
+        question,
+        {"role": "assistant", "content": [PICTURE]},
+    ]
+    texts = [
+        _create(client, model="demo/shrag", messages=each).choices[0].message.content for each in (plain, messages)
+    ]
+    assert texts[0] == texts[1]
+    refused = [*messages, {"role": "user", "content": [{"type": "text", "text": cows}, PICTURE]}]
+    with pytest.raises(openai.BadRequestError, match=r"messages\.8: a part of type 'image_url' is not read: send text"):
+        _create(client, model="demo/shrag", messages=refused)
+
+
+def test_an_answer_of_an_earlier_turn_may_be_a_refusal() -> None:
+    parts = [ContentPart("output_text", "None."), ContentPart("image_url"), ContentPart("refusal", None, "I cannot.")]
+    assert message_text(ChatMessage("assistant", parts)) == "None.\nI cannot."
 
 
 def test_the_text_names_the_authors_that_a_question_names(client: openai.OpenAI) -> None:
