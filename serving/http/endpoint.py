@@ -8,10 +8,11 @@ from __future__ import annotations
 import asyncio
 import json
 from codecs import BOM_UTF8
-from collections.abc import Awaitable, Callable, Collection, Iterable
+from collections.abc import Awaitable, Callable, Collection
 from dataclasses import dataclass
 from functools import cache
 from typing import Any
+from urllib.parse import unquote_to_bytes
 
 import msgspec
 from msgspec import inspect
@@ -97,7 +98,7 @@ class Endpoint:
     async def _result(self, request: Request) -> object:
         """Read a request, and return what the handler returns for it."""
         if self._known is not None:
-            refuse_unknown(request.query_params, self._known)
+            check_parameters(request, self._known)
         if self._body is not None:
             return await self.handler(request, await self._body.read(request))
         if self.operation.query is not None:
@@ -167,9 +168,16 @@ def _syntax_error(body: bytes) -> str:
     return Text("it has NaN, half a surrogate pair or another encoding")
 
 
-def refuse_unknown(parameters: Iterable[str], known: Collection[str]) -> None:
-    """Raise :class:`HTTPProblem` for a parameter that is not read: a misspelled filter must not seem to work."""
-    for name in parameters:
+def check_parameters(request: Request, known: Collection[str]) -> None:
+    """Raise :class:`HTTPProblem` for a query string that is not UTF-8, and for a parameter that is not read.
+
+    A misspelled filter must not seem to work.
+    """
+    try:
+        unquote_to_bytes(request.scope["query_string"]).decode()
+    except UnicodeDecodeError as error:
+        raise _invalid(Text("query: not in UTF-8: {error}.", error=error)) from None
+    for name in request.query_params:
         if name not in known:
             rule = (
                 Text("use {names}", names=", ".join(dict.fromkeys(known))) if known else Text("this address has none")
@@ -184,16 +192,18 @@ def refuse_unknown(parameters: Iterable[str], known: Collection[str]) -> None:
 def read_query(parameters: QueryParams, schema: type[msgspec.Struct]) -> Any:  # noqa: ANN401  (an instance of schema)
     """Return the query string as ``schema``.
 
-    If a parameter is sent several times, a list has all values, and any other type has the last one.
+    Only a parameter that is a list may be sent several times.
 
     Raises:
         HTTPProblem: 422: the query string does not fit the schema.
     """
-    values = {
-        name: parameters.getlist(name) if is_list else parameters[name]
-        for name, is_list in _parameters(schema)
-        if name in parameters
-    }
+    values: dict[str, str | list[str]] = {}
+    for name, is_list in _parameters(schema):
+        sent = parameters.getlist(name)
+        if len(sent) > 1 and not is_list:
+            raise _invalid(Text("query.{name}: this parameter occurs more than once: send it once.", name=name))
+        if sent:
+            values[name] = sent if is_list else sent[0]
     try:
         return convert(values, schema, strict=False)
     except msgspec.ValidationError as error:

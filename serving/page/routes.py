@@ -17,7 +17,7 @@ from shrag.serving.api.service import Service, find_record
 from shrag.serving.concurrency import CancellationToken
 from shrag.serving.engine import Engine
 from shrag.serving.errors import ClientDisconnected, QuestionError, UnknownIndex
-from shrag.serving.http.endpoint import Operation, refuse_unknown
+from shrag.serving.http.endpoint import Operation, check_parameters
 from shrag.serving.http.logging import log_failure
 from shrag.serving.http.problems import HTTPProblem, http_exception_response
 from shrag.serving.http.sessions import COOKIE
@@ -55,7 +55,7 @@ async def page(request: Request) -> HTMLResponse:
     """Return the page, with the answer where there is a question."""
     service: Service = request.app.state.service
     try:
-        refuse_unknown(request.query_params, PARAMETERS)
+        check_parameters(request, PARAMETERS)
         page_request = _page_request(request)
     except (HTTPProblem, QuestionError, UnknownIndex) as error:
         return _problem_response(service, replace(_page_request(request, read=False), index=""), error)

@@ -185,9 +185,30 @@ def test_a_query_string_is_read_by_the_same_rules(client: TestClient) -> None:
     ]:
         refused = client.get(f"/v1/search?{query}")
         assert (refused.status_code, refused.json()["detail"]) == (422, detail)
-    for query in ("q=film&k=2", "q=a&q=film&k=1&k=2"):
-        found = client.get(f"/v1/search?{query}").json()
-        assert (found["question"], len(found["records"])) == ("film", 2)
+    found = client.get("/v1/search?q=film&k=2&language=en&language=ko").json()
+    assert (found["question"], len(found["records"])) == ("film", 2)
+
+
+@pytest.mark.parametrize(
+    ("query", "detail"),
+    [
+        ("q=a&q=b", "query.q: this parameter occurs more than once: send it once."),
+        ("q=a&k=1&k=1", "query.k: this parameter occurs more than once: send it once."),
+        ("q=%ff%fe", "query: not in UTF-8: 'utf-8' codec can't decode byte 0xff in position 2: invalid start byte."),
+        ("q=%b0%a1", "query: not in UTF-8: 'utf-8' codec can't decode byte 0xb0 in position 2: invalid start byte."),
+        ("q=a&%ff=b", "query: not in UTF-8: 'utf-8' codec can't decode byte 0xff in position 4: invalid start byte."),
+    ],
+)
+def test_a_query_string_must_be_utf_8_and_have_a_parameter_once_as_a_body_has_a_key(
+    client: TestClient, query: str, detail: str
+) -> None:
+    refused = client.get(f"/v1/search?{query}")
+    assert (refused.status_code, refused.json()["code"], refused.json()["detail"]) == (422, "invalid_request", detail)
+
+
+def test_the_page_refuses_a_query_string_that_is_not_utf_8(client: TestClient) -> None:
+    refused = client.get("/?q=%ff", headers={"accept": "text/html", "accept-language": "en"})
+    assert (refused.status_code, "query: not in UTF-8" in refused.text) == (422, True)
 
 
 @pytest.mark.parametrize("path", ["/v1/indexes", "/health/live", "/metrics", "/openapi.json", "/docs/api"])
