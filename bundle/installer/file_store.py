@@ -32,13 +32,19 @@ class FileStore:
         return path.is_file() and path.stat().st_size == file.bytes and compute_checksum(path) == file
 
     def add(self, file: FileChecksum, chunks: Iterator[bytes]) -> None:
-        """Write a file. ``chunks`` must raise at its end if the data does not match the checksum."""
+        """Write a file; on any error nothing is left of it.
+
+        ``chunks`` must raise at its end if the data does not match the checksum.
+        """
         part = self.folder / f"{file.sha256}{_PART}"
-        with part.open("wb") as stream:
-            for chunk in chunks:
-                stream.write(chunk)
-        sync_file(part)
-        part.rename(self.path(file))
+        try:
+            with part.open("wb") as stream:
+                for chunk in chunks:
+                    stream.write(chunk)
+            sync_file(part)
+            part.rename(self.path(file))
+        finally:
+            part.unlink(missing_ok=True)
 
     def place(self, file: FileChecksum, target: Path) -> None:
         """Put a file at ``target`` as a hard link, and replace what was there."""
@@ -53,8 +59,11 @@ class FileStore:
         """Put a copy of a file at ``target``, so that the store stays as it is where the copy is changed."""
         target.parent.mkdir(parents=True, exist_ok=True)
         part = target.with_name(f".{target.name}{_PART}")
-        shutil.copyfile(self.path(file), part)
-        part.replace(target)
+        try:
+            shutil.copyfile(self.path(file), part)
+            part.replace(target)
+        finally:
+            part.unlink(missing_ok=True)
 
     def prune(self, kept: Iterable[FileChecksum]) -> None:
         """Delete all files but ``kept``."""

@@ -9,7 +9,7 @@ from dataclasses import asdict, dataclass, field
 from typing import Any
 
 from shrag.corpora.store.archive import is_inside
-from shrag.corpora.store.file_checksum import FileChecksum
+from shrag.corpora.store.file_checksum import FileChecksum, decode_checksums
 
 MANIFEST = "bundle.json"
 WHEELS = "wheels"
@@ -83,7 +83,7 @@ def encode_manifest(manifest: BundleManifest) -> bytes:
 def decode_manifest(data: bytes) -> BundleManifest:
     """Decode a manifest; raises ``ValueError``, ``TypeError``, ``KeyError`` or ``AttributeError`` for other data."""
     values: dict[str, Any] = json.loads(data)
-    files = {name: FileChecksum(**file) for name, file in values.pop("files").items()}
+    files = decode_checksums(values.pop("files"))
     lists = {name: tuple(values[name]) for name in ("pythons", "corpora", "indexes", "weights")}
     manifest = BundleManifest(**{**values, **lists}, files=files)
     texts = (manifest.version, manifest.profile, manifest.machine, manifest.glibc, manifest.base)

@@ -25,7 +25,7 @@ from typing import Any, BinaryIO, Literal, cast
 
 from shrag.corpora.errors import CorpusError
 from shrag.corpora.files import DiskFull, sync_file
-from shrag.corpora.store.file_checksum import FileChecksum, compute_checksum
+from shrag.corpora.store.file_checksum import FileChecksum, compute_checksum, decode_checksums
 from shrag.corpora.store.volumes import VolumeReader, VolumeWriter, find_volumes, volume_path
 from shrag.messages.text import Text
 
@@ -37,7 +37,6 @@ ArchiveKind = Literal["bundle", "corpus", "index"]
 _FORMAT = 1
 _LARGEST_HEADER = 2**24
 _CHUNK = 2**20
-_DIGEST_LENGTH = 64
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -301,20 +300,11 @@ def _read_header(path: Path, archive: tarfile.TarFile, kind: ArchiveKind) -> Arc
 def _decode_header(data: bytes) -> ArchiveHeader:
     """Decode a header; raises ``ValueError``, ``TypeError`` or ``KeyError`` if ``data`` is not a header."""
     values: dict[str, Any] = json.loads(data)
-    files = {name: FileChecksum(**file) for name, file in values.pop("files").items()}
+    files = decode_checksums(values.pop("files"))
     header = ArchiveHeader(**values, files=files)
     if not isinstance(values["name"], str):
         raise TypeError("its name is not a string")
-    for file in files.values():
-        _check_checksum(file.bytes, file.sha256)
     return header
-
-
-def _check_checksum(size: object, digest: object) -> None:
-    if type(size) is not int or size < 0:
-        raise ValueError(f"a size is {size!r}")
-    if not isinstance(digest, str) or len(digest) != _DIGEST_LENGTH:
-        raise ValueError(f"a checksum is {digest!r}")
 
 
 def _read_members(path: Path, archive: tarfile.TarFile, header: ArchiveHeader) -> Iterator[tuple[str, Iterator[bytes]]]:

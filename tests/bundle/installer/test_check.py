@@ -174,6 +174,15 @@ HOSTILE: dict[str, tuple[Change, str]] = {
     "with an index's name outside": (_json(1, lambda manifest: manifest.update(indexes=["../a"])), "no bundle.json"),
     "with a base outside": (_json(1, lambda manifest: manifest.update(base="../../a")), "no bundle.json"),
     "with a version outside": (_json(1, lambda manifest: manifest.update(version="../a")), "no bundle.json"),
+    "with a checksum that leads outside": (
+        _json(1, lambda manifest: _file(manifest, "shrag.toml").update(sha256="../" * 20 + "etc/")),
+        "no bundle.json",
+    ),
+    "with the checksum of a file that it does not carry outside": (
+        _json(1, lambda manifest: manifest["files"].update(more={"bytes": 1, "sha256": "../" * 20 + "etc/"})),  # type: ignore[attr-defined]
+        "no bundle.json",
+    ),
+    "with files in a list": (_json(0, lambda header: header.update(files=[])), "cannot be read"),
     "of a later format": (_json(1, lambda manifest: manifest.update(format=2)), "bundle format 2"),
     "of a corpus": (_json(0, lambda header: header.update(kind="corpus")), "holds the corpus"),
     "with names of numbers": (_json(0, lambda header: header.update(name=3)), "cannot be read"),
