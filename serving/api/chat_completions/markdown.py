@@ -9,10 +9,10 @@ _ACTIVE = re.compile(r"[\\`]|!\[|\]\(|\]\[|\]:|<(?![\s=\d])|&(?=[#A-Za-z])|~{3,}
 
 # Renderers of GitHub's Markdown, and those with linkify-it, make links of bare addresses. A backslash does not help:
 # some renderers look for addresses after they resolve escapes. No renderer looks for them in a code span. Adjacent
-# addresses share a span, since their backticks would run together.
+# addresses share a span, since their backticks would run together. Behind mailto:, linkify-it takes any domain.
 _ADDRESS = re.compile(
     r"(?:(?:[a-z][a-z0-9+.-]{0,30}:)?//[!-~]*|www\.[!-~]*|"
-    r"(?:mailto:|xmpp:)?[\w.!#$%&'*+/=?^{|}~-]{1,64}@[\w-]+(?:\.[\w-]+)+[!-~]*)+",
+    r"(?:mailto|xmpp):\S+|[\w.!#$%&'*+/=?^{|}~-]{1,64}@[\w-]+(?:\.[\w-]+)+[!-~]*)+",
     re.IGNORECASE,
 )
 # linkify-it also makes links of words that end in a known domain, such as "results.In".

@@ -39,6 +39,11 @@ HOSTILE = (
     "a.b+c@evil.co.kr",
     "mailto:a@evil.example",
     "xmpp:a@evil.example/b",
+    "mailto:a@b",
+    "MAILTO:a@localhost?subject=secret",
+    "(mailto:a@b)에게 mailto:가@나",
+    "xmpp:a@b mailto:a@b",
+    "mailto: a@b",
     "evil.com",
     "결과는 evil.co.kr이다",
     "xn--e1afmkfd.xn--p1ai results.In fact",
@@ -119,6 +124,8 @@ def test_nothing_is_alive_in_random_mixtures(reader: str) -> None:
         "가",
         " ",
         "https:",
+        "mailto:",
+        "a@b",
         "&#58;",
     ]
     for _ in range(1500):
