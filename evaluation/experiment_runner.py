@@ -16,7 +16,7 @@ from typing import NamedTuple
 
 import msgspec
 
-from shrag.corpora.files import FolderBusy, disk_errors, lock_folder, write_atomically
+from shrag.corpora.files import disk_errors, write_atomically
 from shrag.corpora.records import Topic
 from shrag.corpora.store.open_corpus import open_corpus
 from shrag.evaluation.errors import ResultsMismatch
@@ -66,11 +66,17 @@ from shrag.evaluation.questions.batch import ask_all
 from shrag.evaluation.questions.outcome import QuestionRecord
 from shrag.evaluation.reports.markdown import table_text
 from shrag.evaluation.reports.plots import check_plots, draw_plots
-from shrag.evaluation.reports.result_folder import TITLES_FILE, ResultFolder, file_digests, write_questions
+from shrag.evaluation.reports.result_folder import (
+    TITLES_FILE,
+    ResultFolder,
+    file_digests,
+    lock_results,
+    write_questions,
+)
 from shrag.evaluation.reports.table import ResultTable, make_table, write_table
 from shrag.evaluation.reports.timings import write_times
 from shrag.indexing.storage.vector_card import canonical_encoder, weights_folder
-from shrag.messages.text import Text, message_of
+from shrag.messages.text import Text
 from shrag.models.language_model import LanguageModel
 
 DEFAULT_MAX_THREADS = 4
@@ -128,10 +134,7 @@ def run_experiment(
     _check_prerequisites(experiment, folder, models, options)
     with ExitStack() as stack:
         stack.enter_context(disk_errors(folder))
-        try:
-            stack.enter_context(lock_folder(folder))
-        except FolderBusy as busy:
-            raise ResultsMismatch(message_of(busy)) from None
+        stack.enter_context(lock_results(folder))
         questions = {each.name: read_questions(each, folders.data, experiment.seed) for each in experiment.sets}
         check_compared(experiment.sets, questions)
         for judged_set, encoder in required_indexes(experiment):

@@ -44,14 +44,14 @@ def command(home: Home, run: Path, records: bool, sample: int) -> None:
 
     Example: SHRAG_LLM_URL=http://127.0.0.1:8000/v1 shrag judge shrag-challenge
     """
-    from shrag.evaluation.reports.result_folder import open_results
+    from shrag.evaluation.reports.result_folder import lock_results, open_results
 
     folder = home.find_run(run)
     results, _ = open_results(folder)
     model = open_language_model(llm_settings())
     if model is None:
         raise click.UsageError(Text("No language model is configured: set [llm] url or SHRAG_LLM_URL."))
-    with closing(model), progress() as report:
+    with closing(model), lock_results(folder), progress() as report:
         if records:
             _judge_records(home, results, model, sample, report)
         else:

@@ -11,6 +11,7 @@ import msgspec
 
 from shrag.evaluation.errors import EvaluationError
 from shrag.evaluation.experiments.spec import Condition, JudgedSet
+from shrag.evaluation.judging.judgement_file import append_to_judgement_file
 from shrag.evaluation.judging.record_relevance import (
     RELEVANCE_FILE,
     JudgedRecord,
@@ -38,7 +39,8 @@ def judge_records(
 ) -> list[LevelShares]:
     """Have ``model`` judge the records of all conditions except peers, and return the shares of the levels.
 
-    Each judgement is stored at once and never made again. If a condition is repeated, only its first repeat is judged.
+    The caller holds the lock of the results folder. Each judgement is stored at once and never made again. If a
+    condition is repeated, only its first repeat is judged.
 
     Args:
         results: The results folder.
@@ -55,7 +57,7 @@ def judge_records(
     known = read_record_relevance(results.folder, model.name)
     seed = results.experiment.seed
     found: list[LevelShares] = []
-    with (results.folder / RELEVANCE_FILE).open("a", encoding="utf-8") as stream:
+    with append_to_judgement_file(results.folder / RELEVANCE_FILE) as stream:
         for part, condition in results.all_parts():
             if part.repeat > 1 or condition.peer:
                 continue
@@ -67,7 +69,7 @@ def judge_records(
                 if key not in known:
                     index = open_index(results.judged_set(part.set), condition)
                     known[key] = _judge(part.set, condition.name, pair, questions[pair.qid], index, model)
-                    stream.write(msgspec.json.encode(known[key]).decode() + "\n")
+                    stream.write(msgspec.json.encode(known[key]) + b"\n")
                     stream.flush()
                 judged.append(known[key])
                 report(f"{model.name}: {part.set}/{condition.name}", len(judged))

@@ -11,6 +11,7 @@ from typing import NamedTuple
 import msgspec
 
 from shrag.evaluation.errors import EvaluationError
+from shrag.evaluation.judging.judgement_file import append_to_judgement_file
 from shrag.evaluation.judging.judgements import JUDGEMENTS_FILE, JudgedAnswer, read_judgements
 from shrag.evaluation.judging.llm_judge import Judgement, JudgeSummary, judge_answer, summarise_judgements
 from shrag.evaluation.reports.result_folder import ResultFolder
@@ -35,8 +36,9 @@ def judge_results(
 ) -> list[JudgedCondition]:
     """Have ``model`` judge every answer that it has not judged before, and return the means.
 
-    Each judgement is stored at once. If a condition is repeated, only its first repeat is judged. ``report`` is called
-    with one text of judge, set and condition, and with the number of answers judged so far.
+    The caller holds the lock of the results folder. Each judgement is stored at once. If a condition is repeated, only
+    its first repeat is judged. ``report`` is called with one text of judge, set and condition, and with the number of
+    answers judged so far.
 
     Raises:
         EvaluationError: No condition has answers.
@@ -52,10 +54,9 @@ def judge_results(
                 "{folder} has no answers to judge: run it with `answers = true` in a condition.", folder=results.folder
             )
         )
-    path = results.folder / JUDGEMENTS_FILE
     known = read_judgements(results.folder, model.name)
     summaries = []
-    with path.open("a", encoding="utf-8") as stream:
+    with append_to_judgement_file(results.folder / JUDGEMENTS_FILE) as stream:
         for part, condition in answer_parts:
             outcomes, references = results.outcomes(part), results.references(part.set)
             questions = {topic.qid: topic.text for topic in results.topics(part.set)}
@@ -69,7 +70,7 @@ def judge_results(
                     given = reference.answers if reference else ()
                     judgement = judge_answer(model, questions[outcome.qid], answer.plain, answer.language, given)
                     known[key] = JudgedAnswer(*key, judgement)
-                    stream.write(msgspec.json.encode(known[key]).decode() + "\n")
+                    stream.write(msgspec.json.encode(known[key]) + b"\n")
                     stream.flush()
                 judgements.append(known[key].judgement)
                 report(f"{model.name}: {part.set}/{condition.name}", len(judgements))

@@ -1,17 +1,16 @@
-"""Read a file of judgements in a results folder.
+"""Files of judgements in a results folder: one line of JSON for each judgement.
 
-A judge appends one line of JSON for each judgement, so the last line may be incomplete.
+A judge that was stopped may leave an incomplete last line. Readers ignore it, since a judge may be writing it now.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from pathlib import Path
-from typing import TypeVar
+from typing import BinaryIO, TypeVar
 
 import msgspec
 
-from shrag.corpora.formats.topics import read_text_lines
 from shrag.evaluation.errors import ResultsMismatch
 from shrag.messages.text import Text
 
@@ -19,7 +18,7 @@ _Judgement = TypeVar("_Judgement")
 
 
 def read_judgement_file(path: Path, kind: type[_Judgement], judged: str) -> Iterator[_Judgement]:
-    """Yield the judgements in ``path``, after cutting an incomplete last line off the file.
+    """Yield the judgements in ``path``, without an incomplete last line.
 
     Args:
         path: The file. It may be missing: there are no judgements then.
@@ -31,14 +30,13 @@ def read_judgement_file(path: Path, kind: type[_Judgement], judged: str) -> Iter
     """
     if not path.exists():
         return
-    data = path.read_bytes()
-    complete = data[: data.rfind(b"\n") + 1]
-    if len(complete) < len(data):
-        path.write_bytes(complete)
-    for number, text in read_text_lines(path):
+    *complete, _ = path.read_bytes().split(b"\n")
+    for number, line in enumerate(complete, start=1):
+        if not line.strip():
+            continue
         try:
-            yield msgspec.json.decode(text, type=kind)
-        except msgspec.MsgspecError as error:
+            yield msgspec.json.decode(line, type=kind)
+        except (msgspec.MsgspecError, UnicodeDecodeError) as error:
             raise ResultsMismatch(
                 Text(
                     "{path} line {number} is not a judgement ({error}): delete the line, or the file to have "
@@ -49,3 +47,14 @@ def read_judgement_file(path: Path, kind: type[_Judgement], judged: str) -> Iter
                     judged=judged,
                 )
             ) from None
+
+
+def append_to_judgement_file(path: Path) -> BinaryIO:
+    """Open ``path`` to append lines, after cutting an incomplete last line off the file.
+
+    The caller holds the lock of the results folder: another process could be writing that line.
+    """
+    stream = path.open("a+b")
+    stream.seek(0)
+    stream.truncate(stream.read().rfind(b"\n") + 1)
+    return stream

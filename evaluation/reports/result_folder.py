@@ -7,13 +7,14 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TypeVar
 
 import msgspec
 
-from shrag.corpora.files import is_name, write_atomically
+from shrag.corpora.files import FolderBusy, is_name, lock_folder, write_atomically
 from shrag.corpora.formats.topics import read_qrels, read_topics
 from shrag.corpora.records import Qrel, Topic
 from shrag.evaluation.errors import EvaluationError, ResultsMismatch
@@ -39,7 +40,7 @@ from shrag.evaluation.questions.outcome import QuestionOutcome
 from shrag.evaluation.questions.reference_answers import Reference, encode_references, read_references
 from shrag.evaluation.questions.tree_figures import tree_figures
 from shrag.indexing.analysis.morphological_analysis import KoreanMorphemes
-from shrag.messages.text import Text
+from shrag.messages.text import Text, message_of
 
 TITLES_FILE = "titles.json"
 REFERENCES_FILE = "references.jsonl"
@@ -177,6 +178,17 @@ class ResultFolder:
             for name, figure in PROCESS_FIGURES.items()
         }
         return {**judge(qrels, run, self.experiment.measures, grade), **figures}
+
+
+@contextmanager
+def lock_results(folder: Path) -> Iterator[None]:
+    """Hold the lock of a folder of results; raises :class:`ResultsMismatch` if another process writes in it."""
+    with ExitStack() as stack:
+        try:
+            stack.enter_context(lock_folder(folder))
+        except FolderBusy as busy:
+            raise ResultsMismatch(message_of(busy)) from None
+        yield
 
 
 def open_results(folder: Path) -> tuple[ResultFolder, RunCard]:

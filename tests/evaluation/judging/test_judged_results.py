@@ -6,10 +6,11 @@ from pathlib import Path
 import pytest
 
 from shrag.cli.main import run
+from shrag.corpora.files import lock_folder
 from shrag.evaluation.errors import EvaluationError, ResultsMismatch
 from shrag.evaluation.experiments.part import ExperimentPart, read_outcomes
 from shrag.evaluation.judging.judged_results import judge_results
-from shrag.evaluation.judging.judgements import JUDGEMENTS_FILE
+from shrag.evaluation.judging.judgements import JUDGEMENTS_FILE, read_judgements
 from shrag.evaluation.reports.result_folder import open_results
 from shrag.models.errors import ModelUnavailable
 from tests.evaluation.judging.test_llm_judge import ScriptedJudge, scores
@@ -53,6 +54,19 @@ def test_a_judge_that_was_stopped_goes_on_behind_the_last_whole_line(folder: Pat
     assert len((folder / JUDGEMENTS_FILE).read_bytes().splitlines()) == count
 
 
+def test_who_only_reads_leaves_the_line_that_a_judge_is_writing(folder: Path) -> None:
+    count = _answered(folder)
+    judge_results(open_results(folder)[0], ScriptedJudge(*(scores(8, 50, True) for _ in range(count))))
+    path = folder / JUDGEMENTS_FILE
+    whole = path.read_bytes()
+    path.write_bytes(whole + '{"set": "demo", "condi가'.encode()[:-1])  # a character cut in two
+    begun = path.read_bytes()
+    assert len(read_judgements(folder, "scripted-judge")) == count
+    assert path.read_bytes() == begun
+    judge_results(open_results(folder)[0], ScriptedJudge())
+    assert path.read_bytes() == whole
+
+
 def test_another_judge_marks_for_itself(folder: Path) -> None:
     count = _answered(folder)
     judge_results(open_results(folder)[0], ScriptedJudge(*(scores(8, 50, True) for _ in range(count))))
@@ -70,9 +84,11 @@ def test_results_without_answers_and_a_damaged_file_are_refused(demo_home: Path,
     run_small(demo_home, tmp_path / "none", msgspec.structs.replace(SMALL, conditions=(OR,), plots=()))
     with pytest.raises(EvaluationError, match=r"has no answers to judge: run it with `answers = true`"):
         judge_results(open_results(tmp_path / "none")[0], ScriptedJudge())
-    (folder / JUDGEMENTS_FILE).write_text("{}\n")
-    with pytest.raises(ResultsMismatch, match=r"judgements.jsonl line 1 is not a judgement"):
-        judge_results(open_results(folder)[0], ScriptedJudge())
+    for damaged in (b"{}\n", b'"\xff"\n'):
+        (folder / JUDGEMENTS_FILE).write_bytes(damaged)
+        with pytest.raises(ResultsMismatch, match=r"judgements.jsonl line 1 is not a judgement"):
+            judge_results(open_results(folder)[0], ScriptedJudge())
+        assert (folder / JUDGEMENTS_FILE).read_bytes() == damaged
 
 
 def test_the_command_prints_each_mean_with_the_judges_name(
@@ -99,6 +115,17 @@ def test_the_command_prints_each_mean_with_the_judges_name(
     assert line[:6] == ["demo", "bm25", "scripted-judge", str(count - 1), "1", str(10 - count)]
     assert line[6:9] == ["8.000 [8.000, 8.000]", "0.500 [0.500, 0.500]", "6.750 [6.750, 6.750]"]
     assert line[9].startswith("1.000 [0.")
+
+
+def test_the_command_does_not_judge_while_another_process_writes_in_the_folder(
+    folder: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    judge = ScriptedJudge()
+    judge.close = lambda: None  # type: ignore[attr-defined]
+    monkeypatch.setattr("shrag.cli.commands.judge.open_language_model", lambda settings: judge)
+    with lock_folder(folder):
+        assert run(["judge", str(folder)]) == 4
+    assert f"{folder} is being written by process" in capsys.readouterr().err
 
 
 def test_the_command_needs_a_model(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
