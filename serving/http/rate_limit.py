@@ -16,7 +16,7 @@ TOKENS_PER_SECOND = 1.0
 """Keys that are compared per second from then on."""
 
 MOST_ADDRESSES = 1_024
-"""Addresses that are kept. The one that was added first is dropped first."""
+"""Addresses that are kept. The one that has sent no wrong key for the longest time is dropped first."""
 
 
 class FailedKeys:
