@@ -9,6 +9,7 @@ import os
 import sys
 import traceback
 from collections.abc import Sequence
+from contextlib import suppress
 from io import StringIO
 from pathlib import Path
 from typing import Any
@@ -18,7 +19,7 @@ import click
 from shrag.bundle.errors import BundleDependencyMissing, BundleError
 from shrag.cli.help import click_messages, translated
 from shrag.cli.options.general import general_options, print_folders
-from shrag.cli.output import Verbosity, echo_error, language, verbosity
+from shrag.cli.output import Verbosity, echo_error, is_unread, language, verbosity
 from shrag.cli.settings import check_options, configured_language, read_config
 from shrag.corpora.data_folder import find_config
 from shrag.corpora.errors import ConfigurationRejected, CorpusError
@@ -114,6 +115,19 @@ class LazyGroup(click.Group):
                 Text("There is no command {name!r}.{hint}", name=args[0], hint=did_you_mean(args[0], COMMANDS)), ctx
             )
         return super().resolve_command(ctx, args)
+
+    def invoke(self, ctx: click.Context) -> object:
+        """Run the command.
+
+        Raises:
+            RuntimeError: A pipe other than stdout broke, which click would take for stdout.
+        """
+        try:
+            return super().invoke(ctx)
+        except BrokenPipeError as error:
+            if is_unread(sys.stdout):
+                raise
+            raise RuntimeError(f"{type(error).__name__}: {error}") from error
 
 
 @click.group(
@@ -245,10 +259,8 @@ def main(program: str = "shrag") -> None:
     # At the default threshold of 700, garbage collection takes a sixth of the time of building a small index.
     gc.set_threshold(50_000)
     status = run(sys.argv[1:], program)
-    try:
-        sys.stdout.flush()
-        sys.stderr.flush()
-    except BrokenPipeError:
-        status = 0
+    for stream in (sys.stdout, sys.stderr):
+        with suppress(BrokenPipeError):
+            stream.flush()
     # An orderly shutdown of Java and Kiwi takes a third of a second and is not needed.
     os._exit(status)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import select
 import sys
 import time
@@ -10,6 +11,8 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from contextvars import ContextVar
 from enum import Enum
+from pathlib import Path
+from typing import TextIO
 
 import click
 from rich.cells import cell_len
@@ -66,13 +69,36 @@ def echo(text: object, *, err: bool = False, nl: bool = True) -> None:
     Control characters are escaped, so a terminal executes nothing. With ``-q`` nothing is printed on stderr;
     :func:`echo_error` prints errors.
     """
-    if not err or verbosity.get() is not Verbosity.QUIET:
-        click.echo(escape_controls(shown(text)), err=err, nl=nl)
+    if not err:
+        click.echo(escape_controls(shown(text)), nl=nl)
+    elif verbosity.get() is not Verbosity.QUIET:
+        echo_error(text, nl=nl)
 
 
 def echo_error(text: object, *, nl: bool = True) -> None:
-    """Print ``text`` on stderr as :func:`echo` does, but with ``-q`` too."""
-    click.echo(escape_controls(shown(text)), err=True, nl=nl)
+    """Print ``text`` on stderr as :func:`echo` does, but with ``-q`` too; it is dropped if nobody reads stderr."""
+    try:
+        click.echo(escape_controls(shown(text)), err=True, nl=nl)
+    except BrokenPipeError:
+        _drop_stderr()
+
+
+def is_unread(stream: TextIO) -> bool:
+    """Return whether ``stream`` is a pipe that nobody reads any more."""
+    poll = select.poll()
+    poll.register(stream, 0)
+    return bool(poll.poll(0))  # a pipe without a reader is reported as an error, which needs no registration
+
+
+def _drop_stderr() -> None:
+    """Send all further output to stderr to nowhere, including that of libraries and of processes started later."""
+    with Path(os.devnull).open("wb") as nowhere:
+        os.dup2(nowhere.fileno(), sys.stderr.fileno())
+
+
+class _Console(Console):
+    def on_broken_pipe(self) -> None:  # rich would end the process
+        _drop_stderr()
 
 
 def echo_or_drop(text: object) -> None:
@@ -124,7 +150,7 @@ def progress(total: int | None = None) -> Iterator[Callable[[str, int], None]]:
     A terminal shows a bar. Elsewhere a line is printed every few seconds. ``total`` is the number of items, or None if
     it is unknown.
     """
-    console, chosen = Console(stderr=True), language.get()  # read here, since another thread may report
+    console, chosen = _Console(stderr=True), language.get()  # read here, since another thread may report
     if verbosity.get() is Verbosity.QUIET:
         yield lambda stage, done: None
     elif console.is_terminal:

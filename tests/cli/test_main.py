@@ -160,7 +160,7 @@ class _ClosedPipe(StringIO):
         raise BrokenPipeError
 
 
-def test_a_pipe_that_was_closed_before_the_last_line_is_no_error(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_pipe_that_was_closed_before_the_last_line_changes_no_exit_status(monkeypatch: pytest.MonkeyPatch) -> None:
     ended: list[int] = []
     called: list[tuple[list[str], str]] = []
 
@@ -173,13 +173,26 @@ def test_a_pipe_that_was_closed_before_the_last_line_is_no_error(monkeypatch: py
     monkeypatch.setattr(sys, "argv", ["/bin/shrag", "search", "demo"])
     main.main()
     monkeypatch.setattr(sys, "stdout", _ClosedPipe())
+    monkeypatch.setattr(sys, "stderr", _ClosedPipe())
     main.main("shrag-serve")
-    assert ended == [3, 0]
+    assert ended == [3, 3]
     assert called == [(["search", "demo"], "shrag"), (["search", "demo"], "shrag-serve")]
 
 
 def _raise(error: BaseException) -> None:
     raise error
+
+
+@pytest.mark.parametrize(
+    ("unread", "status", "says"), [(True, 0, ""), (False, 1, "shrag: unexpected RuntimeError: BrokenPipeError: ")]
+)
+def test_a_broken_pipe_is_quiet_only_if_it_is_stdout(
+    unread: bool, status: int, says: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(main, "print_folders", lambda *_: _raise(BrokenPipeError(errno.EPIPE, "p")))
+    monkeypatch.setattr(main, "is_unread", lambda stream: unread)
+    assert main.run(["doctor"]) == status
+    assert capsys.readouterr().err.startswith(says)
 
 
 def test_an_unexpected_error_has_its_traceback_only_where_it_was_asked_for(capsys: pytest.CaptureFixture[str]) -> None:

@@ -14,7 +14,17 @@ import pytest
 from rich.console import Console
 
 from shrag.cli import output
-from shrag.cli.output import Verbosity, ask_before_deleting, echo_or_drop, padded, progress, verbosity
+from shrag.cli.output import (
+    Verbosity,
+    ask_before_deleting,
+    echo,
+    echo_error,
+    echo_or_drop,
+    is_unread,
+    padded,
+    progress,
+    verbosity,
+)
 
 
 @contextmanager
@@ -43,6 +53,30 @@ def test_a_message_is_dropped_where_the_reader_has_gone() -> None:
     with _piped() as (reader, _):
         os.close(reader)
         echo_or_drop("Worker 1 ended.")
+
+
+def test_a_command_goes_on_where_nobody_reads_its_messages(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(output, "_SECONDS_BETWEEN_LINES", 0.0)
+    for said in (lambda: echo("a", err=True), lambda: echo_error("b"), _report_progress):
+        with _piped() as (reader, stderr):
+            os.close(reader)
+            assert is_unread(stderr)
+            said()
+            said()  # what was left of the first message is no trouble to the second
+            assert not is_unread(stderr)
+
+
+def _report_progress() -> None:
+    with progress() as report:
+        report("lines read", 1)
+        report("lines read", 2)
+
+
+def test_a_pipe_is_unread_once_its_reader_has_gone() -> None:
+    with _piped() as (reader, stderr):
+        assert not is_unread(stderr)
+        os.close(reader)
+        assert is_unread(stderr)
 
 
 def test_a_message_is_dropped_where_stderr_is_closed() -> None:

@@ -58,6 +58,18 @@ def test_a_closed_pipe_is_no_error(demo_home: Path) -> None:
     process.stderr.close()
 
 
+def test_a_command_does_its_work_though_nobody_reads_its_messages(tmp_path: Path) -> None:
+    process = subprocess.Popen(
+        [*SHRAG, "corpus", "add", "demo", str(DEMO / "records.jsonl")],
+        stderr=subprocess.PIPE,
+        env=_environment(tmp_path),
+    )
+    assert process.stderr is not None
+    process.stderr.close()
+    assert process.wait() == 0
+    assert (tmp_path / "corpora" / "demo" / "manifest.json").is_file()
+
+
 def test_everything_works_with_no_network_at_all(tmp_path: Path) -> None:
     commands = f"""
         shrag corpus add demo --format scienceon {DEMO / "records.jsonl"}
