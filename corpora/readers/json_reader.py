@@ -12,6 +12,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import msgspec
 
@@ -28,7 +29,7 @@ _RECORD_KEYS = "id|_id|docid|paper_id|cn|doi|title|abstract|text|contents|제목
 _MEMBER = rf"""(?!"(?:{_RECORD_KEYS})")"[^"\\]*"\s*:\s*(?:"(?:[^"\\]|\\.)*"|[\w.+-]+|\{{[^{{}}]*\}})\s*,\s*"""
 _ARRAY_START = re.compile(
     rf"""(?:\xef\xbb\xbf)?\s*
-    (?P<object>(?P<outer>\{{\s*(?:{_MEMBER})*"[^"\\]*"\s*:\s*)?\{{\s*(?:{_MEMBER})*"(?:{_ARRAY_NAMES})"\s*:\s*)?
+    (?:(?:\{{\s*(?:{_MEMBER})*"[^"\\]*"\s*:\s*)?\{{\s*(?:{_MEMBER})*"(?:{_ARRAY_NAMES})"\s*:\s*)?
     (?=\[\s*\{{)""".encode(),
     re.VERBOSE | re.IGNORECASE,
 )
@@ -50,23 +51,24 @@ def read_objects(path: Path) -> Iterator[SourceItem]:
         CorpusError: As :func:`~shrag.corpora.readers.source.open_source`, or an array is incomplete or something
             follows it, so that the items could not be counted.
     """
-    if (found := _find_array(path)) is not None:
-        yield from read_json_array(path, *found)
+    if (start := _find_array(path)) is not None:
+        yield from read_json_array(path, start)
         return
     for line in read_lines(path):
         blank = line.data is not None and not line.data.strip()
         yield SourceItem(line.number, line.offset, None if blank else decode_object(line.data))
 
 
-def read_json_array(path: Path, start: int = 0, depth: int = 0) -> Iterator[SourceItem]:
+def read_json_array(path: Path, start: int = 0) -> Iterator[SourceItem]:
     """Yield the elements of the array that begins at the byte ``start`` of ``path``; raises as :func:`read_objects`.
 
-    The array is inside ``depth`` objects, whose other members are skipped.
+    The other members of the objects around the array are skipped. If one of these objects has a key twice, a last item
+    on line 1 says so, since the second value may be another array.
     """
     decoder = LineDecoder()
     count = 0
     with open_source(path) as stream:
-        scanner = _Scanner(path, stream.read(start), depth)
+        scanner = _Scanner(path, stream.read(start))
         while chunk := stream.read(_CHUNK):
             for element in scanner.feed(chunk):
                 count += 1
@@ -76,10 +78,12 @@ def read_json_array(path: Path, start: int = 0, depth: int = 0) -> Iterator[Sour
                     fields = Text("element {count}: {reason}", count=count, reason=fields)
                 yield SourceItem(element.number, element.offset, fields, count)
     scanner.check_end(count)
+    if isinstance(around := scanner.decode_around(), str):
+        yield SourceItem(1, 0, around)
 
 
-def _find_array(path: Path) -> tuple[int, int] | None:
-    """Return the first byte of the array in ``path`` and the number of objects around it; None if it has no array."""
+def _find_array(path: Path) -> int | None:
+    """Return the first byte of the array in ``path``, or None if it has no array."""
     with open_source(path) as stream:
         data = stream.readline(LONGEST_LINE + 1)
         if not data.removeprefix(UTF8_MARK).lstrip().startswith(b"["):
@@ -93,7 +97,7 @@ def _find_array(path: Path) -> tuple[int, int] | None:
             data += stream.read(_HEAD)
     if (start := _ARRAY_START.match(data[:_HEAD])) is None:
         return None
-    return start.end(), 2 if start["outer"] else 1 if start["object"] else 0
+    return start.end()
 
 
 def _members(data: bytes) -> dict[str, bytes] | None:
@@ -105,38 +109,37 @@ def _members(data: bytes) -> dict[str, bytes] | None:
     return {name: bytes(value) for name, value in found.items()}
 
 
-def _find_member(data: bytes, members: dict[str, bytes]) -> tuple[int, int] | None:
-    """Return the place of the array among the members of the object ``data``, or in one of the objects among them.
+def _find_member(data: bytes, members: dict[str, bytes]) -> int | None:
+    """Return the first byte of the array among the members of the object ``data``, or in one of the objects among them.
 
     There is none if any of these objects looks like a record, or if two arrays may be meant.
     """
-    groups = [(1, members)]
-    groups += [(2, inner) for value in members.values() if (inner := _members(value)) is not None]
-    if any(_IS_RECORD_KEY.fullmatch(name) for _, group in groups for name in group):
+    groups = [members, *(inner for value in members.values() if (inner := _members(value)) is not None)]
+    if any(_IS_RECORD_KEY.fullmatch(name) for group in groups for name in group):
         return None
     arrays = [
-        (depth, value)
-        for depth, group in groups
+        value
+        for group in groups
         for name, value in group.items()
         if _IS_ARRAY_NAME.fullmatch(name) and _OBJECTS.match(value)
     ]
     if len(arrays) != 1:
         return None
-    ((depth, array),) = arrays
+    (array,) = arrays
     # CP949 has no brackets inside its characters, so the array's bracket has the same number before the conversion.
     before = convert_lines(data).partition(array)[0].count(b"[")
     start = -1
     for _ in range(before + 1):
         start = data.index(b"[", start + 1)
-    return start, depth
+    return start
 
 
 class _Scanner:
     """Splits a stream of chunks at the commas of the array that begins after the bytes ``before``."""
 
-    def __init__(self, path: Path, before: bytes, depth: int) -> None:
+    def __init__(self, path: Path, before: bytes) -> None:
         self._path = path
-        self._around = depth  # objects around the array
+        self._before = before.removeprefix(UTF8_MARK).strip(_SPACE)  # empty if there is no object around the array
         self._rest = b""  # what follows the array
         self._buffer = b""
         self._at = 0  # the buffer is scanned up to here
@@ -185,8 +188,15 @@ class _Scanner:
                     count=count,
                 )
             )
-        if self._around:
-            self._check_object()
+        if _members(self._around()) is None:
+            raise self._more_after(self._offset + len(self._buffer) - len(self._rest))
+
+    def decode_around(self) -> dict[str, Any] | str:
+        """Return the object around the array, in which the array has no elements, or the reason why it is rejected."""
+        return decode_object(convert_lines(self._around()))
+
+    def _around(self) -> bytes:
+        return self._before + b"[]" + self._rest if self._before else b"{}"
 
     def _append(self, chunk: bytes) -> None:
         if self._at - self._start > LONGEST_LINE and not self._too_long:
@@ -231,19 +241,13 @@ class _Scanner:
 
     def _check_rest(self) -> None:
         rest = self._buffer[self._at :]
-        if self._around:
+        if self._before:
             self._rest += rest
             if len(self._rest) > LONGEST_LINE:
                 raise self._more_after(self._offset + len(self._buffer) - len(self._rest))
         elif rest.strip(_SPACE):
             raise self._more_after(self._offset + self._at + len(rest) - len(rest.lstrip(_SPACE)))
         self._at = self._start = len(self._buffer)
-
-    def _check_object(self) -> None:
-        """Raise :class:`CorpusError` if the bytes after the array are not the rest of the objects around it."""
-        rest = convert_lines(self._rest.strip(_SPACE)).removeprefix(b",")
-        if isinstance(decode_object(b'{"":' * (self._around - 1) + b"{" + rest), str):
-            raise self._more_after(self._offset + len(self._buffer) - len(self._rest))
 
     def _more_after(self, offset: int) -> CorpusError:
         return CorpusError(

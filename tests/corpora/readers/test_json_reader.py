@@ -199,3 +199,22 @@ def test_an_object_around_an_array_that_does_not_end_as_one_is_an_error_that_say
         monkeypatch.setattr(json_reader, "_CHUNK", size)
         with pytest.raises(CorpusError, match="has more after the end of its JSON array, at byte 22:"):
             list(read_objects(path))
+
+
+@pytest.mark.parametrize(
+    ("data", "key"),
+    [
+        ('{"records": [{"a": 1}], "records": [{"a": 2}]}', "records"),
+        ('{"total": 2, "records": [], "total": 1, "items": [{"a": 1}]}\n', "total"),
+        ('\ufeff{"items": [], "제목들": [],\n "제목들": 1, "items": [{"a": 1}]}', "items"),
+        ('{"message": {"n": 1}, "message": {"items": [{"a": 1}]}}', "message"),
+        ('{"message": {"items": [{"a": 1}], "n": 1, "n": 2}}', "n"),
+    ],
+)
+def test_a_repeated_key_around_an_array_is_a_reason_beside_its_elements(tmp_path: Path, data: str, key: str) -> None:
+    path = tmp_path / "a.json"
+    path.write_text(data)
+    *elements, reason = read_objects(path)
+    assert len(elements) == 1
+    assert (reason.number, reason.offset) == (1, 0)
+    assert reason.fields == f"the key {key!r} occurs more than once in an object: keep one"
