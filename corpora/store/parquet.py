@@ -222,10 +222,20 @@ def read_parquet(path: Path) -> Iterator[Record]:
 def read_table_rows(path: Path) -> Iterator[dict[str, object]]:
     """Yield the rows of any Parquet file, plain or gzip, as JSON values by column.
 
-    Raises :class:`CorpusError` if the file is damaged, or larger than :data:`LARGEST_PACKED` in gzip.
+    Raises :class:`CorpusError` if the file is damaged, has two columns of one name, or is larger than
+    :data:`LARGEST_PACKED` in gzip.
     """
     try:
         with pyarrow.parquet.ParquetFile(_unpacked(path)) as file:
+            names = file.schema_arrow.names
+            if len(set(names)) < len(names):
+                raise CorpusError(
+                    Text(
+                        "{path} has more than one column {column!r}: rename or delete the others.",
+                        path=path,
+                        column=next(name for name in names if names.count(name) > 1),
+                    )
+                )
             for batch in _group_batches(file, _FOREIGN_BATCH):
                 for row in batch.to_pylist():
                     yield {name: _plain_value(value) for name, value in row.items()}

@@ -115,6 +115,13 @@ def test_a_table_of_others_gives_values_of_json(tmp_path: Path) -> None:
         list(read_table_rows(tmp_path / "t"))
 
 
+def test_a_table_of_others_with_a_column_twice_is_refused_with_its_name(tmp_path: Path) -> None:
+    columns = [pyarrow.array([value]) for value in "abc"]
+    pyarrow.parquet.write_table(pyarrow.Table.from_arrays(columns, ["id", "title", "title"]), tmp_path / "t")
+    with pytest.raises(CorpusError, match="t has more than one column 'title': rename or delete the others"):
+        list(read_table_rows(tmp_path / "t"))
+
+
 def test_a_table_of_others_may_be_packed_with_gzip(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     pyarrow.parquet.write_table(pyarrow.table({"id": ["a", "b"], "title": ["A", "B"]}), tmp_path / "t")
     data = (tmp_path / "t").read_bytes()
