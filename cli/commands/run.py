@@ -62,8 +62,13 @@ def command(
 
     if answers and outcomes is None:
         raise click.UsageError(Text("--answers needs --outcomes: a run has no answers."))
-    if outcomes is not None and outcomes.absolute() == output.absolute():
+    if outcomes is not None and outcomes.resolve() == output.resolve():
         raise click.UsageError(Text("--output and --outcomes name the same file: give each a file of its own."))
+    for path in topic_files:
+        if path.resolve() in (output.resolve(), outcomes and outcomes.resolve()):
+            raise click.UsageError(
+                Text("{path} holds the topics and would be overwritten: write to another file.", path=path)
+            )
     search_settings = read_settings(settings)
     questions = [topic for path in topic_files for topic in read_topics(path)]
     for qid, count in Counter(topic.qid for topic in questions).items():

@@ -378,9 +378,21 @@ def test_a_topic_in_two_files_of_one_run_is_refused(tmp_path: Path, capsys: pyte
 
 
 def test_a_run_and_its_outcomes_are_not_written_to_one_file(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    same = ["--output", "a.run", "--outcomes", str(tmp_path / "a.run")]
-    assert run(["run", "demo", "--topics", str(DEMO / "topics.tsv"), *same]) == 2
-    assert "--output and --outcomes name the same file" in capsys.readouterr().err
+    for same in (tmp_path / "a.run", "sub/../a.run"):
+        files = ["--output", "a.run", "--outcomes", str(same)]
+        assert run(["run", "demo", "--topics", str(DEMO / "topics.tsv"), *files]) == 2
+        assert "--output and --outcomes name the same file" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("files", [["--output", "link.tsv"], ["--output", "a.run", "--outcomes", "sub/../one.tsv"]])
+def test_a_run_does_not_overwrite_its_topics(
+    tmp_path: Path, files: list[str], monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("one.tsv").write_text("q7\tgraphene\n")
+    Path("link.tsv").symlink_to("one.tsv")
+    assert run(["run", "demo", "--topics", "one.tsv", *files]) == 2
+    assert "one.tsv holds the topics and would be overwritten: write to another file." in capsys.readouterr().err
 
 
 @pytest.mark.slow
