@@ -39,6 +39,7 @@ class Format:
         options: The options that differ from the defaults, for the manifest.
         columns: The columns that the user named, for the format table; None for formats with fixed fields.
         chunks: Whether an item is a paper that becomes several records, ``PAPER#0``, ``PAPER#1``, ….
+        reject: Why a file is rejected as a whole, if the process that looked for its format was ended by it.
     """
 
     name: str
@@ -47,6 +48,7 @@ class Format:
     options: str = ""
     columns: Columns | None = None
     chunks: bool = False
+    reject: str = ""
 
     @property
     def label(self) -> str:
@@ -57,6 +59,11 @@ class Format:
 def table_format(columns: Columns) -> Format:
     """Return the format of tables with the given columns."""
     return Format("table", _TABLES, partial(read_table, columns=columns), str(columns), columns)
+
+
+def unread_format(reason: str) -> Format:
+    """Return the format of a file whose format was not found, and which is rejected for ``reason``."""
+    return Format("unknown", (), lambda path: iter(()), reject=reason)
 
 
 _TABLES = ("*.csv", "*.tsv", "*.xlsx", "*.xls", "*.ods", "*.parquet", "*.jsonl", "*.json")

@@ -24,7 +24,7 @@ from typing import IO, Literal, NamedTuple, cast
 
 import msgspec
 
-from shrag.corpora.errors import CorpusError
+from shrag.corpora.errors import CorpusError, RejectedLine
 from shrag.corpora.formats.columns import Columns
 from shrag.corpora.formats.detection import FormatGuess
 from shrag.corpora.formats.registry import Format
@@ -142,6 +142,9 @@ class Parser:
         Raises:
             CorpusError: As :func:`~shrag.corpora.formats.detection.read_source`, or the worker does not start.
         """
+        if format.reject:
+            yield ParsedItems([_reject(None, format.reject)], {})
+            return
         request, seconds = self._request(path, format.name, format.columns, repair=repair)
         worker = self._ready_worker()
         last: ParsedItem | None = None
@@ -167,7 +170,8 @@ class Parser:
         """Return the format that a file is taken for.
 
         Raises:
-            CorpusError: As :func:`~shrag.corpora.formats.detection.inspect_file`, or a limit was exceeded.
+            RejectedLine: The file exceeds a limit or ends the worker, so that it is a reject as a whole.
+            CorpusError: As :func:`~shrag.corpora.formats.detection.inspect_file`, or the worker does not start.
         """
         request, seconds = self._request(path, format.name if format else "", columns, repair=False, inspect=True)
         worker = self._ready_worker()
@@ -181,7 +185,7 @@ class Parser:
         message = decode_text(batch.message)
         if batch.ended == "reject":
             self.stop()
-            message = Text("{path} cannot be read: {reason}.", path=path, reason=message)
+            raise RejectedLine(message)
         raise CorpusError(message)
 
     def _request(
@@ -289,7 +293,11 @@ def _cause_of_death(status: int, seconds: float) -> str:
     if status == -signal.SIGALRM:
         return Text("the process that read it waited more than {seconds:.0f} s for its data", seconds=WAITING * seconds)
     if status < 0:
-        return Text("the process that read it was ended by {signal}", signal=signal.Signals(-status).name)
+        return Text(
+            "the process that read it was ended by {signal}: the file may be damaged, or need more memory; save it "
+            "again, a spreadsheet without cells far outside its table, or allow more with --max-memory",
+            signal=signal.Signals(-status).name,
+        )
     return Text("the process that read it ended with exit status {status}", status=status)
 
 

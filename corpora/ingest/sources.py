@@ -7,6 +7,7 @@ from itertools import islice
 from pathlib import Path
 from typing import NamedTuple
 
+from shrag.corpora.errors import RejectedLine
 from shrag.corpora.formats.columns import NO_COLUMNS, Columns
 from shrag.corpora.formats.detection import FormatGuess
 from shrag.corpora.formats.registry import (
@@ -17,13 +18,14 @@ from shrag.corpora.formats.registry import (
     find_format,
     folder_files,
     table_format,
+    unread_format,
     with_columns,
 )
 from shrag.corpora.ingest.parser import Parser, ParserLimits
 from shrag.corpora.ingest.reading import OnDuplicate, conflict_reason, line_name, printable_path
 from shrag.corpora.records import Record
 from shrag.corpora.store.parquet import record_digest
-from shrag.messages.text import Text
+from shrag.messages.text import Text, message_of
 
 AnnounceCallback = Callable[[Path, FormatGuess], None]
 """A function that is called with a file and its guessed format before the file is read."""
@@ -64,7 +66,7 @@ def resolve_formats(
 ) -> Iterator[tuple[Path, Format]]:
     """Yield each file with its format, which is guessed if ``format`` is None.
 
-    A file is announced first, unless ``format`` has fixed fields.
+    A file is announced first, unless ``format`` has fixed fields or the file is a reject as a whole.
 
     Raises:
         CorpusError: As :meth:`~shrag.corpora.ingest.parser.Parser.inspect`.
@@ -74,7 +76,11 @@ def resolve_formats(
             yield path, format
             continue
         named = columns if format is None or format.columns is None else format.columns
-        guess = parser.inspect(path, format, named)
+        try:
+            guess = parser.inspect(path, format, named)
+        except RejectedLine as error:
+            yield path, unread_format(message_of(error))
+            continue
         announce(path, guess)
         yield path, table_format(named) if guess.name == "table" else FORMATS[guess.name]
 

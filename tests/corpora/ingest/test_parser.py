@@ -8,6 +8,7 @@ import re
 import signal
 import sys
 import threading
+import zipfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from itertools import chain
@@ -22,10 +23,12 @@ from shrag.corpora.formats.columns import parse_columns
 from shrag.corpora.formats.registry import FORMATS, table_format
 from shrag.corpora.ingest.add import add_corpus
 from shrag.corpora.ingest.parser import Parser, ParserLimits
+from shrag.corpora.ingest.sources import preview_sources
 from shrag.corpora.records import Record
 from shrag.corpora.store.open_corpus import open_corpus, stored_rejects
 from shrag.messages.text import in_language
 from tests.support.parser_bombs import repeated_title, shared_stream_pdf, wide_json
+from tests.support.realistic_files import write_xlsx
 
 pytestmark = [pytest.mark.process, pytest.mark.slow]
 
@@ -69,6 +72,40 @@ def test_a_file_beyond_a_limit_is_one_reject_and_the_files_around_it_are_read(
     assert (faulty.bytes, len(faulty.sha256)) == (len(data), 64)
     docids = [record.docid for record in open_corpus(tmp_path, "c")[1]]
     assert docids == ["0#0", *(f"p#{number}" for number in range(faulty.records)), "2#0"]
+
+
+def _spreadsheet_with_a_stray_cell(path: Path) -> bytes:
+    """Return a spreadsheet with a cell in the last row and column that there are; the cells between need 400 GB."""
+    with zipfile.ZipFile(write_xlsx(path)) as archive:
+        parts = {name: archive.read(name) for name in archive.namelist()}
+    sheet = "xl/worksheets/sheet1.xml"
+    cell = b'<row r="1048576"><c r="XFD1048576" t="inlineStr"><is><t>x</t></is></c></row></sheetData>'
+    parts[sheet] = parts[sheet].replace(b"</sheetData>", cell)
+    with zipfile.ZipFile(path, "w") as archive:
+        for name, data in parts.items():
+            archive.writestr(name, data)
+    return path.read_bytes()
+
+
+@pytest.mark.parametrize("format", [None, "table"])
+def test_a_file_that_ends_the_process_that_looks_for_its_format_is_one_reject(
+    tmp_path: Path, format: str | None
+) -> None:
+    stray = _spreadsheet_with_a_stray_cell(tmp_path / "stray.xlsx")
+    paths = [tmp_path / name for name in ("0.csv", "1.xlsx", "2.csv")]
+    for path, data in zip(paths, (b"id,title\na,A\n", stray, b"id,title\nb,B\n"), strict=True):
+        path.write_bytes(data)
+    with pytest.raises(TooManyRejectedLines, match=r"1\.xlsx line 1: the file was not read: .* ended by SIGABRT"):
+        add_corpus(tmp_path, "c", format, paths)
+    manifest = add_corpus(tmp_path, "c", format, paths, max_rejects=1).manifest
+    assert [(source.records, source.rejected) for source in manifest.sources] == [(1, 0), (0, 1), (1, 0)]
+    assert manifest.sources[1].bytes == len(stray)
+    (reject,) = stored_rejects(tmp_path, "c")
+    assert reject.reason.startswith(
+        "the file was not read: the process that read it was ended by SIGABRT: the file may"
+    )
+    previews = list(preview_sources(format, paths))
+    assert [(len(preview.records), len(preview.rejects)) for preview in previews] == [(1, 0), (0, 1), (1, 0)]
 
 
 UNREADABLE = [
@@ -140,7 +177,7 @@ def test_a_reader_that_is_killed_ends_its_file_at_the_last_line_received_and_ano
         assert len(records) < 5_000
         assert (last.number, last.offset) == (records[-1].number, records[-1].offset)
         assert isinstance(last.outcome, str)
-        assert last.outcome.endswith("the process that read it was ended by SIGSEGV")
+        assert "the process that read it was ended by SIGSEGV: the file may be damaged" in last.outcome
         whole = list(parser.read(path, FORMATS["scienceon"], repair=True))
     assert sum(len(batch.items) for batch in whole) == 5_000
     assert sum(batch.repairs["fused words"] for batch in whole) == 5_000
