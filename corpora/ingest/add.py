@@ -182,12 +182,7 @@ class _Draft:
             _finalize_rows(self._read, self._records, seen, duplicates, reader.stored, self._report)
             manifest = self._manifest(reader.accounts(), seen)
             if not manifest.records:
-                raise CorpusError(
-                    Text(
-                        "No record was found in {path}: check the files and --format.",
-                        path=", ".join((str(path) for path, _ in files)),
-                    )
-                )
+                raise self._no_record(", ".join((str(path) for path, _ in files)), reader)
             stored_before, changes = self._compare(seen, manifest)
             if deletion := self._deletion(seen, stored_before, changes):
                 confirm(deletion)
@@ -244,6 +239,22 @@ class _Draft:
             self._rejects.replace(left)
             error = ConflictingRecords if reader.conflicts else TooManyRejectedLines
             raise error(joined(problems, "\n"))
+
+    def _no_record(self, path: str, reader: DraftReader) -> CorpusError:
+        if not reader.rejected:
+            return CorpusError(Text("No record was found in {path}: check the files and --format.", path=path))
+        left = self._folder / FAILED_REJECTS
+        self._rejects.replace(left)
+        return CorpusError(
+            Text(
+                "No record was found in {path}: {rejected} lines were rejected (all of them in {left}), the first is "
+                "{first_reject}; nothing was stored: check the files and --format.",
+                path=path,
+                rejected=reader.rejected,
+                left=left,
+                first_reject=reader.first_reject,
+            )
+        )
 
     def _manifest(self, accounts: tuple[SourceAccount, ...], seen: SeenIds) -> CorpusManifest:
         """Describe the draft after reading it once more; raise :class:`UnaccountedLines` if the counts differ."""

@@ -116,6 +116,17 @@ def test_replacing_keeps_the_version_before_and_no_other(tmp_path: Path) -> None
 def test_a_source_of_nothing_is_an_error(tmp_path: Path) -> None:
     with pytest.raises(CorpusError, match="No record was found"):
         add_corpus(tmp_path, "c", "scienceon", [_source(tmp_path, "", "")])
+    assert not (tmp_path / "c" / FAILED_REJECTS).exists()
+
+
+def test_a_source_of_rejects_alone_is_an_error_that_names_the_first_and_keeps_all(tmp_path: Path) -> None:
+    source = _source(tmp_path, '{"CN": "A9"}', "[]")
+    reason = (
+        r"No record was found in .*: 2 lines were rejected \(all of them in .*\), the first is .* line 1: .*neither"
+    )
+    with pytest.raises(CorpusError, match=reason):
+        add_corpus(tmp_path, "c", "scienceon", [source], max_rejects=2)
+    assert (tmp_path / "c" / FAILED_REJECTS).read_text().count("\n") == 2
 
 
 def test_names_cannot_leave_the_folder(tmp_path: Path) -> None:
