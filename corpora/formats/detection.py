@@ -112,6 +112,7 @@ class FormatGuess(msgspec.Struct, frozen=True):
         why: The reason, as the end of a sentence that begins with the file: ``is a PDF``.
         fields: For a table, which column is which field: ``title ← 논문명``.
         others: For a table, the other columns.
+        unread: For a spreadsheet, the sheets that are not read.
         certain: Whether the guess is sure enough to propose it when another format found no record in the file.
     """
 
@@ -119,6 +120,7 @@ class FormatGuess(msgspec.Struct, frozen=True):
     why: str
     fields: tuple[str, ...] = ()
     others: tuple[str, ...] = ()
+    unread: tuple[str, ...] = ()
     certain: bool = True
 
 
@@ -157,7 +159,7 @@ def inspect_file(path: Path, format: Format | None, columns: Columns) -> FormatG
     if guess.name == "table" or columns.named:
         layout = inspect_table(path, columns)
         why = guess.why or Text("is read as {kind}", kind=layout.kind)
-        return FormatGuess("table", _with_encoding(path, why), tuple(layout.shown()), layout.others)
+        return FormatGuess("table", _with_encoding(path, why), tuple(layout.shown()), layout.others, layout.unread)
     return msgspec.structs.replace(guess, why=_with_encoding(path, guess.why))
 
 

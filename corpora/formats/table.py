@@ -42,11 +42,12 @@ _LANGUAGES: dict[str, Language] = {
 
 
 class TableLayout(NamedTuple):
-    """The layout of a file: its kind, such as CSV, the columns of each field, and the other columns."""
+    """The layout of a file: its kind, such as CSV, the columns of each field, the other columns, and unread sheets."""
 
     kind: str
     mapped: Mapped
     others: tuple[str, ...]
+    unread: tuple[str, ...]
 
     def shown(self) -> list[str]:
         """Return a readable line ``field ← column`` for each field."""
@@ -64,7 +65,7 @@ def read_table(path: Path, columns: Columns) -> Iterator[ParsedItem]:
         CorpusError: No column is a title or a text; or, at the file's end, no record has a column that the user named,
             whose name may be misspelled.
     """
-    kind, found_items = _items(path)
+    kind, found_items, _ = _items(path)
     items = iter(found_items)
     first = list(islice(items, _SAMPLE))
     mapped = _mapping(path, first, columns)
@@ -106,7 +107,7 @@ def inspect_table(path: Path, columns: Columns) -> TableLayout:
     Raises:
         CorpusError: As :func:`read_table`, or the user named a column that the header of a table lacks.
     """
-    kind, items = _items(path)
+    kind, items, unread = _items(path)
     first = list(islice(items, _SAMPLE))
     names = _names(first)
     if kind != "JSON" and names:  # a key that the first objects lack may be in later ones
@@ -122,7 +123,7 @@ def inspect_table(path: Path, columns: Columns) -> TableLayout:
             )
     mapped = _mapping(path, first, columns)
     used = {name for names in mapped.values() for name in names}
-    return TableLayout(kind, mapped, tuple(name for name in names if name not in used))
+    return TableLayout(kind, mapped, tuple(name for name in names if name not in used), unread)
 
 
 def parse_row(found: Mapping[str, object], mapped: Mapped) -> Record:
@@ -229,18 +230,18 @@ def _unused(found: Mapping[str, object], used: set[str]) -> Mapping[str, object]
     return unused
 
 
-def _items(path: Path) -> tuple[str, Iterator[SourceItem]]:
-    """Return the kind of a file and its items."""
+def _items(path: Path) -> tuple[str, Iterator[SourceItem], tuple[str, ...]]:
+    """Return the kind of a file, its items, and the names of the sheets that are not read."""
     head = read_head(path, _HEAD)
     if head.startswith(PARQUET_MAGIC):
         from shrag.corpora.store.parquet import read_table_rows
 
-        return "Parquet", (SourceItem(number, 0, fields) for number, fields in enumerate(read_table_rows(path), 1))
+        return "Parquet", (SourceItem(number, 0, fields) for number, fields in enumerate(read_table_rows(path), 1)), ()
     if head.startswith((ZIP_MAGIC, OLE_MAGIC)):
-        return "spreadsheet", read_spreadsheet(path, count_recognised)
+        return "spreadsheet", *read_spreadsheet(path, count_recognised)
     if head.lstrip().startswith((b"{", b"[")):
-        return "JSON", map(_with_abstract, read_objects(path))
-    return ("TSV" if head.split(b"\n", 1)[0].count(b"\t") else "CSV"), read_csv(path)
+        return "JSON", map(_with_abstract, read_objects(path)), ()
+    return ("TSV" if head.split(b"\n", 1)[0].count(b"\t") else "CSV"), read_csv(path), ()
 
 
 def _with_abstract(item: SourceItem) -> SourceItem:

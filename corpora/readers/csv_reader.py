@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from shrag.corpora.errors import CorpusError
-from shrag.corpora.readers.item import SourceItem
+from shrag.corpora.readers.item import SourceItem, row_fields
 from shrag.corpora.readers.source import LONGEST_LINE, SourceLine, read_lines
 from shrag.messages.text import Text
 
@@ -17,7 +17,7 @@ _OPEN_QUOTE = "unexpected end of data"
 
 
 def read_csv(path: Path) -> Iterator[SourceItem]:
-    """Yield the rows as fields with the header's names; only one row is in memory at a time.
+    """Yield the rows as fields by :func:`~shrag.corpora.readers.item.row_fields`; only one row is in memory at a time.
 
     The delimiter is the most frequent of comma, tab and semicolon in the header. The fields of an item are the reason
     of a reject if its row is not UTF-8 or has more or fewer cells than the header. They are None for a blank row.
@@ -98,7 +98,7 @@ def _fields(header: Sequence[str], cells: list[str], count: int) -> dict[str, ob
         )
     if any("\udc80" <= character <= "\udcff" for cell in cells if not cell.isascii() for character in cell):
         return Text("row {count}: neither UTF-8 nor CP949", count=count)
-    return dict(zip(header, cells, strict=True))
+    return row_fields(header, cells)
 
 
 class _RowLines:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import msgspec
@@ -45,6 +45,21 @@ class ParsedItem(NamedTuple):
     offset: int
     outcome: Record | str | None
     element: int = 0
+
+
+def row_fields(header: Sequence[str], cells: Iterable[str]) -> dict[str, object]:
+    """Return the cells of a row by the names of their columns.
+
+    A column without a name is called ``column 5`` by its place, and only in the rows in which it is not empty: a table
+    may end in empty columns, but no value may get lost. Only the numbers of rows that pandas writes into a first column
+    without a name are left out, since they change with every export.
+    """
+    named = enumerate(zip(header, cells, strict=True), 1)
+    return {
+        name or f"column {place}": cell
+        for place, (name, cell) in named
+        if name or (cell.strip() and not (place == 1 and cell.isdecimal()))
+    }
 
 
 def parse_items(items: Iterable[SourceItem], parse: Callable[[Mapping[str, object]], Record]) -> Iterator[ParsedItem]:

@@ -5,11 +5,11 @@ from __future__ import annotations
 import datetime
 import io
 from collections.abc import Callable, Iterator
-from itertools import zip_longest
 from pathlib import Path
+from typing import NamedTuple
 
 from shrag.corpora.errors import CorpusError, RejectedLine
-from shrag.corpora.readers.item import SourceItem
+from shrag.corpora.readers.item import SourceItem, row_fields
 from shrag.corpora.readers.source import read_bytes
 from shrag.corpora.readers.zip_archive import ZIP_MAGIC, open_zip
 from shrag.messages.text import Text
@@ -23,8 +23,17 @@ _HEADER_WITHIN = 10
 _Cell = int | float | str | bool | datetime.time | datetime.date | datetime.datetime | datetime.timedelta
 
 
-def read_spreadsheet(path: Path, score: Callable[[list[str]], int]) -> Iterator[SourceItem]:
-    """Yield the rows of the first sheet that is not empty, as fields with the header's names; their offset is 0.
+class Spreadsheet(NamedTuple):
+    """The rows of a spreadsheet's first sheet that is not empty, and the names of the sheets after it."""
+
+    items: Iterator[SourceItem]
+    unread: tuple[str, ...]
+
+
+def read_spreadsheet(path: Path, score: Callable[[list[str]], int]) -> Spreadsheet:
+    """Read the first sheet that is not empty.
+
+    Its rows are fields by :func:`~shrag.corpora.readers.item.row_fields`; their offset is 0.
 
     Args:
         path: The file.
@@ -34,7 +43,7 @@ def read_spreadsheet(path: Path, score: Callable[[list[str]], int]) -> Iterator[
     Raises:
         CorpusError: The file cannot be read, it has no row, or its header names a column twice.
     """
-    rows = _rows(path)
+    rows, unread = _rows(path)
     found = [[_text(cell) for cell in row] for row in rows[:_HEADER_WITHIN]]
     if not found:
         raise CorpusError(Text("{path} has no rows: its sheets are empty.", path=path))
@@ -51,13 +60,17 @@ def read_spreadsheet(path: Path, score: Callable[[list[str]], int]) -> Iterator[
                 column=again,
             )
         )
-    for number, row in enumerate(rows[at + 1 :], at + 2):
-        # A column may be empty in many rows, so every row has the names of all columns, as in CSV.
-        fields = {name: _text(cell) for name, cell in zip_longest(header, row[: len(header)], fillvalue="") if name}
+    return Spreadsheet(_items(header, rows, at + 1), unread)
+
+
+def _items(header: list[str], rows: list[list[_Cell]], first: int) -> Iterator[SourceItem]:
+    for number, row in enumerate(rows[first:], first + 1):
+        fields = row_fields(header, map(_text, row))
         yield SourceItem(number, 0, fields if any(fields.values()) else None)
 
 
-def _rows(path: Path) -> list[list[_Cell]]:
+def _rows(path: Path) -> tuple[list[list[_Cell]], tuple[str, ...]]:
+    """Return the rows of the first sheet that is not empty, all of one length, and the names of the sheets after it."""
     from python_calamine import CalamineError, CalamineWorkbook
 
     try:
@@ -65,10 +78,10 @@ def _rows(path: Path) -> list[list[_Cell]]:
         if data.startswith(ZIP_MAGIC):
             open_zip(data).close()
         with CalamineWorkbook.from_filelike(io.BytesIO(data)) as book:
-            for name in book.sheet_names:
+            for number, name in enumerate(book.sheet_names, 1):
                 rows = book.get_sheet_by_name(name).to_python(skip_empty_area=False)
                 if any(cell != "" for row in rows for cell in row):
-                    return rows
+                    return rows, tuple(book.sheet_names[number:])
     except RejectedLine as error:
         raise CorpusError(Text("{path} cannot be read: {error}.", path=path, error=error)) from None
     except (CalamineError, ValueError) as error:
@@ -79,7 +92,7 @@ def _rows(path: Path) -> list[list[_Cell]]:
                 error=error,
             )
         ) from None
-    return []
+    return [], ()
 
 
 def _text(cell: _Cell) -> str:

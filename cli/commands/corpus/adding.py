@@ -213,6 +213,8 @@ def _print_guess(path: Path, guess: FormatGuess) -> None:
         echo(Text("  {fields}", fields=joined(guess.fields, ", ")), err=True)
     if guess.others:
         echo(Text("  stored but not searched: {others}", others=", ".join(guess.others)), err=True)
+    if guess.unread:
+        echo(Text("  sheets that are not read: {sheets}", sheets=", ".join(guess.unread)), err=True)
 
 
 def _print_previews(previews: Iterable[FilePreview]) -> None:

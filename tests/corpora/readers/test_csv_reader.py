@@ -102,8 +102,20 @@ def test_a_column_twice_is_an_error_that_names_it(tmp_path: Path, header: bytes)
         items_of(tmp_path, header + b"\nA,a,b\n")
 
 
-def test_columns_without_a_name_may_be_several(tmp_path: Path) -> None:
-    assert [item.fields for item in items_of(tmp_path, b"CN,title,,\nA,a,,\n")] == [{"CN": "A", "title": "a", "": ""}]
+def test_the_numbers_of_rows_that_pandas_writes_are_no_field(tmp_path: Path) -> None:
+    data = b",CN,title\n0,A,a\n1,B,b\nx,C,c\n"
+    assert [item.fields for item in items_of(tmp_path, data)] == [
+        {"CN": "A", "title": "a"},
+        {"CN": "B", "title": "b"},
+        {"column 1": "x", "CN": "C", "title": "c"},
+    ]
+
+
+def test_columns_without_a_name_may_be_several_and_have_one_where_they_are_not_empty(tmp_path: Path) -> None:
+    assert [item.fields for item in items_of(tmp_path, b"CN,,title,,\nA,,a, ,\nB,1,b,x,y\n")] == [
+        {"CN": "A", "title": "a"},
+        {"CN": "B", "column 2": "1", "title": "b", "column 4": "x", "column 5": "y"},
+    ]
 
 
 def test_lines_that_end_as_on_old_macs_are_an_error(tmp_path: Path) -> None:

@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+from shrag.cli.main import run
 from shrag.corpora.errors import CorpusError
 from shrag.corpora.readers.spreadsheet_reader import read_spreadsheet
 from tests.support.realistic_files import write_xlsx
@@ -15,9 +16,9 @@ def _known(names: list[str]) -> int:
 
 
 def test_rows_are_fields_by_the_names_of_the_header(tmp_path: Path) -> None:
-    path = write_xlsx(tmp_path / "a.xlsx", [("Titles",), ("id", "title", ""), ("1", " A ", "x"), ("2", "")])
-    assert [(item.number, item.fields) for item in read_spreadsheet(path, _known)] == [
-        (3, {"id": "1", "title": "A"}),
+    path = write_xlsx(tmp_path / "a.xlsx", [("Titles",), ("id", "title", ""), ("1", " A ", "x"), ("2", " ")])
+    assert [(item.number, item.fields) for item in read_spreadsheet(path, _known).items] == [
+        (3, {"id": "1", "title": "A", "column 3": "x"}),
         (4, {"id": "2", "title": ""}),
     ]
 
@@ -66,24 +67,33 @@ def test_cells_become_the_text_of_their_values_in_the_first_sheet_that_has_any(t
         ],
         [[_cell("id")], [_cell("third sheet")]],
     )
-    assert [item.fields for item in read_spreadsheet(path, _known)] == [
+    rows, unread = read_spreadsheet(path, _known)
+    assert unread == ("2",)
+    assert [item.fields for item in rows] == [
         {"id": "2020", "title": "0.5", "day": "2021-03-04", "time": "09:05:00", "at": "2021-03-04T10:05:00"}
     ]
+
+
+def test_the_sheets_that_are_not_read_are_said(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    rows = [[_cell("id"), _cell("title")], [_cell("a"), _cell("A")]]
+    path = _write_ods(tmp_path / "a.ods", [], rows, rows, rows)
+    assert run(["--home", str(tmp_path), "corpus", "add", "c", str(path)]) == 0
+    assert "  sheets that are not read: 2, 3\n" in capsys.readouterr().err
 
 
 def test_the_header_is_the_best_of_the_first_ten_rows_and_the_first_of_equal_ones(tmp_path: Path) -> None:
     captions = [("caption",)] * 8
     rows = [*captions, ("id", "x"), ("id", "title"), ("id", "title"), ("1", "A")]
-    found = list(read_spreadsheet(write_xlsx(tmp_path / "a.xlsx", rows), _known))
+    found = list(read_spreadsheet(write_xlsx(tmp_path / "a.xlsx", rows), _known).items)
     assert [(item.number, item.fields) for item in found] == [
         (11, {"id": "id", "title": "title"}),
         (12, {"id": "1", "title": "A"}),
     ]
     found = list(
-        read_spreadsheet(write_xlsx(tmp_path / "b.xlsx", [*captions, ("a",), ("id",), ("id", "title")]), _known)
+        read_spreadsheet(write_xlsx(tmp_path / "b.xlsx", [*captions, ("a",), ("id",), ("id", "title")]), _known).items
     )
-    assert [(item.number, item.fields) for item in found] == [(11, {"id": "id"})]
-    found = list(read_spreadsheet(write_xlsx(tmp_path / "c.xlsx", [("",), ("name", "other"), ("id",)]), len))
+    assert [(item.number, item.fields) for item in found] == [(11, {"id": "id", "column 2": "title"})]
+    found = list(read_spreadsheet(write_xlsx(tmp_path / "c.xlsx", [("",), ("name", "other"), ("id",)]), len).items)
     assert [item.fields for item in found] == [{"name": "id", "other": ""}]
 
 
@@ -92,16 +102,16 @@ def test_what_is_no_spreadsheet_is_refused_with_its_path(tmp_path: Path, data: b
     path = tmp_path / "a.xlsx"
     path.write_bytes(data)
     with pytest.raises(CorpusError, match=r"a\.xlsx (?:cannot be read|is not a spreadsheet that can be read)"):
-        list(read_spreadsheet(path, _known))
+        list(read_spreadsheet(path, _known).items)
 
 
 def test_a_spreadsheet_without_rows_is_refused(tmp_path: Path) -> None:
     path = _write_ods(tmp_path / "a.ods", [[_cell("")]])
     with pytest.raises(CorpusError, match="has no rows: its sheets are empty"):
-        list(read_spreadsheet(path, _known))
+        list(read_spreadsheet(path, _known).items)
 
 
 def test_a_header_that_names_a_column_twice_is_refused_with_its_name(tmp_path: Path) -> None:
     path = write_xlsx(tmp_path / "a.xlsx", [("Titles",), ("id", "title", "title"), ("1", "A", "B")])
     with pytest.raises(CorpusError, match="row 2 has more than one column 'title': rename or delete the others"):
-        list(read_spreadsheet(path, _known))
+        list(read_spreadsheet(path, _known).items)
