@@ -164,6 +164,8 @@ def parse_row(found: Mapping[str, object], mapped: Mapped) -> Record:
     title, text = text_field(flat, "title"), text_field(flat, "text")
     if not title and not text:
         columns = joined((repr(name) for field in ("title", "text") for name in mapped.get(field, ())), Text(" and "))
+        if not columns:  # of a format with fixed names, which are mapped only where they have a value
+            raise RejectedLine(Text("record {docid} has neither a title nor a text", docid=docid))
         raise RejectedLine(
             Text(
                 "record {docid} has neither a title nor a text: {columns} empty or missing",

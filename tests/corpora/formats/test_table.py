@@ -1,16 +1,19 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
 import pytest
 
 from shrag.corpora.errors import CorpusError, RejectedLine
 from shrag.corpora.formats import table
+from shrag.corpora.formats.bibtex import parse_entry
 from shrag.corpora.formats.columns import Columns, Mapped, map_columns, parse_columns
+from shrag.corpora.formats.csl_json import parse_csl
 from shrag.corpora.formats.detection import read_source
 from shrag.corpora.formats.registry import table_format
+from shrag.corpora.formats.ris import parse_reference
 from shrag.corpora.formats.table import find_value, inspect_table, parse_row, read_table
 from shrag.corpora.readers.item import ParsedItem
 from shrag.corpora.records import Record
@@ -245,6 +248,21 @@ def test_a_column_that_is_named_is_missed_only_where_there_are_records(tmp_path:
     path.write_text('{"id": 1, "text": ""}\n')
     (item,) = read_table(path, parse_columns(["title=titel"]))
     assert str(item.outcome).startswith("record 1 has neither a title nor a text: 'titel' and 'text' empty")
+
+
+@pytest.mark.parametrize(
+    ("parse", "fields"),
+    [
+        (parse_reference, {"id": "k", "type_of_reference": "JOUR"}),
+        (parse_entry, {"entry key": "k", "title": ""}),
+        (parse_csl, {"id": "k"}),
+    ],
+)
+def test_a_reference_of_nothing_names_no_columns(
+    parse: Callable[[Mapping[str, object]], Record], fields: dict[str, object]
+) -> None:
+    with pytest.raises(RejectedLine, match=r"^record k has neither a title nor a text$"):
+        parse(fields)
 
 
 def test_a_column_that_is_empty_in_the_first_rows_of_a_spreadsheet_is_a_column(tmp_path: Path) -> None:
