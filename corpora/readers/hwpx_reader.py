@@ -15,7 +15,7 @@ from shrag.corpora.errors import RejectedLine
 from shrag.corpora.readers.zip_archive import open_zip
 from shrag.messages.text import Text
 
-_SECTION = re.compile(r"Contents/section(\d+)\.xml")
+_SECTION = re.compile(r"Contents/section(\d{1,6})\.xml")
 _PACKAGE = "Contents/content.hpf"
 _BLANKS = ("tab", "lineBreak", "nbSpace", "fwSpace")
 _DEEPEST = 200

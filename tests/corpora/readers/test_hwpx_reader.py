@@ -61,6 +61,7 @@ def test_the_cells_of_a_table_are_lines_before_the_paragraph_around_it() -> None
     ("data", "reason"),
     [
         (_archive(section0="<hp:p/>"), "the HWPX holds no text"),
+        (_archive(**{f"section{'1' * 5_000}": _paragraph("가")}), "a ZIP archive but not an HWPX"),
         (_archive(header="x"), "a ZIP archive but not an HWPX: it has no Contents/section0.xml"),
         (_archive(section0="<hp:p>"), "the HWPX cannot be read .*mismatched tag"),
         (_archive(section0="<a>" * 200), "the HWPX nests XML deeper than 200 elements"),
@@ -114,6 +115,8 @@ def test_an_archive_with_an_encrypted_file_is_refused() -> None:
     [
         ("Contents/section0.xml", True),
         ("Contents/section12.xml", True),
+        ("Contents/section123456.xml", True),
+        ("Contents/section1234567.xml", False),
         ("Contents/section.xml", False),
         ("x/Contents/section0.xml", False),
         ("Contents/section0_xml", False),
