@@ -50,9 +50,9 @@ class _FileTask:
 
     def run(self, memory: int) -> None:
         """Read the file; ``memory`` is the limit in bytes, for the reason of a reject."""
-        signal.setitimer(signal.ITIMER_PROF, self._request.seconds)
-        self._start_waiting()
         try:
+            signal.setitimer(signal.ITIMER_PROF, self._request.seconds)
+            self._start_waiting()
             if self._request.inspect:
                 self._send("end", self._inspect())
             else:

@@ -32,6 +32,8 @@ _Command = TypeVar("_Command", bound=Callable[..., Any])
 _SHOWN_CHARACTERS = 200
 _SHOWN_REASONS = 10
 _ON_DUPLICATE = ("error", "first", "newest")
+_MOST_SECONDS = 7 * 24 * 60 * 60
+_MOST_MEMORY = 2**20  # 1 TiB; the system's limits and timers take no numbers of any size
 
 
 def _reading_options(command: _Command) -> _Command:
@@ -80,7 +82,7 @@ def _reading_options(command: _Command) -> _Command:
         ),
         click.option(
             "--max-seconds",
-            type=click.IntRange(min=1),
+            type=click.IntRange(1, _MOST_SECONDS),
             default=120,
             show_default=True,
             help="Maximum processor seconds for reading a file, plus 10 for each MiB; a file that needs more is "
@@ -88,7 +90,7 @@ def _reading_options(command: _Command) -> _Command:
         ),
         click.option(
             "--max-memory",
-            type=click.IntRange(min=64),
+            type=click.IntRange(64, _MOST_MEMORY),
             default=2048,
             show_default=True,
             help="Maximum memory in MiB for reading a file; a file that needs more is rejected.",

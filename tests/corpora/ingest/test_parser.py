@@ -273,6 +273,23 @@ def test_the_limits_are_options_of_the_command(
     assert "it needs more than 160 MiB of memory; allow more with --max-memory" in capsys.readouterr().err
 
 
+@pytest.mark.parametrize("limit", [("--max-seconds", "604801"), ("--max-memory", "1048577")])
+def test_a_limit_that_the_system_may_not_take_is_refused(
+    own_home: Path, limit: tuple[str, str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run(["corpus", "add", "c", "a.jsonl", *limit]) == 2
+    assert f"Invalid value for '{limit[0]}': {limit[1]} is not in the range" in capsys.readouterr().err
+
+
+def test_a_time_that_the_system_does_not_take_is_the_reason_of_a_reject(tmp_path: Path) -> None:
+    path = tmp_path / "a.jsonl"
+    path.write_text(LINE % 1)
+    with Parser(ParserLimits(seconds=1e30)) as parser:
+        *_, batch = parser.read(path, FORMATS["scienceon"], repair=True)
+    (item,) = batch.items
+    assert str(item.outcome).startswith("the file was not read: OverflowError: ")
+
+
 @pytest.mark.parametrize("sent", [rb"\xa3a\xffb", rb"\xc1", rb"\x01"])
 def test_a_reader_that_sends_what_cannot_be_decoded_leaves_the_corpus_as_it_was(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, sent: bytes
