@@ -5,7 +5,7 @@ from __future__ import annotations
 import io
 import os
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from typing import TextIO
 
@@ -57,7 +57,8 @@ def test_a_message_is_dropped_where_the_reader_has_gone() -> None:
 
 def test_a_command_goes_on_where_nobody_reads_its_messages(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(output, "_SECONDS_BETWEEN_LINES", 0.0)
-    for said in (lambda: echo("a", err=True), lambda: echo_error("b"), _report_progress):
+    messages: list[Callable[[], None]] = [lambda: echo("a", err=True), lambda: echo_error("b"), _report_progress]
+    for said in messages:
         with _piped() as (reader, stderr):
             os.close(reader)
             assert is_unread(stderr)
