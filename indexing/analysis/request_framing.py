@@ -85,7 +85,8 @@ _ENGLISH_OPENING = re.compile(
     re.VERBOSE | re.IGNORECASE,
 )
 _ENGLISH_END = re.compile(
-    rf"(?<=[.?!])\s+list\s+them\W*$|(?<![\s,])[\s,]{{1,3}}(?:(?:{_DETAIL}|briefly|concisely|succinctly|please)\b\W{{0,5}}){{1,3}}$",
+    r"(?<=[.?!])\s+list\s+them\W*$"
+    rf"|(?<![\s,])[\s,]{{1,3}}(?:(?:{_DETAIL}|briefly|concisely|succinctly|please)\b\W{{0,5}}){{1,3}}$",
     re.IGNORECASE,
 )
 # These count only if another pattern finds a request: elsewhere they are content.
@@ -159,19 +160,24 @@ _GREETING = re.compile(
     re.IGNORECASE,
 )
 
-# Questions about this program, which no record answers.
+# Questions about this program. They name it or say "you": "How does it work?" is about what was asked before.
 _HELP = re.compile(
     r"""\W*(?:
-      (?:이\s*(?:프로그램|시스템|서비스|사이트)|SHRAG|너|당신|여기)?(?:는|은|가|이|의|를|을|로|으로|에서(?:는)?)?\s*
-        (?:도움말|사용법|(?:사용|이용)\s*방법
-          |(?:뭘|뭐를|무엇을|무얼|어떤\s*것을)\s*(?:할|해\s*줄|물어볼|물을|찾을|검색할)\s*수\s*있[가-힣]*
-          |어떻게\s*(?:사용|이용|쓰|써)[가-힣]*|누구[가-힣]*|(?:뭐|무엇)하는\s*[가-힣]+)(?:을|를|은|는)?(?:\s*알려\s*[가-힣]*)*
-      |help|usage|who\s+are\s+you|what\s+(?:are\s+you|is\s+(?:this|shrag))
-      |what\s+can\s+(?:you|i|this\s+\w+|shrag)\s+(?:do|ask|search)(?:\s+(?:here|for|for\s+me))?
-      |how\s+(?:do\s+i|to|can\s+i|does)\s+(?:use\s+)?(?:this|it|shrag)(?:\s+\w+)?(?:\s+work)?
+      (?:이\s*(?:프로그램|시스템|서비스|사이트)|SHRAG|너|당신|여기)(?:는|은|가|이|의|를|을|로|으로|에서(?:는)?)?\s*
+        (?:도움말|사용법|(?:사용|이용)\s*방법|어떻게\s*(?:사용|이용|쓰|써)[가-힣]*|누구[가-힣]*|(?:뭐|무엇)하는\s*[가-힣]+
+          |(?:뭘|뭐를|무엇을|무얼|어떤\s*것을)\s*(?:할|해\s*줄)\s*수\s*있[가-힣]*)(?:을|를|은|는)?(?:\s*알려\s*[가-힣]*)*
+      |(?:여기서?는?\s*)?(?:뭘|뭐를|무엇을|무얼|어떤\s*것을)\s*(?:물어볼|물을|검색할)\s*수\s*있[가-힣]*
+      |도움말(?:\s*(?:보기|알려\s*[가-힣]*))?|help|who\s+are\s+you|what\s+are\s+you
+      |what\s+can\s+(?:you|this\s+(?:program|system|site|tool)|shrag)\s+do(?:\s+for\s+me)?
+      |what\s+can\s+i\s+(?:ask|search)(?:\s+(?:you|here))?(?:\s+for)?(?:\s+here)?
+      |what\s+is\s+(?:shrag|this\s+(?:program|system|site|tool))
+      |how\s+(?:do\s+i|to|can\s+i)\s+use\s+(?:you|shrag|this\s+(?:program|system|site|tool))
+      |how\s+(?:do\s+you|does\s+(?:shrag|this\s+(?:program|system|site|tool)))\s+work
     )\W*""",
     re.VERBOSE | re.IGNORECASE,
 )
+
+
 _ENGLISH_ALONE = re.compile(
     r"""\W*(?:(?:please|can\s+you|could\s+you)\s+)*
     (?:(?:summari[sz]e|explain|describe|elaborate|clarify)(?:\s+on)?(?:\s+(?:it|this|that|them|these|those|more|further|again))*
