@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Sequence
+from functools import lru_cache
 
 from shrag.serving.retrieval.query_terms import QueryTerm, distinctive_words
 
@@ -32,16 +33,20 @@ _EXPLAINED = r"(?:\s?\([^()]{1,60}\))?"
 _PARENTHESES = re.compile(r"\s?\(([^()]{1,60})\)")
 # Where a name may be written with a blank or without: at its blanks, and between two Hangul syllables.
 _BLANKS = re.compile("[\\s-]+|(?<=[\uac00-\ud7a3])(?=[\uac00-\ud7a3])")
-# A sentence that matches it defines the name that stands in the place of {name}.
-_DEFINITION = (
+# A sentence that matches one of them defines the name that stands in the place of {name}: as its subject, or as what
+# something is called.
+_IS = (
     rf"(?<!\w){{name}}(?:e?s)?{_EXPLAINED},?\s+(?:(?:is|are)\s+(?:an?|the|one\s+of|any|defined|known\s+as|understood)\b"
     r"|refers?\s+to\b|means?\b|denotes?\b|can\s+be\s+defined\b)"
     rf"|(?<![가-힣]){{name}}{_EXPLAINED}\s?(?:이?란|이?라\s?함은)(?![가-힣])"
     rf"|(?<![가-힣]){{name}}{_EXPLAINED}(?:은|는)\s.{{5,300}}"
     r"(?:이다|말한다|의미한다|뜻한다|가리킨다|일컫는다|지칭한다|정의된다)\.?$"
-    rf"|[을를]\s?['\"‘“]?{{name}}['\"’”]?{_EXPLAINED}\s?(?:이?라고?|으?로)\s?(?:하|한|부르|부른|불리|불린|칭하|칭한|정의)"
 )
-_BEGINNING = re.compile(r"\W*(?:(?:the|an?)\s+)?", re.IGNORECASE)
+_CALLED = (
+    rf"[을를]\s?['\"‘“]?{{name}}['\"’”]?{_EXPLAINED}\s?(?:이?라고?|으?로)"
+    r"\s?(?:하|한|부르|부른|불리|불린|칭하|칭한|정의)"
+)
+_BEGINNING = r"\W*(?:(?:the|an?)\s+)?"
 # What a subject is said to be in place of a definition: a fast-evolving area, 가장 널리 논의되는 개념.
 _PRAISE = re.compile(
     r"\b(?:most|one of|fast|rapidly|hot|popular|promising|important|emerging|powerful|challenging|crucial|essential|"
@@ -82,7 +87,7 @@ def defines(sentence: str, names: Iterable[str]) -> bool:
     >>> defines("딥 러닝은 신경망으로 배우는 기술이다.", ["딥러닝"])
     True
     """
-    return any(_definition(sentence, name) for name in names)
+    return any(pattern.search(sentence) for name in names for pattern in (_filled(_IS, name), _filled(_CALLED, name)))
 
 
 def defines_plainly(sentence: str, names: Iterable[str]) -> bool:
@@ -96,12 +101,14 @@ def defines_plainly(sentence: str, names: Iterable[str]) -> bool:
     False
     """
     for name in names:
-        match = _definition(sentence, name)
-        if match and (_BEGINNING.fullmatch(sentence[: match.start()]) or match.group()[0] in "을를"):
+        match = _filled(f"{_BEGINNING}(?:{_IS})", name).match(sentence) or _filled(_CALLED, name).search(sentence)
+        if match:
             return not _PRAISE.search(sentence[match.start() : match.end() + _PRAISED])
     return False
 
 
-def _definition(sentence: str, name: str) -> re.Match[str] | None:
+@lru_cache(maxsize=100)
+def _filled(pattern: str, name: str) -> re.Pattern[str]:
+    """Return a pattern with the name, which may be written with blanks or without."""
     spaced = r"[\s-]?".join(map(re.escape, _BLANKS.split(name)))
-    return re.search(_DEFINITION.replace("{name}", spaced), sentence, re.IGNORECASE)
+    return re.compile(pattern.replace("{name}", spaced), re.IGNORECASE)

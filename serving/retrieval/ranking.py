@@ -31,9 +31,9 @@ if TYPE_CHECKING:
 RRF_K = 60
 """The constant of reciprocal rank fusion, with the value of its paper."""
 
-# A record in the question's language with this share of the best score is as good. With 0.98, 11 of 8,366 questions of
-# wiki-en in one index with wiki-ko gain their first record, one each of wiki-ko and multihop-ko, and none of any set
-# loses it. With 0.96, one of the 124 ScienceON questions loses it.
+# A record in the question's language with this share of the best score may be as good. With 0.98, 3 of 8,366 questions
+# of wiki-en in one index with wiki-ko gain their first record and one of wiki-ko, and none of any set loses it. With
+# 0.96, one of the 124 ScienceON questions loses it.
 _AS_GOOD = 0.98
 
 

@@ -71,8 +71,8 @@ from shrag.serving.strategy import Resources, require_vectors
 DEPTH = 10
 """Hits of each query, as in the paper. Without a model's keywords there are more if more records are wanted."""
 
-_DEFINING_DEPTH = 100
-_LEAST_DEFINING = 0.5
+_DEFINING_DEPTH = 100  # hits of each query if a definition is asked for
+_LEAST_DEFINING = 0.5  # share of the best score from which a definition comes first
 
 
 class ShragStrategy:
@@ -167,8 +167,7 @@ def retrieve(
         scored = ranked = rerank(question.text, unranked, reranker, first)
         if request.offset:
             ranked = [each for each in scored if each.candidate_rank <= first]
-        ranked = ranked if reranker.is_model else own_language_first(question, ranked, request.question.language)
-        ranked, defines = _definitions_first(names, ranked)
+        ranked, defines = _best_to_quote_first(question, names, ranked, reranker, request.question.language)
         if request.answered:
             ranked = limit_incomplete(ranked, request.k // 2)
         confidence = assess_confidence(question, index, ranked, request.question.asked, defines=defines)
@@ -199,6 +198,22 @@ def _depths(chosen: _ChosenKeywords, request: Request, *, defining: bool) -> tup
         return depth, depth
     depth = max(_DEFINING_DEPTH if defining else DEPTH, request.k)
     return depth, max(depth, deepest_rank(request.k))
+
+
+def _best_to_quote_first(
+    question: AnalyzedQuestion,
+    names: Sequence[str],
+    ranked: list[ScoredRecord],
+    reranker: Reranker,
+    language: AnswerLanguage,
+) -> tuple[list[ScoredRecord], bool]:
+    """Return the ranking with definitions and the reader's language in front, and whether it has definitions.
+
+    The ranking of a model stays as it is.
+    """
+    if reranker.is_model:
+        return ranked, False
+    return _definitions_first(names, own_language_first(question, ranked, language))
 
 
 def _definitions_first(names: Sequence[str], ranked: list[ScoredRecord]) -> tuple[list[ScoredRecord], bool]:
