@@ -346,7 +346,7 @@ def test_a_search_in_json_ends_with_a_summary_where_it_is_asked_for(
     assert printed.startswith(records)
     summary = json.loads(printed.removeprefix(records))
     assert list(summary) == ["confidence", "reason", "message", "unknown_words"]
-    assert list(summary["confidence"]) == ["value", "level", "uncovered", "threshold"]
+    assert list(summary["confidence"]) == ["value", "level", "uncovered", "threshold", "lacking"]
     assert (summary["reason"], summary["message"], summary["unknown_words"]) == ("", "", ["zzzqqq"])
     assert run(["search", "demo", "zzzqqq", "--json", "--summary"]) == 0
     nothing = json.loads(capsys.readouterr().out)
