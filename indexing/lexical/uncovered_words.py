@@ -1,4 +1,4 @@
-"""Find the words of a question that its best records, or one of them, do not cover, in the form that users see."""
+"""Find the words of a question that its best records do not cover, in the form in which users see them."""
 
 from __future__ import annotations
 
@@ -44,18 +44,8 @@ def uncovered_words(question: AnalyzedQuestion, records: Sequence[AnalyzedRecord
     a record writes otherwise (LabView, Lab view), and Korean words of which only the last syllable is missing (육각형,
     육각).
     """
-    missing, number = _missing_words(question, records[:_COVERING])
-    return UncoveredWords(tuple(missing[:_MOST_SHOWN]), len(missing) / max(1, number))
-
-
-def lacking_words(question: AnalyzedQuestion, record: AnalyzedRecord) -> tuple[str, ...]:
-    """Return the first four subject words of a question, whole and as written, that one record does not have."""
-    return tuple(_missing_words(question, [record])[0][:_MOST_SHOWN])
-
-
-def _missing_words(question: AnalyzedQuestion, records: Sequence[AnalyzedRecord]) -> tuple[list[str], int]:
-    """Return the subject words that none of the records has, and the number of all subject words."""
-    covered = [covered_segments(question, record) for record in records]
+    best = records[:_COVERING]
+    covered = [covered_segments(question, record) for record in best]
     distinctive = frozenset(distinctive_segments(question))
     subject: set[str] = set()
     missing: list[str] = []
@@ -75,9 +65,9 @@ def _missing_words(question: AnalyzedQuestion, records: Sequence[AnalyzedRecord]
             if not any(each[number] for each in covered for number in parts):
                 missing.append(word)
     # Only few questions have missing words, and reading the letters of a text takes longer than all of the above.
-    texts = [_letters(f"{each.record.title} {each.record.text}") for each in records] if missing else []
-    left = [word for word in dict.fromkeys(missing) if not any(_shortest_form(word) in text for text in texts)]
-    return left, len(subject)
+    texts = [_letters(f"{each.record.title} {each.record.text}") for each in best] if missing else []
+    uncovered = [word for word in dict.fromkeys(missing) if not any(_shortest_form(word) in text for text in texts)]
+    return UncoveredWords(tuple(uncovered[:_MOST_SHOWN]), len(uncovered) / max(1, len(subject)))
 
 
 def _as_written(match: re.Match[str], parts: Iterable[QuerySegment]) -> str:

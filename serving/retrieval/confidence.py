@@ -17,7 +17,7 @@ from shrag.indexing.lexical.evidence import (
     order_by_words,
     rank_by_words,
 )
-from shrag.indexing.lexical.uncovered_words import lacking_words, uncovered_words
+from shrag.indexing.lexical.uncovered_words import uncovered_words
 from shrag.indexing.open_index import OpenIndex
 from shrag.indexing.translation.query_translation import AnalyzedQuestion
 from shrag.serving.events import Confidence, ConfidenceLevel
@@ -91,7 +91,7 @@ def assess_confidence(
     lacking = uncovered.words if level == "low" else ()
     # A record in the other language has many words in a translation that is not known.
     if complete and not _is_translated(question, complete[0].record):
-        lacking = lacking_words(question, complete[0].record)
+        lacking = uncovered_words(question, [complete[0].record]).words
     return Confidence(value, level, uncovered.words, THRESHOLD, lacking)
 
 

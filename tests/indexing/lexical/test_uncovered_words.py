@@ -8,7 +8,7 @@ import pytest
 from shrag.corpora.records import Record
 from shrag.indexing.analysis.korean_english import KoreanEnglishAnalyzer
 from shrag.indexing.analyzed_record import analyze_record
-from shrag.indexing.lexical.uncovered_words import lacking_words, uncovered_words
+from shrag.indexing.lexical.uncovered_words import uncovered_words
 from shrag.indexing.search_engine import FieldStatistics, SearchEngine, Statistics
 from shrag.indexing.translation.query_translation import analyze_question
 from shrag.serving.engine import Engine
@@ -61,7 +61,7 @@ def test_words_of_a_question_that_one_record_lacks(
     demo: Engine, question: str, text: str, words: tuple[str, ...]
 ) -> None:
     (record,) = analyzed_records(demo, text)
-    assert lacking_words(analyzed_question(demo, question), record) == words
+    assert uncovered_words(analyzed_question(demo, question), [record]).words == words
 
 
 def test_words_count_as_uncovered_only_where_no_record_has_them_in_either_language(demo: Engine) -> None:
