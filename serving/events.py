@@ -430,6 +430,8 @@ class Answer:
         quoted_language: The language of the quoted record, if it is not the question's.
         uncertain: Whether an extractive answer has low confidence, or a record without title or abstract fits better.
             The answer then quotes the nearest record that can be quoted, which may not answer the question.
+        broad: Whether an extractive answer is to a question that names a broad subject only. It then quotes one record
+            about this subject, and names further ones.
         suggestion: The question with misspelled words as the records spell them. Only a refused question or an
             uncertain answer can have one, and most have none.
     """
@@ -447,6 +449,7 @@ class Answer:
     uncovered: tuple[str, ...] = ()
     quoted_language: Literal["ko", "en"] | None = None
     uncertain: bool = False
+    broad: bool = False
     suggestion: str = ""
     event: Literal["answer"] = "answer"
 

@@ -130,6 +130,7 @@ class AskReply:
     uncovered: tuple[str, ...]
     quoted_language: AnswerLanguage | None
     uncertain: bool
+    broad: bool
     suggestion: str
     confidence: Confidence | None
     fallbacks: tuple[str, ...]
@@ -223,6 +224,7 @@ def ask_reply(result: AskResult) -> AskReply:
         uncovered=answer.uncovered,
         quoted_language=answer.quoted_language,
         uncertain=answer.uncertain,
+        broad=answer.broad,
         suggestion=answer.suggestion,
         confidence=search.ranking.confidence,
         fallbacks=tuple(cut_to_json(each.message, _MOST_LINE_BYTES) for each in search.fallbacks),

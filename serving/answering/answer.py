@@ -148,11 +148,15 @@ def _extract(request: Request, found: RetrievalResult, evidence: Sequence[Analyz
     level = confidence.level if confidence else None
     scored = {each.record.docid: each.score for each in ranking.records}
     scores = [] if found.merged else [scored[each.record.docid] for each in evidence]
-    extracted = extract_answer(question, found.terms, evidence, merged=found.merged, confidence=level, scores=scores)
+    overview = found.overview
+    extracted = extract_answer(
+        question, found.terms, evidence, merged=found.merged, confidence=level, scores=scores, overview=overview
+    )
     extracted = verify_quotes(extracted, [each.record for each in evidence])
     # An incomplete first record cannot be quoted, but may be the one that answers.
     uncertain = confidence is not None and (level == "low" or not ranking.records[0].record.complete)
-    return replace(extracted, uncovered=confidence.lacking if confidence else (), uncertain=uncertain)
+    lacking = confidence.lacking if confidence and not extracted.broad else ()
+    return replace(extracted, uncovered=lacking, uncertain=uncertain)
 
 
 def _answer_closed_book(question: Question, model: LanguageModel | None, notes: str) -> Generator[Event, None, None]:

@@ -1,4 +1,4 @@
-"""Recognize questions that ask for a definition (``What is blockchain?``, ``딥페이크란?``), and definitions."""
+"""Recognize questions that ask what something is (``What is blockchain?``, ``딥페이크란?``), and definitions."""
 
 from __future__ import annotations
 
@@ -11,8 +11,9 @@ from shrag.serving.retrieval.query_terms import QueryTerm, distinctive_words
 _NAME = r"[^\W_][\w'’/+-]*(?:\s+[\w'’/+-]+){0,4}?"
 _QUESTIONS = (
     re.compile(
-        rf"\W*(?:(?:what(?:['’]s|\s+is)\s+)?(?:the\s+|an?\s+)?(?:definition|meaning|concept)\s+of"
-        rf"|what(?:['’]s|\s+is|\s+are)(?:\s+meant\s+by)?|define)"
+        rf"\W*(?:(?:(?:what(?:['’]s|\s+is)|(?:please\s+)?explain)\s+)?(?:the\s+|an?\s+)?(?:definition|meaning|concept)\s+of"
+        rf"|what(?:['’]s|\s+is|\s+are)(?:\s+meant\s+by)?|define|(?:please\s+)?(?:explain|introduce)"
+        rf"|(?:please\s+|can\s+you\s+)?tell\s+me\s+about)"
         rf"\s+(?:an?\s+|the\s+)?({_NAME})\W*",
         re.IGNORECASE,
     ),
@@ -26,9 +27,14 @@ _QUESTIONS = (
         rf"\W*({_NAME})(?:의|이라는|라는)?\s?(?:정의|개념|뜻|의미)(?:를|을|은|는|이|가|란)?"
         rf"(?:\s?(?:무엇|뭐|알려|설명|말해)[가-힣\s]{{0,12}})?\W*"
     ),
+    re.compile(rf"\W*({_NAME})\s?(?:알려|설명|소개|말해)[가-힣\s]{{0,12}}\W*"),
 )
 # A name may end like a particle (강의, 놀이): both readings are tried.
-_PARTICLE = re.compile("(?<=[\uac00-\ud7a3A-Za-z0-9])(?:이?라는\\s?것(?:은|이)?|이란|란|이라는|라는|은|는|이|가|의)$")
+_PARTICLE = re.compile(
+    "(?<=[\uac00-\ud7a3A-Za-z0-9])"
+    "(?:이?라는\\s?것(?:은|이)?|이란|란|이라는|라는|은|는|이|가|의|을|를|에\\s?(?:대해서?|대하여|관해서?))"
+    "(?:\\s(?:쉽게|간단히|간략히|자세히))?$"
+)
 _EXPLAINED = r"(?:\s?\([^()]{1,60}\))?"
 _PARENTHESES = re.compile(r"\s?\(([^()]{1,60})\)")
 # Where a name may be written with a blank or without: at its blanks, and between two Hangul syllables.

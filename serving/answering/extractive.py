@@ -11,6 +11,7 @@ together must hold a least share of the question (:func:`~shrag.serving.retrieva
 from __future__ import annotations
 
 from collections.abc import Sequence
+from collections.abc import Set as AbstractSet
 from typing import NamedTuple
 
 from shrag.corpora.records import Language
@@ -22,6 +23,7 @@ from shrag.serving.answering.sentence_selection import (
     QuotableSentence,
     QuotableText,
     best_finding,
+    describing_sentence,
     quotable_text,
     select_sentences,
 )
@@ -83,6 +85,7 @@ def extract_answer(
     merged: bool = False,
     confidence: ConfidenceLevel | None = None,
     scores: Sequence[float] = (),
+    overview: AbstractSet[str] = frozenset(),
 ) -> Answer:
     """Return the answer to ``question`` from the records of ``evidence``; citations number these from 1.
 
@@ -99,6 +102,8 @@ def extract_answer(
         confidence: The confidence that the first record answers, None if it is not known. If it is high, few records
             are named by their title alone, since only one in five of these is useful.
         scores: The scores of the records, if these can be compared. Without scores, any record may be related.
+        overview: The docids of the records that give an overview of the broad subject that the question names. All of
+            them are then shown, and no others.
     """
     all_quoted = (_quoted(number, analyzed, words, question.language) for number, analyzed in enumerate(evidence, 1))
     quoted = [each for each in all_quoted if each.text.sentences]
@@ -108,7 +113,9 @@ def extract_answer(
     quoted = _defining_first(quoted, names, scores)
     shown = _completed(quoted[:EVIDENCE], words) if merged else quoted[:1]
     lead, others = shown[0], _other_papers(quoted, shown)
-    if scores:
+    if overview:
+        others = [other for other in others if other.analyzed.record.docid in overview]
+    elif scores:
         least = _LEAST_SCORE * scores[lead.number - 1]
         others = [other for other in others if scores[other.number - 1] >= least]
     reasons, methods = asks_for_reasons(question.text), asks_for_method(question.text)
@@ -117,7 +124,11 @@ def extract_answer(
             _section("record", each, select_sentences(each.text, reasons=reasons, methods=methods, names=names))
             for each in shown
         ],
-        *_related_sections(others, lead, question, words, confidence, scores),
+        *(
+            map(_described, others)
+            if overview
+            else _related_sections(others, lead, question, words, confidence, scores)
+        ),
     ]
     return Answer(
         "extractive",
@@ -125,6 +136,7 @@ def extract_answer(
         tuple(sections),
         make_citations(sections, [analyzed.record for analyzed in evidence]),
         quoted_language=_other_language(quoted[0].text.language, question.language),
+        broad=bool(overview),
     )
 
 
@@ -184,6 +196,12 @@ def _section(part: AnswerPart, quoted: _Quoted, sentences: Sequence[QuotableSent
         [Sentence(each, (quoted.number,), after_gap=after_gap) for each, after_gap in zip(texts, gaps, strict=True)]
     )
     return Section(part, cited, source, quoted.text.language)
+
+
+def _described(quoted: _Quoted) -> Section:
+    """Return the section of a record with the sentence that says best what it is about."""
+    sentence = describing_sentence(quoted.text.sentences)
+    return _section("related", quoted, [sentence] if sentence else [])
 
 
 def _gaps(sentences: Sequence[str], text: str) -> list[bool]:

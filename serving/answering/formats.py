@@ -167,6 +167,12 @@ _UNCERTAIN: Mapping[AnswerLanguage, str] = {
     "ko": "이 질문에 답하는 문헌이 있는지 확실하지 않아 가장 가까운 문헌을 인용합니다.",
     "en": "It is not certain that a record answers this question; the closest one is quoted.",
 }
+_BROAD: Mapping[AnswerLanguage, str] = {
+    "ko": "질문의 주제가 넓어, 이 주제를 다룬 문헌을 개괄적인 것부터 보여 드립니다. 알고 싶은 점을 구체적으로 질문하면 "
+    "그에 답하는 문헌을 찾아 드립니다.",
+    "en": "The question names a broad subject: records about it are listed, surveys first. Ask about one aspect for an "
+    "answer.",
+}
 _LANGUAGE_NOTES: Mapping[AnswerLanguage, Mapping[str, str]] = {
     "ko": {"en": " (영어 초록)", "ko": " (한국어 초록)"},
     "en": {"en": " (abstract in English)", "ko": " (abstract in Korean)"},
@@ -236,9 +242,11 @@ def confidence_line(confidence: Confidence, language: AnswerLanguage) -> str:
 
 
 def quotation_lines(answer: Answer) -> list[str]:
-    """Return the lines that warn if the quoted record may not answer, or is in the other language."""
+    """Return the lines that say if the quoted record may not answer, is one of many, or is in the other language."""
     uncertain = [_UNCERTAIN[answer.language]] if answer.uncertain else []
-    return [*uncertain, _QUOTED_LANGUAGE[answer.language]] if answer.quoted_language else uncertain
+    broad = [_BROAD[answer.language]] if answer.broad else []
+    quoted = [_QUOTED_LANGUAGE[answer.language]] if answer.quoted_language else []
+    return [*uncertain, *broad, *quoted]
 
 
 def uncovered_line(answer: Answer) -> str:

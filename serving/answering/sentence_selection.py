@@ -288,6 +288,25 @@ def best_finding(sentences: Sequence[QuotableSentence]) -> QuotableSentence | No
     return sentences[-max(able)[1]] if able else None
 
 
+def describing_sentence(sentences: Sequence[QuotableSentence]) -> QuotableSentence | None:
+    """Return the sentence that says best what a record is about; None if none can stand alone.
+
+    That is its best finding, else the sentence that names the study, else the first one with words of the question that
+    is not general.
+    """
+    named = _study(sentences)
+    candidates = [] if named is None else [sentences[named]]
+    candidates += [each for each in sentences if each.words and not is_general(each.text)]
+    return best_finding(sentences) or next(
+        (
+            _without_conjunction(each)
+            for each in candidates
+            if _SHORTEST_FINDING <= len(each.text) <= _LONGEST_FINDING and _stands_alone(each.text)
+        ),
+        None,
+    )
+
+
 def _language_of(found: Sequence[tuple[Language, QuotableSentence]], language: AnswerLanguage) -> Language:
     """Return the question's ``language`` if enough of the text is in it, else the language of most of the text."""
     sizes: dict[Language, int] = {"ko": 0, "en": 0}

@@ -208,7 +208,8 @@ class AnswerBody:
     the language of the record quoted where that is not the question's, else null. ``uncertain`` says that an extractive
     answer has low confidence, or that a record without abstract fits better: it quotes the nearest record that can be
     quoted, which may not answer. ``suggestion`` is then, or where no record answers, the question with misspelt words
-    as the records spell them; mostly empty.
+    as the records spell them; mostly empty. ``broad`` says that the question names a broad subject only: an extractive
+    answer then quotes one record about it, and lists up to seven more.
     """
 
     kind: str
@@ -226,6 +227,7 @@ class AnswerBody:
     uncovered: tuple[str, ...]
     quoted_language: AnswerLanguage | None
     uncertain: bool
+    broad: bool
     suggestion: str
 
 

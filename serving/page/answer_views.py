@@ -81,6 +81,7 @@ def answer_view(state: PageState, request: PageRequest, analyzer: Analyzer) -> d
         ],
         "quoted_language": answer.quoted_language,
         "uncertain": answer.uncertain,
+        "broad": answer.broad,
         "unsupported": sum(not sentence.supported for section in answer.sections for sentence in section.sentences),
         "follow_up": state.follow_up.question if state.follow_up is not None else "",
         "authors": _authors_view(state, request),

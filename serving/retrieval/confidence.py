@@ -45,7 +45,7 @@ def assess_confidence(
     scored: Iterable[ScoredRecord],
     asked: int | None = None,
     *,
-    defines: bool = False,
+    fits: bool = False,
 ) -> Confidence | None:
     """Return the confidence that the first of ``scored`` answers the question; None without a calibration.
 
@@ -59,8 +59,8 @@ def assess_confidence(
         index: The index, which has all of the records.
         scored: The records, best first. Scores by words, if there are any, are for this question.
         asked: Characters at the beginning of a follow-up question that are its own; None for other questions.
-        defines: Whether a definition is asked for and the first record has it. The confidence is then at least medium,
-            since the few words of such a question cannot have much evidence.
+        fits: Whether the first record has the definition that is asked for, or is about the broad subject that is. The
+            confidence is then at least medium, since the few words of such a question cannot have much evidence.
     """
     if index.calibration is None:
         return None
@@ -86,7 +86,7 @@ def assess_confidence(
     # The closest records are those that are shown, including records without an abstract.
     closest = best_papers(ScoredByWords(each.score, each.record) for each in scored)
     uncovered = uncovered_words(question, [each.record for each in closest])
-    value = max(_lessen(value, uncovered.share), _MEDIUM if defines else 0.0)
+    value = max(_lessen(value, uncovered.share), _MEDIUM if fits else 0.0)
     level: ConfidenceLevel = "medium" if value >= _MEDIUM else "low"
     lacking = uncovered.words if level == "low" else ()
     # A record in the other language has many words in a translation that is not known.

@@ -42,7 +42,8 @@ class RetrievalResult:
     """A question's own words, the events of its search, and the records of the candidates in their order.
 
     ``merged`` says that the result is of searches for several questions, whose records may complete one another.
-    ``first_page`` is the number of ranked records on the first page.
+    ``first_page`` is the number of ranked records on the first page. ``overview`` are the records that give an overview
+    of the broad subject that the question names; it is empty for other questions.
     """
 
     terms: Sequence[QueryTerm]
@@ -53,6 +54,7 @@ class RetrievalResult:
     candidates: Sequence[AnalyzedRecord]
     merged: bool = field(default=False, kw_only=True)
     first_page: int = field(default=0, kw_only=True)
+    overview: frozenset[str] = field(default=frozenset(), kw_only=True)
 
     @property
     def events(self) -> tuple[Event, ...]:

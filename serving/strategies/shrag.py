@@ -15,7 +15,6 @@ from collections.abc import Generator, Sequence
 from dataclasses import replace
 from typing import NamedTuple
 
-from shrag.corpora.text.sentences import split_sentences
 from shrag.indexing.analyzed_record import AnalyzedRecord
 from shrag.indexing.open_index import OpenIndex
 from shrag.indexing.search_engine import Hit
@@ -25,8 +24,9 @@ from shrag.indexing.vectors.vector_index import VectorReranker
 from shrag.messages.text import Text
 from shrag.models.reranker import Reranker
 from shrag.serving.answering.answer import StageTimer, answer
-from shrag.serving.answering.definitions import defined_names, defines_plainly
-from shrag.serving.events import Event, Hits, KeywordOrder, Keywords, Queries, Ranking
+from shrag.serving.answering.definitions import defined_names
+from shrag.serving.answering.overviews import broad_subject
+from shrag.serving.events import Confidence, Event, Hits, KeywordOrder, Keywords, Queries, Ranking
 from shrag.serving.request import AnswerLanguage, Request, deepest_rank
 from shrag.serving.retrieval.confidence import assess_confidence
 from shrag.serving.retrieval.exclusions import read_exclusion
@@ -66,13 +66,14 @@ from shrag.serving.search_settings import (
     WordChoice,
     refuse_unused,
 )
+from shrag.serving.strategies.leading_records import definitions_first, overview_first, titled_with
 from shrag.serving.strategy import Resources, require_vectors
 
 DEPTH = 10
 """Hits of each query, as in the paper. Without a model's keywords there are more if more records are wanted."""
 
-_DEFINING_DEPTH = 100  # hits of each query if a definition is asked for
-_LEAST_DEFINING = 0.5  # share of the best score from which a definition comes first
+_KIND_DEPTH = 100  # hits of each query if a definition or an overview is asked for
+_FEWEST_TITLES = 2  # records with a broad subject in their titles, among those first found, for which more are read
 
 
 class ShragStrategy:
@@ -101,7 +102,7 @@ class ShragStrategy:
 
     def _run(self, request: Request, resources: Resources, source: Candidates) -> Generator[Event, None, None]:
         timer = StageTimer()
-        found = yield from retrieve(request, resources, source, timer, self._cosine_weight, complete_only=False)
+        found = yield from retrieve(request, resources, source, timer, self._cosine_weight, by_user=True)
         yield from answer(request, found, resources, timer)
 
 
@@ -117,14 +118,15 @@ def retrieve(
     timer: StageTimer,
     cosine_weight: float | None = 0.0,
     *,
-    complete_only: bool = True,
+    by_user: bool = False,
 ) -> Generator[Event, None, RetrievalResult]:
     """Yield the keywords, the queries, the hits and the ranking of a question; return them with the candidates.
 
     ``source`` says where candidates come from. If ``source`` or the ``cosine_weight`` of the ranking score needs
-    vectors, the index must have them (:func:`~shrag.serving.strategy.require_vectors`). Unless ``complete_only``,
-    records without a title or an abstract are ranked too. They cannot support an answer, so that they are at most half
-    of the records if one is wanted.
+    vectors, the index must have them (:func:`~shrag.serving.strategy.require_vectors`). ``by_user`` says that
+    it is the user's own question, and not one of a plan. Records without a title or an abstract are then ranked too.
+    They cannot support an answer, so that they are at most half of the records if one is wanted. Where the question
+    names a broad subject, records that give an overview of this come first.
     """
     index = resources.index
     question, terms, chosen = yield from _choose_keywords(request, resources, timer)
@@ -146,12 +148,16 @@ def retrieve(
                 nearest = Nearest(near, index.dense.encoder)
         with timer.stage("search"):
             return search_candidates(
-                plan.queries, index, _hits_per_query(chosen, depth), nearest, complete_only=complete_only
+                plan.queries, index, _hits_per_query(chosen, depth), nearest, complete_only=not by_user
             )
 
     names = defined_names(question.text, terms)
+    subject = broad_subject(question.text, terms, chosen.keywords) if by_user and not chosen.event.model else ()
     depth, deeper = _depths(chosen, request, defining=bool(names))
     hits, records = search(depth)
+    if subject and depth < min(_KIND_DEPTH, deeper) and len(titled_with(subject, records)) >= _FEWEST_TITLES:
+        depth = _KIND_DEPTH
+        hits, records = search(depth)
     first, more = len(records), deeper > depth and _may_find_more(hits, depth)
     if request.offset and more:
         known = set(hits.candidates)
@@ -167,10 +173,9 @@ def retrieve(
         scored = ranked = rerank(question.text, unranked, reranker, first)
         if request.offset:
             ranked = [each for each in scored if each.candidate_rank <= first]
-        ranked, defines = _best_to_quote_first(question, names, ranked, reranker, request.question.language)
-        if request.answered:
-            ranked = limit_incomplete(ranked, request.k // 2)
-        confidence = assess_confidence(question, index, ranked, request.question.asked, defines=defines)
+        # The ranking of a model stays as it is.
+        kind = _Kind() if reranker.is_model else _Kind(names, subject)
+        ranked, confidence, overview = _best_to_quote_first(question, kind, ranked, request, index)
         shown = page = rank_records(ranked, request._replace(offset=0))
         if request.offset:
             shown, more = rank_records(continue_page(page, ranked, scored), request), False
@@ -184,7 +189,48 @@ def retrieve(
             more=more or has_more(scored, shown, request),
         )
     yield ranking
-    return RetrievalResult(terms, chosen.event, plan.event, hits, ranking, records, first_page=len(page))
+    return RetrievalResult(
+        terms, chosen.event, plan.event, hits, ranking, records, first_page=len(page), overview=overview
+    )
+
+
+class _Kind(NamedTuple):
+    """What a question asks for: the definition of a thing with these names, or an overview of a broad subject.
+
+    Both are None if the ranking is not to change, and empty for other questions.
+    """
+
+    names: Sequence[str] | None = None
+    subject: Sequence[Sequence[QueryTerm]] | None = None
+
+
+class _Led(NamedTuple):
+    """Ranked records, the confidence that the first one answers, and the docids of an overview in front."""
+
+    records: list[ScoredRecord]
+    confidence: Confidence | None
+    overview: frozenset[str] = frozenset()
+
+
+def _best_to_quote_first(
+    question: AnalyzedQuestion, kind: _Kind, ranked: list[ScoredRecord], request: Request, index: OpenIndex
+) -> _Led:
+    """Put the records in front that serve a question of this kind best, and among equal ones the reader's language.
+
+    There is an overview only if the confidence without it is low: otherwise one record answers the question.
+    """
+    language, asked, defines = request.question.language, request.question.asked, False
+    if kind.names is not None:
+        ranked, defines = definitions_first(kind.names, own_language_first(question, ranked, language))
+    if request.answered:
+        ranked = limit_incomplete(ranked, request.k // 2)
+    confidence = assess_confidence(question, index, ranked, asked, fits=defines)
+    if not kind.subject or confidence is None or confidence.level != "low":
+        return _Led(ranked, confidence)
+    ranked, overview = overview_first(kind.subject, ranked, language)
+    if overview:
+        confidence = assess_confidence(question, index, ranked, asked, fits=True)
+    return _Led(ranked, confidence, overview)
 
 
 def _depths(chosen: _ChosenKeywords, request: Request, *, defining: bool) -> tuple[int, int]:
@@ -196,42 +242,8 @@ def _depths(chosen: _ChosenKeywords, request: Request, *, defining: bool) -> tup
     if chosen.settings.depth or chosen.event.model:
         depth = chosen.settings.depth or DEPTH
         return depth, depth
-    depth = max(_DEFINING_DEPTH if defining else DEPTH, request.k)
+    depth = max(_KIND_DEPTH if defining else DEPTH, request.k)
     return depth, max(depth, deepest_rank(request.k))
-
-
-def _best_to_quote_first(
-    question: AnalyzedQuestion,
-    names: Sequence[str],
-    ranked: list[ScoredRecord],
-    reranker: Reranker,
-    language: AnswerLanguage,
-) -> tuple[list[ScoredRecord], bool]:
-    """Return the ranking with definitions and the reader's language in front, and whether it has definitions.
-
-    The ranking of a model stays as it is.
-    """
-    if reranker.is_model:
-        return ranked, False
-    return _definitions_first(names, own_language_first(question, ranked, language))
-
-
-def _definitions_first(names: Sequence[str], ranked: list[ScoredRecord]) -> tuple[list[ScoredRecord], bool]:
-    """Return the records with those in front that define one of the names, and whether there are any.
-
-    The best score is added to theirs.
-    """
-    best = ranked[0].score if ranked else 0.0
-
-    def defines(each: ScoredRecord) -> bool:
-        text = each.record.record.text
-        return each.score >= _LEAST_DEFINING * best and any(
-            defines_plainly(text[span.start : span.end], names) for span in split_sentences(text)
-        )
-
-    defining = [each._replace(score=each.score + best) for each in ranked if defines(each)] if names else []
-    docids = {each.record.record.docid for each in defining}
-    return [*defining, *(each for each in ranked if each.record.record.docid not in docids)], bool(defining)
 
 
 def _may_find_more(hits: Hits, depth: int) -> bool:

@@ -39,6 +39,11 @@ from shrag.serving.retrieval.query_terms import QueryTerm
         ("엔트로피의 의미는?", "엔트로피"),
         ("엔트로피 뜻 알려 줘", "엔트로피"),
         ("엔트로피라는 개념을 말해 줘", "엔트로피"),
+        ("Explain transfer learning", "transfer learning"),
+        ("Please explain the concept of entropy.", "entropy"),
+        ("Can you tell me about blockchain?", "blockchain"),
+        ("블록체인에 대해 쉽게 설명해 주세요", "블록체인"),
+        ("강화학습을 소개해 줘", "강화학습"),
     ],
 )
 def test_a_question_what_something_is_asks_for_its_definition(question: str, name: str) -> None:

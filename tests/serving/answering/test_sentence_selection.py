@@ -13,6 +13,7 @@ from shrag.serving.answering.sentence_selection import (
     QuotableText,
     _covering,
     best_finding,
+    describing_sentence,
     quotable_text,
     select_sentences,
 )
@@ -521,3 +522,29 @@ def test_of_a_longer_text_no_sentence_is_quoted_that_is_worth_less_than_two_fift
     sentences = [best] * 4 + [weak] + [QuotableSentence("Antennas were lent.", frozenset(), 0.0)] * 8
     selected = select_sentences(QuotableText("en", tuple(sentences)))
     assert selected == sentences[: 5 if quoted else 4]
+
+
+@pytest.mark.parametrize(
+    ("sentences", "shown"),
+    [
+        (
+            [
+                "Robots are popular.",
+                "In this paper, we study robots.",
+                "The results show that the robot fell less often.",
+            ],
+            2,
+        ),
+        (["Robots are popular.", "In this paper, we study robots.", "Robots need more study in future."], 1),
+        (["It began in 1990.", "A robot arm has six joints and a gripper."], 1),
+        (["However, robots are difficult to build."], None),
+        ([], None),
+    ],
+)
+def test_a_record_is_described_by_its_finding_its_study_or_a_sentence_with_words_of_the_question(
+    sentences: list[str], shown: int | None
+) -> None:
+    word = QueryTerm("robot", ("robot",), 1.0, 1, keyword=True, known=True)
+    quotable = [QuotableSentence(each, frozenset([word] if "obot" in each else []), 0.5) for each in sentences]
+    described = describing_sentence(quotable)
+    assert (described and described.text) == (None if shown is None else sentences[shown])

@@ -215,6 +215,15 @@ def test_the_question_as_it_may_have_been_meant_is_a_link_that_asks_it(demo: Eng
     assert "data-asks" not in _html(demo, refuse(QUESTION, ranking, "unknown_words"), ranking)
 
 
+@pytest.mark.parametrize(
+    ("ui", "notice"), [("ko", "질문의 주제가 넓어"), ("en", "The question names a broad subject:")]
+)
+def test_a_broad_question_is_said_to_be_one(demo: Engine, ui: AnswerLanguage, notice: str) -> None:
+    broad = replace(_answer(), broad=True)
+    assert f'<p class="notice" lang="{ui}">{notice}' in _html(demo, broad, _ranking(), ui)
+    assert notice not in _html(demo, _answer(), _ranking(), ui)
+
+
 def test_a_refusal_that_found_nothing_has_no_nearest_titles(demo: Engine) -> None:
     ranking = Ranking((), "r", reranker_is_model=False, reason="unknown_words")
     html = _html(demo, refuse(QUESTION, ranking, "unknown_words"), ranking)
