@@ -6,7 +6,6 @@ import math
 import re
 from collections.abc import Iterable
 
-from shrag.corpora.text.sentences import detect_language
 from shrag.indexing.analyzed_record import AnalyzedRecord
 from shrag.indexing.lexical.evidence import (
     ScoredByWords,
@@ -21,6 +20,7 @@ from shrag.indexing.lexical.uncovered_words import uncovered_words
 from shrag.indexing.open_index import OpenIndex
 from shrag.indexing.translation.query_translation import AnalyzedQuestion
 from shrag.serving.events import Confidence, ConfidenceLevel
+from shrag.serving.request import Question
 from shrag.serving.retrieval.asking_words import asks_for_records
 from shrag.serving.retrieval.ranking import ScoredRecord
 
@@ -40,10 +40,10 @@ _MOST_UNANSWERED = 0.49
 
 
 def assess_confidence(
+    asked: Question,
     question: AnalyzedQuestion,
     index: OpenIndex,
     scored: Iterable[ScoredRecord],
-    asked: int | None = None,
     *,
     fits: bool = False,
 ) -> Confidence | None:
@@ -55,10 +55,10 @@ def assess_confidence(
     the confidence is high only if the first record has a word of the follow-up question itself.
 
     Args:
-        question: The question.
+        asked: The question.
+        question: The same question, analyzed. If records are left out of the search, it lacks the words for that.
         index: The index, which has all of the records.
         scored: The records, best first. Scores by words, if there are any, are for this question.
-        asked: Characters at the beginning of a follow-up question that are its own; None for other questions.
         fits: Whether the first record has the definition that is asked for, or is about the broad subject that is. The
             confidence is then at least medium, since the few words of such a question cannot have much evidence.
     """
@@ -76,10 +76,10 @@ def assess_confidence(
     has_all_words = any(
         is_complete(question, record)
         for record in leading.values()
-        if not (_ASKS_FOR_FACT.search(question.text) and _is_translated(question, record))
+        if record.record.language == asked.language or not _ASKS_FOR_FACT.search(question.text)
     )
     value = index.calibration.confidence(evidence, complete=has_all_words)
-    if asked is not None and not (scored and _has_own_words(question, asked, scored[0].record)):
+    if asked.asked is not None and not (scored and _has_own_words(question, asked.asked, scored[0].record)):
         value = min(value, _MOST_UNANSWERED)
     if value >= _HIGH:  # the records then express the uncovered words in another way
         return Confidence(value, "high", threshold=THRESHOLD)
@@ -90,13 +90,9 @@ def assess_confidence(
     level: ConfidenceLevel = "medium" if value >= _MEDIUM else "low"
     lacking = uncovered.words if level == "low" else ()
     # A record in the other language has many words in a translation that is not known.
-    if complete and not _is_translated(question, complete[0].record):
+    if complete and complete[0].record.record.language == asked.language:
         lacking = uncovered_words(question, [complete[0].record]).words
     return Confidence(value, level, uncovered.words, THRESHOLD, lacking)
-
-
-def _is_translated(question: AnalyzedQuestion, record: AnalyzedRecord) -> bool:
-    return detect_language(question.text) != record.record.language
 
 
 def _has_own_words(question: AnalyzedQuestion, asked: int, record: AnalyzedRecord) -> bool:

@@ -219,17 +219,17 @@ def _best_to_quote_first(
 
     There is an overview only if the confidence without it is low: otherwise one record answers the question.
     """
-    language, asked, defines = request.question.language, request.question.asked, False
+    asked, defines = request.question, False
     if kind.names is not None:
-        ranked, defines = definitions_first(kind.names, own_language_first(question, ranked, language))
+        ranked, defines = definitions_first(kind.names, own_language_first(question, ranked, asked.language))
     if request.answered:
         ranked = limit_incomplete(ranked, request.k // 2)
-    confidence = assess_confidence(question, index, ranked, asked, fits=defines)
+    confidence = assess_confidence(asked, question, index, ranked, fits=defines)
     if not kind.subject or confidence is None or confidence.level != "low":
         return _Led(ranked, confidence)
-    ranked, overview = overview_first(kind.subject, ranked, language)
+    ranked, overview = overview_first(kind.subject, ranked, asked.language)
     if overview:
-        confidence = assess_confidence(question, index, ranked, asked, fits=True)
+        confidence = assess_confidence(asked, question, index, ranked, fits=True)
     return _Led(ranked, confidence, overview)
 
 

@@ -10,7 +10,7 @@ from shrag.indexing.lexical.calibration import ConfidenceCalibration
 from shrag.indexing.lexical.evidence import is_complete
 from shrag.indexing.translation.query_translation import analyze_question
 from shrag.serving.engine import Engine
-from shrag.serving.request import Turn
+from shrag.serving.request import Turn, parse_question
 from shrag.serving.retrieval.confidence import _lessen, assess_confidence
 from shrag.serving.retrieval.ranking import ScoredRecord
 from shrag.serving.search_settings import PRODUCT
@@ -44,7 +44,7 @@ def test_incomplete_records_give_no_confidence(demo: Engine) -> None:
     values = []
     for records in (found, [incomplete(each) for each in found], []):
         scored = [ScoredRecord(each, 1.0 / rank, rank) for rank, each in enumerate(records, 1)]
-        confidence = assess_confidence(question, index, scored)
+        confidence = assess_confidence(parse_question(question.text), question, index, scored)
         assert confidence is not None
         values.append(confidence.value)
     assert values[0] > 0.15
@@ -66,7 +66,7 @@ def test_a_leading_record_with_all_distinctive_words_is_enough_where_another_sco
 
     def assessed(first: AnalyzedRecord, second: AnalyzedRecord) -> float:
         scored = [ScoredRecord(first, 2.0, 1, words=0.01), ScoredRecord(second, 1.0, 2, words=0.02)]
-        confidence = assess_confidence(question, index, scored)
+        confidence = assess_confidence(parse_question(question.text), question, index, scored)
         assert confidence is not None
         return confidence.value
 
@@ -83,7 +83,7 @@ def test_an_incomplete_record_adds_nothing_to_the_confidence_of_complete_ones(de
 
     def assessed(*records: AnalyzedRecord) -> float:
         scored = [ScoredRecord(each, 1.0 / rank, rank) for rank, each in enumerate(records, 1)]
-        confidence = assess_confidence(question, index, scored)
+        confidence = assess_confidence(parse_question(question.text), question, index, scored)
         assert confidence is not None
         return confidence.value
 
@@ -115,7 +115,7 @@ def test_a_confidence_is_high_from_exactly_a_half_and_medium_from_exactly_a_fift
     scored = [
         ScoredRecord(each, 1.0, rank, words=1.0) for rank, each in enumerate(index.store.fetch(docids), 1) if each
     ]
-    confidence = assess_confidence(question, index, scored)
+    confidence = assess_confidence(parse_question(question.text), question, index, scored)
     assert confidence is not None
     assert confidence.value == pytest.approx(value, abs=1e-4)
     assert (confidence.level, confidence.uncovered) == (level, ())
@@ -130,7 +130,9 @@ def test_a_word_that_ends_with_the_last_character_of_a_follow_up_question_is_its
     (lead,) = demo.search("turbine", k=1).ranking.records
     (found,) = index.store.fetch([lead.record.docid])
     assert found is not None
-    confidence = assess_confidence(question, index, [ScoredRecord(found, 1.0, 1)], asked)
+    confidence = assess_confidence(
+        replace(parse_question(question.text), asked=asked), question, index, [ScoredRecord(found, 1.0, 1)]
+    )
     assert confidence is not None
     assert confidence.level == level
 
@@ -225,7 +227,9 @@ def test_a_place_person_or_time_is_not_answered_by_a_few_translated_words(demo: 
         analyzed = analyze_question(question, index.analyzer, index.searcher, index.glossary)
         for language, found in values.items():
             lead = next(each for each in complete if each.record.language == language)
-            confidence = assess_confidence(analyzed, index, [ScoredRecord(lead, 1.0, 1, words=0.01)])
+            confidence = assess_confidence(
+                parse_question(question), analyzed, index, [ScoredRecord(lead, 1.0, 1, words=0.01)]
+            )
             assert confidence is not None
             found.append(confidence.value)
     assert values["ko"] == [COMPLETE, COMPLETE]
