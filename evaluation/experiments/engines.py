@@ -17,7 +17,8 @@ from shrag.corpora.store.manifest import MANIFEST_FILE, read_manifest
 from shrag.evaluation.errors import ExperimentRejected, ResultsMismatch
 from shrag.evaluation.experiments.judged_topics import resolve_data_path
 from shrag.evaluation.experiments.spec import Condition, CorpusSource, JudgedSet
-from shrag.evaluation.questions.outcome import QuestionRecord, record_answer, record_error, record_search
+from shrag.evaluation.questions.batch import ask_question
+from shrag.evaluation.questions.outcome import QuestionRecord, record_error
 from shrag.evaluation.questions.reference_answers import Reference
 from shrag.indexing.build.builder import build_index
 from shrag.indexing.build.job import BuildOptions
@@ -102,19 +103,13 @@ def ask_topic(
     choices = reference.choices if reference is not None else ()
     record_filter = RecordFilter.from_mapping(condition.filter)
     try:
-        if condition.answers:
-            result = engine.ask(
-                topic.text, k=k, strategy=strategy, every_record=True, settings=settings, choices=choices,
-                record_filter=record_filter,
-            )  # fmt: skip
-            return record_answer(topic.qid, result, judged)
-        search = engine.search(
-            topic.text, k=k, strategy=strategy, every_record=True, settings=settings, choices=choices,
-            record_filter=record_filter,
+        record, _ = ask_question(
+            engine, topic, judged, answered=condition.answers, k=k, strategy=strategy, settings=settings,
+            choices=choices, record_filter=record_filter,
         )  # fmt: skip
-        return record_search(topic.qid, search, judged)
     except QuestionError as error:
         return record_error(topic.qid, str(error), judged)
+    return record
 
 
 _NOT_NAME = re.compile(r"[^a-z0-9_-]+")

@@ -1,9 +1,9 @@
-"""Ask many questions: write a TREC run, or yield records from several threads in order."""
+"""Ask questions: write a TREC run, or yield records from several threads in order."""
 
 from __future__ import annotations
 
 from collections import Counter, deque
-from collections.abc import Callable, Generator, Sequence
+from collections.abc import Callable, Generator, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor, wait
 from contextlib import ExitStack, suppress
 from pathlib import Path
@@ -90,13 +90,16 @@ def write_run(
             asked = [stack.enter_context(draft.open("wb")) for draft in outcome_drafts]
             for done, topic in enumerate(topics, 1):
                 try:
-                    outcome, result = _ask(engine, topic, answered, k, strategy, keyword_order, settings, record_filter)
+                    record, result = ask_question(
+                        engine, topic, {}, answered=answered, k=k, strategy=strategy, settings=settings,
+                        keyword_order=keyword_order, record_filter=record_filter,
+                    )  # fmt: skip
                 except QuestionError as error:
                     raise EvaluationError(
                         Text("Topic {qid} cannot be asked: {error}", qid=topic.qid, error=error)
                     ) from None
                 for each in asked:
-                    each.write(msgspec.json.encode(outcome) + b"\n")
+                    each.write(msgspec.json.encode(record.outcome) + b"\n")
                 empty += not result.ranking.records
                 fallbacks += bool(result.fallbacks)
                 depths.add(result.hits.depth)
@@ -119,27 +122,35 @@ def write_run(
     return WrittenRun(empty, fallbacks, (min(depths, default=0), max(depths, default=0)))
 
 
-def _ask(
+def ask_question(
     engine: Engine,
     topic: Topic,
+    judged: Mapping[str, int],
+    *,
     answered: bool,
     k: int,
     strategy: str,
-    keyword_order: KeywordOrder | None,
     settings: SearchSettings,
-    record_filter: RecordFilter,
-) -> tuple[QuestionOutcome, SearchResult]:
+    keyword_order: KeywordOrder | None = None,
+    choices: Sequence[str] = (),
+    record_filter: RecordFilter = EVERY_RECORD,
+) -> tuple[QuestionRecord, SearchResult]:
+    """Ask one question, and return its record and the search. Each duplicate of a paper is ranked under its own docid.
+
+    ``judged`` is docid → relevance. ``answered`` says whether to answer, not only search. The other arguments are those
+    of :meth:`~shrag.serving.engine.Engine.ask`.
+    """
     if answered:
         answer = engine.ask(
             topic.text, k=k, strategy=strategy, every_record=True, keyword_order=keyword_order, settings=settings,
-            record_filter=record_filter,
+            choices=choices, record_filter=record_filter,
         )  # fmt: skip
-        return record_answer(topic.qid, answer, {}).outcome, answer.search
+        return record_answer(topic.qid, answer, judged), answer.search
     found = engine.search(
         topic.text, k=k, strategy=strategy, every_record=True, keyword_order=keyword_order, settings=settings,
-        record_filter=record_filter,
+        choices=choices, record_filter=record_filter,
     )  # fmt: skip
-    return record_search(topic.qid, found, {}).outcome, found
+    return record_search(topic.qid, found, judged), found
 
 
 def read_outcome_file(path: Path) -> list[QuestionOutcome]:

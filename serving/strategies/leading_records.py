@@ -17,7 +17,10 @@ from shrag.serving.retrieval.query_terms import QueryTerm
 from shrag.serving.retrieval.ranking import ScoredRecord
 
 _LEAST_DEFINING = 0.5  # share of the best score from which a definition comes first
-_FEWEST_TITLES, _MOST_TITLES = 3, 8
+FEWEST_TITLES = 3
+"""The fewest records with a subject in their titles that give an overview of it."""
+
+_MOST_TITLES = 8
 
 
 def definitions_first(names: Sequence[str], ranked: list[ScoredRecord]) -> tuple[list[ScoredRecord], bool]:
@@ -45,7 +48,7 @@ def overview_first(
     They have the subject in their titles; if only few records have, there are none. Their score is twice the best one.
     """
     about = {each.docid for each in titled_with(subject, [each.record for each in ranked])}
-    if len(about) < _FEWEST_TITLES:
+    if len(about) < FEWEST_TITLES:
         return ranked, frozenset()
     found = [each._replace(score=2 * ranked[0].score) for each in ranked if each.record.record.docid in about]
     best = sorted(found, key=lambda each: -breadth(each.record, subject, language))[:_MOST_TITLES]

@@ -66,14 +66,13 @@ from shrag.serving.search_settings import (
     WordChoice,
     refuse_unused,
 )
-from shrag.serving.strategies.leading_records import definitions_first, overview_first, titled_with
+from shrag.serving.strategies.leading_records import FEWEST_TITLES, definitions_first, overview_first, titled_with
 from shrag.serving.strategy import Resources, require_vectors
 
 DEPTH = 10
 """Hits of each query, as in the paper. Without a model's keywords there are more if more records are wanted."""
 
 _KIND_DEPTH = 100  # hits of each query if a definition or an overview is asked for
-_FEWEST_TITLES = 2  # records with a broad subject in their titles, among those first found, for which more are read
 
 
 class ShragStrategy:
@@ -155,7 +154,7 @@ def retrieve(
     subject = broad_subject(question.text, terms, chosen.keywords) if by_user and not chosen.event.model else ()
     depth, deeper = _depths(chosen, request, defining=bool(names))
     hits, records = search(depth)
-    if subject and depth < min(_KIND_DEPTH, deeper) and len(titled_with(subject, records)) >= _FEWEST_TITLES:
+    if subject and depth < min(_KIND_DEPTH, deeper) and len(titled_with(subject, records)) >= FEWEST_TITLES:
         depth = _KIND_DEPTH
         hits, records = search(depth)
     first, more = len(records), deeper > depth and _may_find_more(hits, depth)
