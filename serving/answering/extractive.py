@@ -18,15 +18,9 @@ from shrag.corpora.records import Language
 from shrag.indexing.analyzed_record import AnalyzedRecord
 from shrag.serving.answering.citations import cite, make_citations
 from shrag.serving.answering.definitions import defined_names, defines_plainly
-from shrag.serving.answering.discourse import asks_for_method, asks_for_reasons
-from shrag.serving.answering.sentence_selection import (
-    QuotableSentence,
-    QuotableText,
-    best_finding,
-    describing_sentence,
-    quotable_text,
-    select_sentences,
-)
+from shrag.serving.answering.quoting.discourse import asks_for_method, asks_for_reasons
+from shrag.serving.answering.quoting.quotable_text import QuotableSentence, QuotableText, quotable_text
+from shrag.serving.answering.quoting.sentence_selection import best_finding, describing_sentence, select_sentences
 from shrag.serving.events import Answer, AnswerPart, ConfidenceLevel, Section, Sentence
 from shrag.serving.request import AnswerLanguage, Question
 from shrag.serving.retrieval.query_terms import QueryTerm, distinctive_words, matched_share

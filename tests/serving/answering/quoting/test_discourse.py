@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from shrag.serving.answering.discourse import (
+from shrag.serving.answering.quoting.discourse import (
     asks_for_reasons,
     begins_list,
     begins_study,

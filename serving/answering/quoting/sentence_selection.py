@@ -9,40 +9,37 @@ sentence that refers back is quoted together with the sentence that it refers to
 from __future__ import annotations
 
 import math
-import re
 from collections.abc import Iterable, Mapping, Sequence
 from collections.abc import Set as AbstractSet
-from itertools import pairwise
-from typing import NamedTuple
 
 from shrag.corpora.records import Language
-from shrag.corpora.text.sentences import detect_language, split_sentences
-from shrag.indexing.analyzed_record import AnalyzedRecord
 from shrag.serving.answering.definitions import defines
-from shrag.serving.answering.discourse import (
+from shrag.serving.answering.quoting.abstract_structure import (
+    MOST_WITH_LIST,
+    SHORT,
+    beginning,
+    linked_sentences,
+    result_sentences,
+    roles_of,
+    study_sentence,
+)
+from shrag.serving.answering.quoting.discourse import (
     ANNOUNCEMENT,
     METHOD,
     OUTLOOK,
     begins_list,
     begins_study,
     continues_list,
-    contrasts,
-    ends_list,
     gives_cause,
     gives_method,
     introduces,
     is_general,
-    is_noise,
     is_question,
     looks_ahead,
-    names_study,
     refers_back,
-    role_worth,
-    states_result,
-    without_copyright,
 )
-from shrag.serving.request import AnswerLanguage
-from shrag.serving.retrieval.query_terms import QueryTerm, distinctive_words, held_words, matched_share
+from shrag.serving.answering.quoting.quotable_text import QuotableSentence, QuotableText, english_length
+from shrag.serving.retrieval.query_terms import QueryTerm
 
 USUAL: Mapping[Language, tuple[tuple[int, int], ...]] = {
     "en": ((12, 2_400),),
@@ -56,11 +53,7 @@ A text that fits one of the pairs is a usual abstract.
 
 FEWEST_SENTENCES = 4
 MOST_SENTENCES = 6
-MOST_WITH_LIST = 8
-"""How many sentences of a longer text are quoted: the fewest, the most, and the most with an undivided enumeration."""
-
-LONGEST_SENTENCE = 1_000
-"""Most characters of a sentence. A longer text is hardly a sentence, and is cut between two words."""
+"""The fewest and the most sentences of a longer text that are quoted, if no enumeration needs more."""
 
 _SHORTEST_FINDING, _LONGEST_FINDING = 20, 450
 _SHARE_WEIGHT = 1.5
@@ -69,57 +62,9 @@ _SHORT_ABSTRACT = 8  # sentences
 _REPEATED = 0.6  # of a sentence's words
 _LONGEST_FILLER = 80
 _LEAST_NEW = 3  # distinctive words for which a sentence outside the quoted part is quoted too
-_SHORT = 150  # English letters
 _LEAST_WORTH = 0.4  # share of the best sentence's worth
 _CAUSE = 0.5  # added to the role_worth() of a sentence with a cause, if the question asks for reasons
 _LEAST_FINDING = 0.8  # the role_worth() of a result, or of a finding with a figure
-# The least share of each language in a text of two languages.
-_LEAST_HALF = 0.25
-# A Hangul syllable counts as this many English letters, since the same text is twice as long in English.
-_HANGUL_LETTERS = 2
-_HANGUL = re.compile("[\uac00-\ud7a3]")
-# Sentences from one item of an enumeration to the next: at most _NEAR_ITEMS if it is quoted as a whole, and never more
-# than _FARTHEST_ITEMS.
-_NEAR_ITEMS = 3
-_FARTHEST_ITEMS = 8
-_NO_WORD = re.compile(r"[\W\d_]*")
-
-
-class QuotableSentence(NamedTuple):
-    """A sentence of a record, the question's distinctive words in it, and the share of the question's idf it has."""
-
-    text: str
-    words: frozenset[QueryTerm]
-    share: float
-
-
-class QuotableText(NamedTuple):
-    """The sentences of a record that may be quoted, in their order, all in one language."""
-
-    language: Language
-    sentences: tuple[QuotableSentence, ...]
-
-
-def quotable_text(analyzed: AnalyzedRecord, words: Sequence[QueryTerm], language: AnswerLanguage) -> QuotableText:
-    """Return the sentences of a record that can be quoted for a question with these words.
-
-    From an abstract in two languages, these are the sentences in the question's ``language``. Lines of keywords,
-    copyright notices, single words such as headings, and text too long for a sentence are left out, unless there is
-    nothing else.
-    """
-    text = analyzed.record.text
-    spans = list(zip(split_sentences(text), analyzed.sentence_terms, strict=True))
-    usual = [span for span in spans if _is_sentence(text[span[0].start : span[0].end])]
-    distinctive = distinctive_words(words)
-    found: list[tuple[Language, QuotableSentence]] = []
-    for (start, end), terms in usual or spans:
-        sentence = _cut(without_copyright(text[start:end]))
-        held = frozenset(terms)
-        if not _NO_WORD.fullmatch(sentence):
-            asked = frozenset(held_words(distinctive, held))
-            found.append((detect_language(sentence), QuotableSentence(sentence, asked, matched_share(words, held))))
-    chosen = _language_of(found, language)
-    return QuotableText(chosen, tuple([sentence for spoken, sentence in found if spoken in {chosen, "und"}]))
 
 
 def select_sentences(
@@ -134,9 +79,9 @@ def select_sentences(
     something is done counts as a sentence on how the study was done.
     """
     sentences = text.sentences
-    together = _groups(sentences)
-    start = 0 if reasons else _beginning(sentences)
-    roles = _roles(sentences, start)
+    together = linked_sentences(sentences)
+    start = 0 if reasons else beginning(sentences)
+    roles = roles_of(sentences, start)
     if reasons:
         roles = [role + _CAUSE * gives_cause(each.text) for role, each in zip(roles, sentences, strict=True)]
     if methods:
@@ -165,10 +110,10 @@ def _without_frame(
     A sentence stays if another one refers to it, or if only it has some of the question's distinctive words. If only a
     short text would remain, all sentences are returned.
     """
-    study = _study(sentences)
+    study = study_sentence(sentences)
     if study is None:
         return _without_general_edges(sentences, together)
-    telling = [index for index, role in enumerate(roles) if role > 0] if _results(sentences) else []
+    telling = [index for index, role in enumerate(roles) if role > 0] if result_sentences(sentences) else []
     last_told = max(telling, default=len(sentences))
     kept = {
         index
@@ -204,7 +149,7 @@ def _unless_short(
 ) -> set[int]:
     """Return the ``kept`` sentences and those that they refer to; all sentences if that would be a short text."""
     quoted = set(kept).union(*(together[index] for index in kept))
-    return quoted if _length(sentences[index] for index in quoted) >= _SHORT else set(range(len(sentences)))
+    return quoted if english_length(sentences[index] for index in quoted) >= SHORT else set(range(len(sentences)))
 
 
 def _best_of_long(
@@ -222,7 +167,7 @@ def _best_of_long(
     telling = {index for index, role in enumerate(roles) if role > 0}
     first = _first_choices(sentences, worth, roles)
     chosen = _with_choices(_covering(sentences, together, worth, telling, asked), first, together, MOST_SENTENCES)
-    results = [index for index in _results(sentences) if index >= (_study(sentences) or 0)]
+    results = [index for index in result_sentences(sentences) if index >= (study_sentence(sentences) or 0)]
     if chosen.isdisjoint(results):  # sentences about the method left no room for a result
         fitting = [index for index in results if len(asked | together[index]) <= _most_with(together[index])]
         if fitting:
@@ -275,7 +220,7 @@ def _without_conjunction(sentence: QuotableSentence) -> QuotableSentence:
 
 def best_finding(sentences: Sequence[QuotableSentence]) -> QuotableSentence | None:
     """Return the sentence that best states a record's finding about the question; None if none can stand alone."""
-    roles = _roles(sentences, _beginning(sentences))
+    roles = roles_of(sentences, beginning(sentences))
     worth = _worths(sentences, roles)
     able = [
         (value, -index)
@@ -294,7 +239,7 @@ def describing_sentence(sentences: Sequence[QuotableSentence]) -> QuotableSenten
     That is its best finding, else the sentence that names the study, else the first one with words of the question that
     is not general.
     """
-    named = _study(sentences)
+    named = study_sentence(sentences)
     candidates = [] if named is None else [sentences[named]]
     candidates += [each for each in sentences if each.words and not is_general(each.text)]
     return best_finding(sentences) or next(
@@ -305,74 +250,6 @@ def describing_sentence(sentences: Sequence[QuotableSentence]) -> QuotableSenten
         ),
         None,
     )
-
-
-def _language_of(found: Sequence[tuple[Language, QuotableSentence]], language: AnswerLanguage) -> Language:
-    """Return the question's ``language`` if enough of the text is in it, else the language of most of the text."""
-    sizes: dict[Language, int] = {"ko": 0, "en": 0}
-    for spoken, sentence in found:
-        if spoken in sizes:
-            sizes[spoken] += len(sentence.text) * (_HANGUL_LETTERS if spoken == "ko" else 1)
-    if not any(sizes.values()):
-        return "und"
-    if sizes[language] >= _LEAST_HALF * sum(sizes.values()):
-        return language
-    return "ko" if sizes["ko"] >= sizes["en"] else "en"
-
-
-def _groups(sentences: Sequence[QuotableSentence]) -> list[frozenset[int]]:
-    """Return for each sentence the indexes of the sentences that must be quoted with it, including its own."""
-    needs: list[set[int]] = [set() for _ in sentences]
-    for index, sentence in enumerate(sentences):
-        refers = refers_back(sentence.text) and not (begins_study(sentence.text) or introduces(sentence.text))
-        if index and (refers or introduces(sentences[index - 1].text)):
-            needs[index].add(index - 1)
-        if introduces(sentence.text) and index + 1 < len(sentences):
-            needs[index].add(index + 1)
-        if index and contrasts(sentence.text):
-            needs[index - 1].add(index)
-    for items in _enumerations(sentences):
-        span = range(items[0], items[-1] + 1)
-        if len(span) < MOST_WITH_LIST and all(later - item <= _NEAR_ITEMS for item, later in pairwise(items)):
-            for index in span:
-                needs[index] |= set(span)
-        else:  # an item of a long enumeration needs only the first item
-            for index in items:
-                needs[index].add(items[0])
-    return [_closure(index, needs) for index in range(len(sentences))]
-
-
-def _closure(index: int, needs: Sequence[set[int]]) -> frozenset[int]:
-    reached, waiting = {index}, [index]
-    while waiting:
-        new = needs[waiting.pop()] - reached
-        reached |= new
-        waiting.extend(new)
-    return frozenset(reached)
-
-
-def _enumerations(sentences: Sequence[QuotableSentence]) -> list[list[int]]:
-    """Return the indexes of the items, in order, of each enumeration with at least two items."""
-    found: list[list[int]] = []
-    items: list[int] = []
-    for index, sentence in enumerate(sentences):
-        first = begins_list(sentence.text)
-        if not first and not continues_list(sentence.text):
-            continue
-        if first or not items or index - items[-1] > _FARTHEST_ITEMS:
-            if ends_list(sentence.text):  # "Finally" without a first item ends no enumeration
-                continue
-            found.append(items)
-            # "1)" may be within the sentence before "2)".
-            items = [index] if first or not index else [index - 1, index]
-        else:
-            items.append(index)
-    return [each for each in (*found, items) if len(each) > 1]
-
-
-def _roles(sentences: Sequence[QuotableSentence], start: int) -> list[float]:
-    """Return the :func:`role_worth` of each sentence; sentences before ``start`` are worth nothing."""
-    return [role_worth(sentence.text) if index >= start else 0.0 for index, sentence in enumerate(sentences)]
 
 
 def _worths(sentences: Sequence[QuotableSentence], roles: Sequence[float]) -> list[float]:
@@ -442,58 +319,14 @@ def _most_with(group: AbstractSet[int]) -> int:
     return MOST_WITH_LIST if len(group) > MOST_SENTENCES // 2 else MOST_SENTENCES
 
 
-def _study(sentences: Sequence[QuotableSentence]) -> int | None:
-    """Return the index of the sentence that says what was studied, if any; the text before it is background."""
-    for index, sentence in enumerate(sentences):
-        if names_study(sentence.text):
-            return index
-    return None
-
-
-def _beginning(sentences: Sequence[QuotableSentence]) -> int:
-    """Return the index of the sentence at which the background ends; 0 if that is not clear."""
-    study = _study(sentences) or 0
-    if study <= len(sentences) / 2:
-        return study
-    # A study that is named so late may be described before it is named.
-    described = [index for index in _results(sentences[:study]) if not refers_back(sentences[index].text)]
-    if _length(sentences[study:]) < _SHORT:
-        return 0 if described else _last_with_length(sentences, _SHORT)
-    return described[0] if described else study
-
-
-def _last_with_length(sentences: Sequence[QuotableSentence], least: int) -> int:
-    """Return the index of the last sentence from which on the text has at least this length; 0 if it is shorter."""
-    return next((index for index in reversed(range(len(sentences))) if _length(sentences[index:]) >= least), 0)
-
-
-def _length(sentences: Iterable[QuotableSentence]) -> int:
-    """Return the length of sentences in English letters; a Hangul syllable counts as two."""
-    return sum(len(each.text) + (_HANGUL_LETTERS - 1) * len(_HANGUL.findall(each.text)) for each in sentences)
-
-
 def _first_choices(sentences: Sequence[QuotableSentence], worth: Sequence[float], roles: Sequence[float]) -> list[int]:
     """Return the indexes of the best sentence, the one that names the study, and the best and the surest result."""
     best = max(range(len(sentences)), key=lambda index: (worth[index], -index))
-    results = _results(sentences)
+    results = result_sentences(sentences)
     result = max(results, key=lambda index: (worth[index], -index), default=None)
     surest = max(results, key=lambda index: (roles[index], worth[index], -index), default=None)
-    return [index for index in (best, _study(sentences), result, surest) if index is not None]
-
-
-def _results(sentences: Sequence[QuotableSentence]) -> list[int]:
-    return [index for index, sentence in enumerate(sentences) if states_result(sentence.text)]
+    return [index for index in (best, study_sentence(sentences), result, surest) if index is not None]
 
 
 def _stands_alone(text: str) -> bool:
     return not any(bound(text) for bound in (refers_back, begins_list, continues_list, introduces, is_question))
-
-
-def _is_sentence(text: str) -> bool:
-    return len(text) <= LONGEST_SENTENCE and " " in text and not is_noise(without_copyright(text))
-
-
-def _cut(sentence: str) -> str:
-    if len(sentence) <= LONGEST_SENTENCE:
-        return sentence
-    return sentence[:LONGEST_SENTENCE].rpartition(" ")[0] or sentence[:LONGEST_SENTENCE]

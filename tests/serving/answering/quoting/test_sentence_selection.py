@@ -8,13 +8,11 @@ from shrag.corpora.records import Language, Record
 from shrag.corpora.text.sentences import detect_language
 from shrag.indexing.analysis.korean_english import KoreanEnglishAnalyzer
 from shrag.indexing.analyzed_record import AnalyzedRecord, analyze_record
-from shrag.serving.answering.sentence_selection import (
-    QuotableSentence,
-    QuotableText,
+from shrag.serving.answering.quoting.quotable_text import QuotableSentence, QuotableText, quotable_text
+from shrag.serving.answering.quoting.sentence_selection import (
     _covering,
     best_finding,
     describing_sentence,
-    quotable_text,
     select_sentences,
 )
 from shrag.serving.request import AnswerLanguage

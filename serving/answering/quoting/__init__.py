@@ -1,0 +1,1 @@
+"""Choosing the sentences of a record that an answer quotes."""
