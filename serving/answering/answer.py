@@ -148,9 +148,8 @@ def _extract(request: Request, found: RetrievalResult, evidence: Sequence[Analyz
     level = confidence.level if confidence else None
     scored = {each.record.docid: each.score for each in ranking.records}
     scores = [] if found.merged else [scored[each.record.docid] for each in evidence]
-    overview = found.overview
     extracted = extract_answer(
-        question, found.terms, evidence, merged=found.merged, confidence=level, scores=scores, overview=overview
+        question, found.terms, evidence, merged=found.merged, confidence=level, scores=scores, listing=found.listing
     )
     extracted = verify_quotes(extracted, [each.record for each in evidence])
     # An incomplete first record cannot be quoted, but may be the one that answers.

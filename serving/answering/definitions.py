@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterable, Sequence
 from functools import lru_cache
 
-from shrag.serving.retrieval.query_terms import QueryTerm, distinctive_words
+from shrag.serving.retrieval.query_terms import QueryTerm, distinctive_words, spellings
 
 _NAME = r"[^\W_][\w'’/+-]*(?:\s+[\w'’/+-]+){0,4}?"
 _QUESTIONS = (
@@ -37,8 +37,6 @@ _PARTICLE = re.compile(
 )
 _EXPLAINED = r"(?:\s?\([^()]{1,60}\))?"
 _PARENTHESES = re.compile(r"\s?\(([^()]{1,60})\)")
-# Where a name may be written with a blank or without: at its blanks, and between two Hangul syllables.
-_BLANKS = re.compile("[\\s-]+|(?<=[\uac00-\ud7a3])(?=[\uac00-\ud7a3])")
 # A sentence that matches one of them defines the name that stands in the place of {name}: as its subject, or as what
 # something is called.
 _IS = (
@@ -115,6 +113,4 @@ def defines_plainly(sentence: str, names: Iterable[str]) -> bool:
 
 @lru_cache(maxsize=100)
 def _filled(pattern: str, name: str) -> re.Pattern[str]:
-    """Return a pattern with the name, which may be written with blanks or without."""
-    spaced = r"[\s-]?".join(map(re.escape, _BLANKS.split(name)))
-    return re.compile(pattern.replace("{name}", spaced), re.IGNORECASE)
+    return re.compile(pattern.replace("{name}", spellings(name)), re.IGNORECASE)

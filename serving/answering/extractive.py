@@ -11,19 +11,20 @@ together must hold a least share of the question (:func:`~shrag.serving.retrieva
 from __future__ import annotations
 
 from collections.abc import Sequence
-from collections.abc import Set as AbstractSet
 from typing import NamedTuple
 
 from shrag.corpora.records import Language
 from shrag.indexing.analyzed_record import AnalyzedRecord
 from shrag.serving.answering.citations import cite, make_citations
-from shrag.serving.answering.definitions import defined_names, defines_plainly
+from shrag.serving.answering.definitions import defined_names, defines, defines_plainly
 from shrag.serving.answering.quoting.discourse import asks_for_method, asks_for_reasons
 from shrag.serving.answering.quoting.quotable_text import QuotableSentence, QuotableText, quotable_text
 from shrag.serving.answering.quoting.sentence_selection import best_finding, describing_sentence, select_sentences
 from shrag.serving.events import Answer, AnswerPart, ConfidenceLevel, Section, Sentence
 from shrag.serving.request import AnswerLanguage, Question
+from shrag.serving.retrieval.broad_questions import BroadQuestion
 from shrag.serving.retrieval.query_terms import QueryTerm, distinctive_words, matched_share
+from shrag.serving.retrieval.ranking import Listing
 
 EVIDENCE = 5
 """Records that a language model reads."""
@@ -79,7 +80,7 @@ def extract_answer(
     merged: bool = False,
     confidence: ConfidenceLevel | None = None,
     scores: Sequence[float] = (),
-    overview: AbstractSet[str] = frozenset(),
+    listing: Listing | None = None,
 ) -> Answer:
     """Return the answer to ``question`` from the records of ``evidence``; citations number these from 1.
 
@@ -96,8 +97,7 @@ def extract_answer(
         confidence: The confidence that the first record answers, None if it is not known. If it is high, few records
             are named by their title alone, since only one in five of these is useful.
         scores: The scores of the records, if these can be compared. Without scores, any record may be related.
-        overview: The docids of the records that give an overview of the broad subject that the question names. All of
-            them are then shown, and no others.
+        listing: The records that serve a broad question best. All of them are then shown, and no others.
     """
     all_quoted = (_quoted(number, analyzed, words, question.language) for number, analyzed in enumerate(evidence, 1))
     quoted = [each for each in all_quoted if each.text.sentences]
@@ -107,20 +107,25 @@ def extract_answer(
     quoted = _defining_first(quoted, names, scores)
     shown = _completed(quoted[:EVIDENCE], words) if merged else quoted[:1]
     lead, others = shown[0], _other_papers(quoted, shown)
-    if overview:
-        others = [other for other in others if other.analyzed.record.docid in overview]
+    if listing is not None:
+        others = [other for other in others if other.analyzed.record.docid in listing.docids]
     elif scores:
         least = _LEAST_SCORE * scores[lead.number - 1]
         others = [other for other in others if scores[other.number - 1] >= least]
     reasons, methods = asks_for_reasons(question.text), asks_for_method(question.text)
+
+    def wanted(sentence: str) -> bool:
+        compares = listing is not None and listing.question.compares and listing.question.is_about(sentence)
+        return compares or defines(sentence, names)
+
     sections = [
         *[
-            _section("record", each, select_sentences(each.text, reasons=reasons, methods=methods, names=names))
+            _section("record", each, select_sentences(each.text, reasons=reasons, methods=methods, wanted=wanted))
             for each in shown
         ],
         *(
-            map(_described, others)
-            if overview
+            [_described(each, listing.question) for each in others]
+            if listing is not None
             else _related_sections(others, lead, question, words, confidence, scores)
         ),
     ]
@@ -130,7 +135,7 @@ def extract_answer(
         tuple(sections),
         make_citations(sections, [analyzed.record for analyzed in evidence]),
         quoted_language=_other_language(quoted[0].text.language, question.language),
-        broad=bool(overview),
+        broad=listing is not None and not listing.question.compares,
     )
 
 
@@ -192,9 +197,9 @@ def _section(part: AnswerPart, quoted: _Quoted, sentences: Sequence[QuotableSent
     return Section(part, cited, source, quoted.text.language)
 
 
-def _described(quoted: _Quoted) -> Section:
-    """Return the section of a record with the sentence that says best what it is about."""
-    sentence = describing_sentence(quoted.text.sentences)
+def _described(quoted: _Quoted, question: BroadQuestion) -> Section:
+    """Return the section of a record with its best sentence for a broad question, or on what the record is about."""
+    sentence = describing_sentence(quoted.text.sentences, question.is_about)
     return _section("related", quoted, [sentence] if sentence else [])
 
 
@@ -217,14 +222,18 @@ def _related_sections(
     confidence: ConfidenceLevel | None,
     scores: Sequence[float],
 ) -> list[Section]:
-    """Return the sections of the related records: first those with a finding to quote, then those named by title."""
+    """Return the sections of the related records.
+
+    Those that score nearly as high as the leading one come first, then those with a finding to quote, then the others,
+    which are named by their titles.
+    """
     results: list[Section] = []
+    tied: list[_Quoted] = []
     near: list[_Quoted] = []
     next_best: list[_Quoted] = []
 
-    def is_next_best(other: _Quoted) -> bool:
-        tied = bool(scores) and scores[other.number - 1] >= _NEAR_TIE * scores[lead.number - 1]
-        return bool(other.analyzed.record.title) and (confidence == "low" or tied)
+    def is_tied(other: _Quoted) -> bool:
+        return bool(scores) and scores[other.number - 1] >= _NEAR_TIE * scores[lead.number - 1]
 
     for other in others:
         finding = best_finding(other.text.sentences)
@@ -232,11 +241,12 @@ def _related_sections(
             results.append(_section("related", other, [finding]))
         elif confidence != "high" and _is_also_near(other, lead, words):
             near.append(other)
-        elif is_next_best(other):
-            next_best.append(other)
+        elif other.analyzed.record.title and (is_tied(other) or confidence == "low"):
+            (tied if is_tied(other) else next_best).append(other)
     near.sort(key=lambda other: _LESS_BY_RANK * other.number - other.coverage)
-    named = [_section("related", other, []) for other in [*near, *next_best][:MOST_TITLES]]
-    return [*results, *named][:MOST_RELATED]
+    named = [_section("related", other, []) for other in [*tied, *near, *next_best][:MOST_TITLES]]
+    first = min(len(tied), MOST_TITLES)
+    return [*named[:first], *results, *named[first:]][:MOST_RELATED]
 
 
 def _other_papers(quoted: Sequence[_Quoted], shown: Sequence[_Quoted]) -> list[_Quoted]:

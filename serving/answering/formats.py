@@ -170,8 +170,8 @@ _UNCERTAIN: Mapping[AnswerLanguage, str] = {
 _BROAD: Mapping[AnswerLanguage, str] = {
     "ko": "질문의 주제가 넓어, 이 주제를 다룬 문헌을 개괄적인 것부터 보여 드립니다. 알고 싶은 점을 구체적으로 질문하면 "
     "그에 답하는 문헌을 찾아 드립니다.",
-    "en": "The question names a broad subject: records about it are listed, surveys first. Ask about one aspect for an "
-    "answer.",
+    "en": "The question names a broad subject: records about it are listed, general ones first. Ask about one point "
+    "for an answer.",
 }
 _LANGUAGE_NOTES: Mapping[AnswerLanguage, Mapping[str, str]] = {
     "ko": {"en": " (영어 초록)", "ko": " (한국어 초록)"},

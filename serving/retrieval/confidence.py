@@ -32,6 +32,12 @@ It was chosen on 188 ScienceON questions: it refuses 6 of the 124 that a record 
 """
 
 _HIGH, _MEDIUM = 0.5, 0.2
+OF_KIND = _MEDIUM
+"""Least confidence if the first record has the definition that is asked for, or is about the broad subject that is."""
+
+COMPARING = _MEDIUM / 2
+"""Least confidence if the first record compares the subjects that a question asks to compare, perhaps in passing."""
+
 # A question for a place, a person or a time is no list of keywords. A record in the other language may have all of its
 # words by chance: 한국의 수도는 어디인가요, human capital in Korea.
 _ASKS_FOR_FACT = re.compile(r"어디|누구|누가|언제|^\W*(?:where|who|whose|when)\b", re.IGNORECASE)
@@ -45,7 +51,7 @@ def assess_confidence(
     index: OpenIndex,
     scored: Iterable[ScoredRecord],
     *,
-    fits: bool = False,
+    least: float = 0.0,
 ) -> Confidence | None:
     """Return the confidence that the first of ``scored`` answers the question; None without a calibration.
 
@@ -59,8 +65,8 @@ def assess_confidence(
         question: The same question, analyzed. If records are left out of the search, it lacks the words for that.
         index: The index, which has all of the records.
         scored: The records, best first. Scores by words, if there are any, are for this question.
-        fits: Whether the first record has the definition that is asked for, or is about the broad subject that is. The
-            confidence is then at least medium, since the few words of such a question cannot have much evidence.
+        least: The least confidence. The few words of some questions cannot have much evidence, although the first
+            record is of the kind that is asked for (:data:`OF_KIND`).
     """
     if index.calibration is None:
         return None
@@ -86,7 +92,7 @@ def assess_confidence(
     # The closest records are those that are shown, including records without an abstract.
     closest = best_papers(ScoredByWords(each.score, each.record) for each in scored)
     uncovered = uncovered_words(question, [each.record for each in closest])
-    value = max(_lessen(value, uncovered.share), _MEDIUM if fits else 0.0)
+    value = max(_lessen(value, uncovered.share), least)
     level: ConfidenceLevel = "medium" if value >= _MEDIUM else "low"
     lacking = uncovered.words if level == "low" else ()
     # A record in the other language has many words in a translation that is not known.

@@ -6,6 +6,7 @@ The module also joins them to phrases, and weights them as keywords.
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Iterable, Sequence
 from collections.abc import Set as AbstractSet
 from itertools import pairwise
@@ -27,6 +28,8 @@ from shrag.indexing.translation.query_translation import (
 from shrag.serving.events import EmptyReason, Keyword, KeywordOrder, Keywords
 from shrag.serving.search_settings import WordChoice
 
+# Where a name may be written with a blank or without: at its blanks, and between two Hangul syllables.
+_BLANKS = re.compile("[\\s-]+|(?<=[\uac00-\ud7a3])(?=[\uac00-\ud7a3])")
 _MOST_POSTINGS = 5_000
 """Most documents from which the entropy of a term is computed; it is an estimate if the term has more."""
 
@@ -132,6 +135,15 @@ def held_words(query: Iterable[QueryTerm], terms: AbstractSet[str]) -> list[Quer
     A translation matches if all of its terms do.
     """
     return [word for word in query if not word.framing and _is_held(word, terms)]
+
+
+def spellings(name: str) -> str:
+    """Return a pattern for a name, which may be written with blanks or without.
+
+    >>> re.fullmatch(spellings("기계 학습"), "기계학습") is not None
+    True
+    """
+    return r"[\s-]?".join(map(re.escape, _BLANKS.split(name)))
 
 
 def has_phrase(terms: AbstractSet[str], phrases: Iterable[Sequence[QueryTerm]]) -> bool:

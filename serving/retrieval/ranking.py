@@ -23,6 +23,7 @@ from shrag.indexing.vectors.hybrid_reranker import HybridReranker
 from shrag.models.reranker import Reranker
 from shrag.serving.events import Event, Hits, Keywords, Queries, RankedRecord, Ranking, ScoredDoc
 from shrag.serving.request import AnswerLanguage, Request
+from shrag.serving.retrieval.broad_questions import BroadQuestion
 from shrag.serving.retrieval.query_terms import QueryTerm
 
 if TYPE_CHECKING:
@@ -37,13 +38,20 @@ RRF_K = 60
 _AS_GOOD = 0.98
 
 
+class Listing(NamedTuple):
+    """A broad question, and the docids of the first records, which serve it best."""
+
+    question: BroadQuestion
+    docids: frozenset[str]
+
+
 @dataclass(frozen=True, slots=True)
 class RetrievalResult:
     """A question's own words, the events of its search, and the records of the candidates in their order.
 
     ``merged`` says that the result is of searches for several questions, whose records may complete one another.
-    ``first_page`` is the number of ranked records on the first page. ``overview`` are the records that give an overview
-    of the broad subject that the question names; it is empty for other questions.
+    ``first_page`` is the number of ranked records on the first page. ``listing`` has the first records if the question
+    is broad.
     """
 
     terms: Sequence[QueryTerm]
@@ -54,7 +62,7 @@ class RetrievalResult:
     candidates: Sequence[AnalyzedRecord]
     merged: bool = field(default=False, kw_only=True)
     first_page: int = field(default=0, kw_only=True)
-    overview: frozenset[str] = field(default=frozenset(), kw_only=True)
+    listing: Listing | None = field(default=None, kw_only=True)
 
     @property
     def events(self) -> tuple[Event, ...]:

@@ -1,6 +1,7 @@
 """Put records in front that answer a question of a certain kind.
 
-These are records with the definition that is asked for, and records that give an overview of a broad subject.
+These are records with the definition that is asked for, records that give an overview of a broad subject, and records
+that compare two subjects.
 """
 
 from __future__ import annotations
@@ -11,9 +12,8 @@ from shrag.corpora.records import Record
 from shrag.corpora.text.sentences import split_sentences
 from shrag.indexing.analyzed_record import AnalyzedRecord
 from shrag.serving.answering.definitions import defines_plainly
-from shrag.serving.answering.overviews import breadth, names_all
 from shrag.serving.request import AnswerLanguage
-from shrag.serving.retrieval.query_terms import QueryTerm
+from shrag.serving.retrieval.broad_questions import BroadQuestion, Phrase, breadth, compares_subjects, names_all
 from shrag.serving.retrieval.ranking import ScoredRecord
 
 _LEAST_DEFINING = 0.5  # share of the best score from which a definition comes first
@@ -21,6 +21,7 @@ FEWEST_TITLES = 3
 """The fewest records with a subject in their titles that give an overview of it."""
 
 _MOST_TITLES = 8
+_MOST_COMPARING = 4
 
 
 def definitions_first(names: Sequence[str], ranked: list[ScoredRecord]) -> tuple[list[ScoredRecord], bool]:
@@ -40,22 +41,35 @@ def definitions_first(names: Sequence[str], ranked: list[ScoredRecord]) -> tuple
     return _in_front(defining, ranked), bool(defining)
 
 
-def overview_first(
-    subject: Sequence[Sequence[QueryTerm]], ranked: list[ScoredRecord], language: AnswerLanguage
+def broad_first(
+    question: BroadQuestion, ranked: list[ScoredRecord], language: AnswerLanguage
 ) -> tuple[list[ScoredRecord], frozenset[str]]:
-    """Return the records with those in front that give the best overview of a subject, and the docids of these.
+    """Return the records with those in front that serve a broad question best, and the docids of these.
 
-    They have the subject in their titles; if only few records have, there are none. Their score is twice the best one.
+    They give an overview of its subject, or compare its two subjects. Their score is twice the best one.
     """
-    about = {each.docid for each in titled_with(subject, [each.record for each in ranked])}
-    if len(about) < FEWEST_TITLES:
-        return ranked, frozenset()
-    found = [each._replace(score=2 * ranked[0].score) for each in ranked if each.record.record.docid in about]
-    best = sorted(found, key=lambda each: -breadth(each.record, subject, language))[:_MOST_TITLES]
+    chosen = _comparing(question, ranked) if question.compares else _about(question, ranked, language)
+    best = [each._replace(score=2 * ranked[0].score) for each in chosen]
     return _in_front(best, ranked), frozenset([each.record.record.docid for each in best])
 
 
-def titled_with(subject: Sequence[Sequence[QueryTerm]], records: Iterable[AnalyzedRecord]) -> list[Record]:
+def _about(question: BroadQuestion, ranked: Sequence[ScoredRecord], language: AnswerLanguage) -> list[ScoredRecord]:
+    """Return the records with the subject in their titles, the best overviews first; none if only few have it."""
+    titled = {each.docid for each in titled_with(question.subject, [each.record for each in ranked])}
+    if len(titled) < FEWEST_TITLES:
+        return []
+    found = [each for each in ranked if each.record.record.docid in titled]
+    return sorted(found, key=lambda each: -breadth(each.record, question, language))[:_MOST_TITLES]
+
+
+def _comparing(question: BroadQuestion, ranked: Sequence[ScoredRecord]) -> list[ScoredRecord]:
+    """Return the records that compare the two subjects, those that name both in the title first."""
+    complete = (each for each in ranked if each.record.record.complete)
+    found = [each for each in complete if compares_subjects(each.record, question)]
+    return sorted(found, key=lambda each: not names_all(each.record, question.subject))[:_MOST_COMPARING]
+
+
+def titled_with(subject: Sequence[Phrase], records: Iterable[AnalyzedRecord]) -> list[Record]:
     """Return the complete records that have all of a subject in the title; of those with one title, the first."""
     found: dict[tuple[str, ...], Record] = {}
     for each in records:

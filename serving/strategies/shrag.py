@@ -25,10 +25,10 @@ from shrag.messages.text import Text
 from shrag.models.reranker import Reranker
 from shrag.serving.answering.answer import StageTimer, answer
 from shrag.serving.answering.definitions import defined_names
-from shrag.serving.answering.overviews import broad_subject
 from shrag.serving.events import Confidence, Event, Hits, KeywordOrder, Keywords, Queries, Ranking
 from shrag.serving.request import AnswerLanguage, Request, deepest_rank
-from shrag.serving.retrieval.confidence import assess_confidence
+from shrag.serving.retrieval.broad_questions import BroadQuestion, read_broad_question
+from shrag.serving.retrieval.confidence import COMPARING, OF_KIND, assess_confidence
 from shrag.serving.retrieval.exclusions import read_exclusion
 from shrag.serving.retrieval.known_phrases import join_known_phrases
 from shrag.serving.retrieval.model_keywords import extract_keywords
@@ -45,6 +45,7 @@ from shrag.serving.retrieval.query_terms import (
     without_terms,
 )
 from shrag.serving.retrieval.ranking import (
+    Listing,
     Nearest,
     RetrievalResult,
     ScoredRecord,
@@ -66,13 +67,13 @@ from shrag.serving.search_settings import (
     WordChoice,
     refuse_unused,
 )
-from shrag.serving.strategies.leading_records import FEWEST_TITLES, definitions_first, overview_first, titled_with
+from shrag.serving.strategies.leading_records import FEWEST_TITLES, broad_first, definitions_first, titled_with
 from shrag.serving.strategy import Resources, require_vectors
 
 DEPTH = 10
 """Hits of each query, as in the paper. Without a model's keywords there are more if more records are wanted."""
 
-_KIND_DEPTH = 100  # hits of each query if a definition or an overview is asked for
+_KIND_DEPTH = 100  # hits of each query if a definition is asked for or the question is broad
 
 
 class ShragStrategy:
@@ -125,7 +126,7 @@ def retrieve(
     vectors, the index must have them (:func:`~shrag.serving.strategy.require_vectors`). ``by_user`` says that
     it is the user's own question, and not one of a plan. Records without a title or an abstract are then ranked too.
     They cannot support an answer, so that they are at most half of the records if one is wanted. Where the question
-    names a broad subject, records that give an overview of this come first.
+    is broad, the records that serve it best come first.
     """
     index = resources.index
     question, terms, chosen = yield from _choose_keywords(request, resources, timer)
@@ -151,10 +152,14 @@ def retrieve(
             )
 
     names = defined_names(question.text, terms)
-    subject = broad_subject(question.text, terms, chosen.keywords) if by_user and not chosen.event.model else ()
+    broad = read_broad_question(question.text, terms, chosen.keywords) if by_user and not chosen.event.model else None
     depth, deeper = _depths(chosen, request, defining=bool(names))
     hits, records = search(depth)
-    if subject and depth < min(_KIND_DEPTH, deeper) and len(titled_with(subject, records)) >= FEWEST_TITLES:
+    if (
+        broad is not None
+        and depth < min(_KIND_DEPTH, deeper)
+        and (broad.compares or len(titled_with(broad.subject, records)) >= FEWEST_TITLES)
+    ):
         depth = _KIND_DEPTH
         hits, records = search(depth)
     first, more = len(records), deeper > depth and _may_find_more(hits, depth)
@@ -173,8 +178,8 @@ def retrieve(
         if request.offset:
             ranked = [each for each in scored if each.candidate_rank <= first]
         # The ranking of a model stays as it is.
-        kind = _Kind() if reranker.is_model else _Kind(names, subject)
-        ranked, confidence, overview = _best_to_quote_first(question, kind, ranked, request, index)
+        kind = _Kind() if reranker.is_model else _Kind(names, broad)
+        ranked, confidence, listing = _best_to_quote_first(question, kind, ranked, request, index)
         shown = page = rank_records(ranked, request._replace(offset=0))
         if request.offset:
             shown, more = rank_records(continue_page(page, ranked, scored), request), False
@@ -189,26 +194,26 @@ def retrieve(
         )
     yield ranking
     return RetrievalResult(
-        terms, chosen.event, plan.event, hits, ranking, records, first_page=len(page), overview=overview
+        terms, chosen.event, plan.event, hits, ranking, records, first_page=len(page), listing=listing
     )
 
 
 class _Kind(NamedTuple):
-    """What a question asks for: the definition of a thing with these names, or an overview of a broad subject.
+    """What a question asks for: the definition of a thing with these names, or something broad.
 
-    Both are None if the ranking is not to change, and empty for other questions.
+    Both are None if the ranking is not to change. Other questions have no names.
     """
 
     names: Sequence[str] | None = None
-    subject: Sequence[Sequence[QueryTerm]] | None = None
+    broad: BroadQuestion | None = None
 
 
 class _Led(NamedTuple):
-    """Ranked records, the confidence that the first one answers, and the docids of an overview in front."""
+    """Ranked records, the confidence that the first one answers, and those in front that a broad question wants."""
 
     records: list[ScoredRecord]
     confidence: Confidence | None
-    overview: frozenset[str] = frozenset()
+    listing: Listing | None = None
 
 
 def _best_to_quote_first(
@@ -216,20 +221,21 @@ def _best_to_quote_first(
 ) -> _Led:
     """Put the records in front that serve a question of this kind best, and among equal ones the reader's language.
 
-    There is an overview only if the confidence without it is low: otherwise one record answers the question.
+    A question counts as broad only if the confidence is low: otherwise one record answers it.
     """
     asked, defines = request.question, False
     if kind.names is not None:
         ranked, defines = definitions_first(kind.names, own_language_first(question, ranked, asked.language))
     if request.answered:
         ranked = limit_incomplete(ranked, request.k // 2)
-    confidence = assess_confidence(asked, question, index, ranked, fits=defines)
-    if not kind.subject or confidence is None or confidence.level != "low":
+    confidence = assess_confidence(asked, question, index, ranked, least=OF_KIND if defines else 0.0)
+    if kind.broad is None or confidence is None or confidence.level != "low":
         return _Led(ranked, confidence)
-    ranked, overview = overview_first(kind.subject, ranked, asked.language)
-    if overview:
-        confidence = assess_confidence(asked, question, index, ranked, fits=True)
-    return _Led(ranked, confidence, overview)
+    ranked, docids = broad_first(kind.broad, ranked, asked.language)
+    if not docids:
+        return _Led(ranked, confidence)
+    confidence = assess_confidence(asked, question, index, ranked, least=COMPARING if kind.broad.compares else OF_KIND)
+    return _Led(ranked, confidence, Listing(kind.broad, docids))
 
 
 def _depths(chosen: _ChosenKeywords, request: Request, *, defining: bool) -> tuple[int, int]:

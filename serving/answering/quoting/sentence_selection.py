@@ -9,11 +9,10 @@ sentence that refers back is quoted together with the sentence that it refers to
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 
 from shrag.corpora.records import Language
-from shrag.serving.answering.definitions import defines
 from shrag.serving.answering.quoting.abstract_structure import (
     MOST_WITH_LIST,
     SHORT,
@@ -68,11 +67,15 @@ _LEAST_FINDING = 0.8  # the role_worth() of a result, or of a finding with a fig
 
 
 def select_sentences(
-    text: QuotableText, *, reasons: bool = False, methods: bool = False, names: Sequence[str] = ()
+    text: QuotableText,
+    *,
+    reasons: bool = False,
+    methods: bool = False,
+    wanted: Callable[[str], bool] = lambda sentence: False,
 ) -> list[QuotableSentence]:
     """Return the sentences of a record to quote, in their order.
 
-    The first sentence that defines one of the ``names`` is quoted wherever it stands.
+    The first sentence that is ``wanted`` is quoted wherever it stands.
 
     If the question asks for ``reasons``, the background before the study is treated like the text behind it, and
     sentences that state a cause are preferred. If it asks for ``methods``, an announcement that says by what means
@@ -89,7 +92,7 @@ def select_sentences(
             METHOD if role == ANNOUNCEMENT and gives_method(each.text) else role
             for role, each in zip(roles, sentences, strict=True)
         ]
-    asked = next((together[index] for index, each in enumerate(sentences) if defines(each.text, names)), frozenset())
+    asked = next((together[index] for index, each in enumerate(sentences) if wanted(each.text)), frozenset())
     length = sum(len(each.text) for each in sentences)
     if any(len(sentences) <= most and length <= longest for most, longest in USUAL[text.language]):
         chosen = _without_frame(sentences, together, roles, start) | asked
@@ -233,22 +236,25 @@ def best_finding(sentences: Sequence[QuotableSentence]) -> QuotableSentence | No
     return sentences[-max(able)[1]] if able else None
 
 
-def describing_sentence(sentences: Sequence[QuotableSentence]) -> QuotableSentence | None:
+def describing_sentence(
+    sentences: Sequence[QuotableSentence], wanted: Callable[[str], bool] = lambda sentence: False
+) -> QuotableSentence | None:
     """Return the sentence that says best what a record is about; None if none can stand alone.
 
-    That is its best finding, else the sentence that names the study, else the first one with words of the question that
-    is not general.
+    That is the first one that is ``wanted``, else its best finding, else the sentence that names the study, else the
+    first one with words of the question that is not general.
     """
-    named = study_sentence(sentences)
-    candidates = [] if named is None else [sentences[named]]
-    candidates += [each for each in sentences if each.words and not is_general(each.text)]
-    return best_finding(sentences) or next(
-        (
-            _without_conjunction(each)
-            for each in candidates
-            if _SHORTEST_FINDING <= len(each.text) <= _LONGEST_FINDING and _stands_alone(each.text)
-        ),
-        None,
+    able = [
+        _without_conjunction(each)
+        for each in sentences
+        if _SHORTEST_FINDING <= len(each.text) <= _LONGEST_FINDING and _stands_alone(each.text)
+    ]
+    study = study_sentence(sentences)
+    return (
+        next((each for each in able if wanted(each.text)), None)
+        or best_finding(sentences)
+        or next((each for each in able if study is not None and sentences[study].text.endswith(each.text)), None)
+        or next((each for each in able if each.words and not is_general(each.text)), None)
     )
 
 

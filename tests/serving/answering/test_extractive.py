@@ -213,6 +213,17 @@ def test_a_record_that_scores_nearly_as_high_as_the_leading_one_is_named_though_
     assert [section.source.title for section in answer.sections[1:] if section.source is not None] == named
 
 
+@pytest.mark.parametrize(
+    ("score", "order"), [(1.6, ["Red sheets", "압착한 그래핀 필름"]), (1.59, ["압착한 그래핀 필름"])]
+)
+def test_a_record_that_scores_nearly_as_high_stands_before_those_with_a_finding(score: float, order: list[str]) -> None:
+    evidence = _evidence(GRAPHENE, ("Red sheets", "The red sheets have 그래핀 and were stored."), PRESSED)
+    answer = extract_answer(
+        parse_question(QUESTION), _words(WORDS), evidence, confidence="high", scores=(2.0, score, 1.5)
+    )
+    assert [section.source.title for section in answer.sections[1:] if section.source is not None] == order
+
+
 def test_of_records_named_without_a_sentence_two_are_those_that_cover_most_of_the_question() -> None:
     def near(title: str, *held: str) -> tuple[str, str]:
         return (title, f"We saw {', '.join(held)}. " + " ".join(f"Word {title}{number} stands." for number in range(9)))

@@ -27,7 +27,7 @@ def test_records_about_a_broad_subject_come_first_and_the_answer_lists_them(demo
 
 
 @pytest.mark.parametrize(
-    "question", ["도서관 검색의 무결과 질의는 어떻게 개선하였나?", "도서관이란?", "강화학습", "도서관은 어디에 있나?"]
+    "question", ["도서관 검색의 무결과 질의는 어떻게 개선하였나?", "강화학습", "도서관은 어디에 있나?"]
 )
 def test_other_questions_and_subjects_of_few_records_get_no_overview(demo: Engine, question: str) -> None:
     answer = demo.ask(question).answer
@@ -39,3 +39,13 @@ def test_further_pages_have_no_record_of_the_overview_again(demo: Engine) -> Non
     first, second = demo.search("도서관", k=5).ranking, demo.search("도서관", k=5, offset=5).ranking
     assert not {each.record.docid for each in first.records} & {each.record.docid for each in second.records}
     assert first.confidence == second.confidence
+
+
+def test_records_that_compare_two_subjects_come_first_and_the_comparison_is_quoted(demo: Engine) -> None:
+    result = demo.ask("LSTM과 ARIMA 비교")
+    answer, confidence = result.answer, result.search.ranking.confidence
+    assert answer is not None
+    assert confidence is not None
+    assert (answer.citations[0].docid, answer.broad, answer.uncertain) == ("DEMO-AGR-002", False, True)
+    assert any("LSTM" in each.text and "ARIMA" in each.text for each in answer.sections[0].sentences)
+    assert 0.1 <= confidence.value < 0.2

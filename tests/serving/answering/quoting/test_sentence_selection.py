@@ -127,11 +127,11 @@ def test_of_a_long_text_the_background_counts_as_much_as_the_rest_where_reasons_
     assert text.sentences[1].words
 
 
-def test_a_definition_that_is_asked_for_is_quoted_though_it_stands_in_the_background() -> None:
+def test_a_sentence_that_is_wanted_is_quoted_though_it_stands_in_the_background() -> None:
     definition = "Graphene is a sheet of carbon that is one atom thick and carries a current very well for its weight."
     for sentences in ([BACKGROUND[0], definition, STUDY, *RESULTS], [BACKGROUND[0], definition, *LONG[1:]]):
         text = quotable_text(_record(" ".join(sentences)), _words("graphene"), "en")
-        with_it = [each.text for each in select_sentences(text, names=["graphene"])]
+        with_it = [each.text for each in select_sentences(text, wanted=lambda each: each == definition)]
         assert definition in with_it
         assert definition not in [each.text for each in select_sentences(text)]
         assert len(with_it) <= MOST_SENTENCES
