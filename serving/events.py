@@ -309,8 +309,8 @@ class Confidence:
         uncovered: The distinctive words of the question that the best records do not have; none at the level high.
         threshold: The value below which the question is refused, unless the request sets another.
         lacking: The distinctive words that an answer names: those that the best record with an abstract, which it
-            quotes, does not have. If this record is in the other language, they are the uncovered words, or none at the
-            level medium. None at the level high.
+            quotes, does not have. If this record is in the other language, they are the uncovered words without a known
+            translation, or none at the level medium. None at the level high.
     """
 
     value: float

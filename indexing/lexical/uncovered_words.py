@@ -31,10 +31,13 @@ class UncoveredWords(NamedTuple):
     Attributes:
         words: The first four of these words.
         share: The share of the question's subject words that the records do not have.
+        untranslated: The words that have no known translation either, the first four. That a record in the other
+            language lacks one of the others may only mean that it uses a translation that is not known.
     """
 
     words: tuple[str, ...]
     share: float
+    untranslated: tuple[str, ...] = ()
 
 
 def uncovered_words(question: AnalyzedQuestion, records: Sequence[AnalyzedRecord]) -> UncoveredWords:
@@ -48,7 +51,7 @@ def uncovered_words(question: AnalyzedQuestion, records: Sequence[AnalyzedRecord
     covered = [covered_segments(question, record) for record in best]
     distinctive = frozenset(distinctive_segments(question))
     subject: set[str] = set()
-    missing: list[str] = []
+    missing: dict[str, bool] = {}
     for match in _WORD.finditer(question.text):
         parts = {
             number: segment
@@ -63,11 +66,14 @@ def uncovered_words(question: AnalyzedQuestion, records: Sequence[AnalyzedRecord
         ):
             subject.add(word)
             if not any(each[number] for each in covered for number in parts):
-                missing.append(word)
+                missing.setdefault(word, any(part.translations for part in parts.values()))
     # Only few questions have missing words, and reading the letters of a text takes longer than all of the above.
     texts = [_letters(f"{each.record.title} {each.record.text}") for each in best] if missing else []
-    uncovered = [word for word in dict.fromkeys(missing) if not any(_shortest_form(word) in text for text in texts)]
-    return UncoveredWords(tuple(uncovered[:_MOST_SHOWN]), len(uncovered) / max(1, len(subject)))
+    uncovered = [word for word in missing if not any(_shortest_form(word) in text for text in texts)]
+    untranslated = [word for word in uncovered if not missing[word]]
+    return UncoveredWords(
+        tuple(uncovered[:_MOST_SHOWN]), len(uncovered) / max(1, len(subject)), tuple(untranslated[:_MOST_SHOWN])
+    )
 
 
 def _as_written(match: re.Match[str], parts: Iterable[QuerySegment]) -> str:

@@ -94,8 +94,8 @@ def assess_confidence(
     uncovered = uncovered_words(question, [each.record for each in closest])
     value = max(_lessen(value, uncovered.share), least)
     level: ConfidenceLevel = "medium" if value >= _MEDIUM else "low"
-    lacking = uncovered.words if level == "low" else ()
     # A record in the other language has many words in a translation that is not known.
+    lacking = uncovered.untranslated if level == "low" else ()
     if complete and complete[0].record.record.language == asked.language:
         lacking = uncovered_words(question, [complete[0].record]).words
     return Confidence(value, level, uncovered.words, THRESHOLD, lacking)

@@ -46,7 +46,7 @@ def test_words_of_a_question_that_its_first_three_records_have_not(
 ) -> None:
     records = [analyze_record(Record("r", "T", text, "en", complete=True), analyzer) for text in texts]
     analyzed = analyze_question(question, analyzer, cast("SearchEngine", _Engine()))
-    assert uncovered_words(analyzed, records) == (words, share)
+    assert uncovered_words(analyzed, records)[:2] == (words, share)
 
 
 @pytest.mark.parametrize(
@@ -68,15 +68,15 @@ def test_words_count_as_uncovered_only_where_no_record_has_them_in_either_langua
     question = analyzed_question(demo, "Could you summarize graphene yachts and prediction in Lisbon?")
     # The commonest word of the question is not distinctive.
     records = analyzed_records(demo, "Graphene is thin.", "모형의 예측 성능이 높았다.")
-    assert uncovered_words(question, records) == (("yachts", "Lisbon"), 2 / 3)
-    assert uncovered_words(question, []) == (("graphene", "yachts", "Lisbon"), 1)
-    assert uncovered_words(analyzed_question(demo, "How is it?"), records) == ((), 0)
+    assert uncovered_words(question, records) == (("yachts", "Lisbon"), 2 / 3, ("yachts", "Lisbon"))
+    assert uncovered_words(question, []) == (("graphene", "yachts", "Lisbon"), 1, ("yachts", "Lisbon"))
+    assert uncovered_words(analyzed_question(demo, "How is it?"), records) == ((), 0, ())
 
 
 def test_four_words_are_named_and_all_count(demo: Engine) -> None:
     question = analyzed_question(demo, "graphene yachts, Lisbon, harbours, lighthouses, anchors")
     uncovered = uncovered_words(question, analyzed_records(demo, "Graphene is thin."))
-    assert uncovered == (("yachts", "Lisbon", "harbours", "lighthouses"), 5 / 6)
+    assert uncovered[:2] == (("yachts", "Lisbon", "harbours", "lighthouses"), 5 / 6)
 
 
 def test_uncovered_words_are_whole_words_of_which_no_part_is_covered(demo: Engine) -> None:
