@@ -44,6 +44,7 @@ _NAMES = (
     Text("reference marks"),
     Text("section labels"),
     Text("stray blanks"),
+    Text("title pages"),
 )
 
 STAGES = {str(name): name for name in _NAMES}

@@ -1,4 +1,4 @@
-"""Repair the faults of scraped abstracts: fused and hyphenated words, wrong blanks, section labels, odd characters.
+"""Repair the faults of scraped abstracts: fused words, wrong blanks, labels, odd characters, title pages.
 
 A wrong repair is worse than none, so text that is not certainly wrong stays. Formulas, addresses, names of programs and
 scripts other than Latin and Hangul are not changed.
@@ -17,6 +17,7 @@ from shrag.corpora.text.reference_marks import drop_reference_marks
 from shrag.corpora.text.section_labels import drop_labels
 from shrag.corpora.text.sentence_blanks import insert_blanks
 from shrag.corpora.text.stray_blanks import remove_stray_blanks
+from shrag.corpora.text.title_pages import drop_title_page
 
 REPAIR_KINDS: Final = (
     "fused words",
@@ -25,6 +26,7 @@ REPAIR_KINDS: Final = (
     "hyphenated words",
     "section labels",
     "reference marks",
+    "title pages",
     "private characters",
 )
 """The kinds of repairs, in the order in which they are shown."""
@@ -44,7 +46,7 @@ class RepairedRecord(NamedTuple):
 
 
 def repair_record(record: Record) -> RepairedRecord:
-    """Repair the title and the text of a record; section labels and reference numbers are dropped from the text only.
+    """Repair the title and the text of a record; labels, reference numbers and a title page are dropped from the text.
 
     >>> repaired = repair_record(Record("1", "Title", "Abstract This studyis new.We test.", "en", True))
     >>> repaired.record.text, dict(repaired.repairs)
@@ -58,7 +60,8 @@ def repair_record(record: Record) -> RepairedRecord:
         text = _repair_words(record.text, context, repairs)
         text, labels = drop_labels(text, title)
         text, marks = drop_reference_marks(text)
-        repairs.update({"section labels": labels, "reference marks": marks})
+        text, pages = drop_title_page(text, title)
+        repairs.update({"section labels": labels, "reference marks": marks, "title pages": pages})
         if repairs.total() == before:
             break
         record = replace(record, title=title, text=text)

@@ -357,7 +357,14 @@ def test_the_title_keeps_its_labels_and_all_repairs_are_counted_by_kind() -> Non
         "reference marks": 1,
         "private characters": 1,
     }
-    assert set(repairs) == set(REPAIR_KINDS)
+    assert {*repairs, "title pages"} == set(REPAIR_KINDS)
+
+
+def test_the_title_page_of_a_thesis_is_dropped_behind_a_label_and_counted() -> None:
+    text = "[논문 초록] 로봇 수업의 분석 박사학위논문 지도교수: 홍후조 한국대학교 대학원 교육학과 로봇은 기계이다."
+    repaired = repair_record(_record(text, "로봇 수업의 분석"))
+    assert repaired.record.text == "로봇은 기계이다."
+    assert repaired.repairs == {"section labels": 1, "title pages": 1}
 
 
 def test_broken_korean_words_stay() -> None:
