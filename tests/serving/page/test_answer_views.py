@@ -220,7 +220,7 @@ def test_the_question_as_it_may_have_been_meant_is_a_link_that_asks_it(demo: Eng
 )
 def test_a_broad_question_is_said_to_be_one(demo: Engine, ui: AnswerLanguage, notice: str) -> None:
     broad = replace(_answer(), broad=True)
-    assert f'<p class="notice" lang="{ui}">{notice}' in _html(demo, broad, _ranking(), ui)
+    assert f'<p class="explained" lang="{ui}">{notice}' in _html(demo, broad, _ranking(), ui)
     assert notice not in _html(demo, _answer(), _ranking(), ui)
 
 
