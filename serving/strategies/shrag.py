@@ -155,12 +155,8 @@ def retrieve(
     broad = read_broad_question(question.text, terms, chosen.keywords) if by_user and not chosen.event.model else None
     depth, deeper = _depths(chosen, request, defining=bool(names))
     hits, records = search(depth)
-    if (
-        broad is not None
-        and depth < min(_KIND_DEPTH, deeper)
-        and (broad.compares or len(titled_with(broad.subject, records)) >= FEWEST_TITLES)
-    ):
-        depth = _KIND_DEPTH
+    if broad is not None and depth < _KIND_DEPTH and not settings.depth and _wants_more(broad, records):
+        depth, deeper = _KIND_DEPTH, max(_KIND_DEPTH, deeper)
         hits, records = search(depth)
     first, more = len(records), deeper > depth and _may_find_more(hits, depth)
     if request.offset and more:
@@ -249,6 +245,11 @@ def _depths(chosen: _ChosenKeywords, request: Request, *, defining: bool) -> tup
         return depth, depth
     depth = max(_KIND_DEPTH if defining else DEPTH, request.k)
     return depth, max(depth, deepest_rank(request.k))
+
+
+def _wants_more(broad: BroadQuestion, records: Sequence[AnalyzedRecord]) -> bool:
+    """Return whether more records are read for a broad question: to compare, or since several are about its subject."""
+    return broad.compares or len(titled_with(broad.subject, records)) >= FEWEST_TITLES
 
 
 def _may_find_more(hits: Hits, depth: int) -> bool:

@@ -35,6 +35,12 @@ def test_other_questions_and_subjects_of_few_records_get_no_overview(demo: Engin
     assert not answer.broad
 
 
+def test_the_overview_begins_alike_however_many_records_are_wanted(demo: Engine) -> None:
+    docids = [each.record.docid for each in demo.search("도서관", k=10).ranking.records]
+    for k in (1, 2, 5):
+        assert [each.record.docid for each in demo.search("도서관", k=k).ranking.records] == docids[:k]
+
+
 def test_further_pages_have_no_record_of_the_overview_again(demo: Engine) -> None:
     first, second = demo.search("도서관", k=5).ranking, demo.search("도서관", k=5, offset=5).ranking
     assert not {each.record.docid for each in first.records} & {each.record.docid for each in second.records}
