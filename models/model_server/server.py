@@ -126,6 +126,7 @@ class ModelServer:
         self._folder = tempfile.TemporaryDirectory(prefix="shrag-llm-", ignore_cleanup_errors=True)
         self._socket = Path(self._folder.name) / "llm.sock"
         self._stopping.clear()
+        self._state = ServerState("starting", "", 0)  # a request before the thread's first step finds it so
         self._thread = threading.Thread(target=self._run, name="model server", daemon=True)
         self._thread.start()
         return self
