@@ -24,6 +24,7 @@ import subprocess
 import sys
 import tempfile
 import threading
+import time
 import warnings
 from collections.abc import Callable, Sequence
 from contextlib import suppress
@@ -91,7 +92,7 @@ class ForkServer:
     def start(self) -> None:
         """Start the process if it is not running, that is, the first time and after it has ended."""
         with self._lock:
-            if self._closed or (self._process is not None and self._process.poll() is None):
+            if self._closed or (self._process is not None and not self.has_ended()):
                 return
             self._end_process()
             self._errors = tempfile.TemporaryFile()  # noqa: SIM115  (closed with the process)
@@ -129,15 +130,13 @@ class ForkServer:
 
     def has_ended(self) -> bool:
         """Return whether the process has ended."""
-        return self._process is None or self._process.poll() is not None
+        return self._process is None or self._exit_status(self._process) is not None
 
     def failure(self) -> tuple[int | None, str]:
         """Return the process's exit status, or None if it still runs, and the last line that it wrote to stderr."""
-        status = None
         if self._process is None or self._errors is None:
-            return status, ""
-        with suppress(subprocess.TimeoutExpired):
-            status = self._process.wait(0 if self._closed else 1.0)
+            return None, ""
+        status = self._exit_status(self._process, 0.0 if self._closed else 1.0)
         self._errors.seek(0)
         lines = self._errors.read().decode(errors="replace").strip().splitlines()
         return status, lines[-1] if lines else ""
@@ -164,9 +163,29 @@ class ForkServer:
             self.release(connection)
         self._end_process()
 
+    @staticmethod
+    def _exit_status(process: subprocess.Popen[bytes], seconds: float = 0.0) -> int | None:
+        """Return the exit status of ``process``, or None if it still runs after these seconds.
+
+        A process that has ended stays a zombie until :meth:`_end_process`. Its workers may still run, and as long as it
+        is a zombie, the number of their process group cannot be given to another group.
+        """
+        deadline = time.monotonic() + seconds
+        while process.returncode is None:
+            try:
+                ended = os.waitid(os.P_PID, process.pid, os.WEXITED | os.WNOHANG | os.WNOWAIT)
+            except ChildProcessError:  # another thread has just waited for it
+                return process.wait()
+            if ended is not None:
+                return ended.si_status if ended.si_code == os.CLD_EXITED else -ended.si_status
+            if time.monotonic() >= deadline:
+                return None
+            time.sleep(0.01)
+        return process.returncode
+
     def _end_process(self) -> None:
         if self._process is not None:
-            if self._process.poll() is None:
+            if self._process.returncode is None:
                 os.killpg(self._process.pid, signal.SIGKILL)
             self._process.wait()
         for held in (self._control, self._errors):

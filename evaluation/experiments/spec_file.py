@@ -295,6 +295,11 @@ def _judge_problems(experiment: Experiment) -> Iterator[Text]:
         yield Text(
             "repeats is {repeats}, but answers are judged once: leave out repeats or judge", repeats=experiment.repeats
         )
+    if experiment.judge_records and experiment.repeats > 1:
+        yield Text(
+            "repeats is {repeats}, but records are judged once: leave out repeats or judge_records",
+            repeats=experiment.repeats,
+        )
     if experiment.judge and not any(each.answers for each in experiment.conditions):
         yield Text("answers are judged, but no condition has answers: write `answers = true` in one")
     if experiment.judge_records < 0:

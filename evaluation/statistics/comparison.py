@@ -14,6 +14,9 @@ from shrag.evaluation.statistics.intervals import Interval, bootstrap_interval, 
 from shrag.evaluation.statistics.scipy_stats import load_stats
 from shrag.messages.text import Text
 
+_SAME = 1e-9
+"""Values that differ by no more than this are a tie: only the order of the computation made them differ."""
+
 _BLOCK = 2**20
 """Number of signs drawn at once, so that thousands of topics need little memory."""
 
@@ -53,7 +56,7 @@ def paired_randomisation(a: Sequence[float], b: Sequence[float], *, seed: int = 
     differences = np.asarray(b, dtype=np.float64) - np.asarray(a, dtype=np.float64)
     if not np.isfinite(differences).all():
         raise EvaluationError(Text("A value is not finite: a paired test compares finite numbers."))
-    differences = differences[differences != 0]
+    differences = differences[np.abs(differences) > _SAME]
     topics = len(differences)
     if topics < 2:
         return 1.0
@@ -91,10 +94,6 @@ def holm(p_values: Sequence[float]) -> list[float]:
         floor = max(floor, min(1.0, (len(p_values) - rank) * p_values[at]))
         adjusted[at] = floor
     return adjusted
-
-
-_SAME = 1e-9
-"""Values that differ by no more than this are a tie: only the order of the computation made them differ."""
 
 
 class Difference(NamedTuple):

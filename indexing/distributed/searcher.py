@@ -124,9 +124,9 @@ class DistributedSearcher:
             if k > MOST_HITS:
                 raise _too_many()
             found = self._search(open_plans, min(depth, MOST_HITS), filtered)
-            self._load_candidates({number for each in found.values() for number, _ in each})
+            there = self._load_candidates({number for each in found.values() for number, _ in each})
             for place, scored in found.items():
-                ranked, is_complete = self._rank(open_plans[place], scored, k, min(depth, MOST_HITS), known)
+                ranked, is_complete = self._rank(open_plans[place], scored, there, k, min(depth, MOST_HITS), known)
                 if is_complete:
                     hits[place] = ranked
                     del open_plans[place]
@@ -248,13 +248,19 @@ class DistributedSearcher:
         return found
 
     def _rank(
-        self, plan: BoundedQuery, scored: Scored, k: int, depth: int, known: Mapping[str, KnownTerm]
+        self,
+        plan: BoundedQuery,
+        scored: Scored,
+        candidates: Mapping[int, _Candidate],
+        k: int,
+        depth: int,
+        known: Mapping[str, KnownTerm],
     ) -> tuple[list[Hit], bool]:
         """Return the best ``k`` of the candidates, and whether no document beyond the candidates can be better."""
-        there = [self._load_candidates([number])[number] for number, _ in scored]
-        matches, scores = exact_scores(plan.query, [each.vector for each in there], known, self._vocabulary.header)
+        theirs = [candidates[number] for number, _ in scored]
+        matches, scores = exact_scores(plan.query, [each.vector for each in theirs], known, self._vocabulary.header)
         hits = (
-            (-score, each.docid) for each, score, match in zip(there, scores.tolist(), matches, strict=True) if match
+            (-score, each.docid) for each, score, match in zip(theirs, scores.tolist(), matches, strict=True) if match
         )
         best = [Hit(docid, -score) for score, docid in heapq.nsmallest(k, hits)]
         if len(scored) < depth or depth == self._documents:

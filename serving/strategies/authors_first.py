@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import time
 from collections.abc import Generator, Iterable, Sequence
 from dataclasses import replace
@@ -65,7 +66,7 @@ def search_with_authors(
 def _topic_question(question: Question, named: NamedAuthors) -> Question:
     """Return the question without the names."""
     asked = question.asked
-    if asked is not None and any(name in question.text[:asked] for name in named.written):
+    if asked is not None and any(_as_word(name).search(question.text[:asked]) for name in named.written):
         # The records of the authors whom a follow-up question itself names have a word of it, whatever else they have.
         asked = len(named.topic)
     return replace(question, text=named.topic, asked=asked)
@@ -88,7 +89,15 @@ def _without_names(events: Generator[Event, None, None], names: str) -> Generato
 
 
 def _others(words: tuple[str, ...], names: str) -> tuple[str, ...]:
-    return tuple(word for word in words if word not in names)
+    return tuple(word for word in words if not _as_word(word).search(names))
+
+
+def _as_word(text: str) -> re.Pattern[str]:
+    """Return a pattern that finds ``text`` where it begins and ends a word.
+
+    A Korean word need not end there: particles follow it, and a given name stands right behind the family name.
+    """
+    return re.compile(rf"(?<![^\W가-힣]){re.escape(text)}(?![^\W가-힣])")
 
 
 def _of_authors(request: Request, resources: Resources, named: NamedAuthors) -> tuple[Request, Resources]:
@@ -162,7 +171,7 @@ def _respelled(question: str, topic: str, suggestion: str) -> str:
     """Return a question with the words that the suggestion for its topic spells in another way."""
     for written, meant in zip(topic.split(), suggestion.split(), strict=False):
         if written != meant:
-            question = question.replace(written, meant)
+            question = _as_word(written).sub(meant.replace("\\", r"\\"), question)
     return question
 
 

@@ -168,7 +168,7 @@ def _records(plan: Plan) -> int:
 def _search_once(query: Question, plan: Plan, notes: str = "") -> Generator[Event, None, None]:
     with plan.timer.stage("search"):
         found = find(query, plan.request, plan.resources_without_model)
-    plan.root = replace(plan.root, query=found.question.text, docids=found.hits.candidates)
+    plan.root = replace(plan.root, query=found.question.text, docids=found.docids)
     yield plan.root
     yield from plan.conclude([found], notes)
 

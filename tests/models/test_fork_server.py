@@ -172,6 +172,19 @@ def test_a_server_that_was_killed_starts_again(server: ForkServer) -> None:
     assert _ask(server, 1) == 2
 
 
+def test_closing_ends_a_hanging_worker_of_a_server_that_was_killed(server: ForkServer) -> None:
+    connection = server.connect()
+    connection.send("hang")
+    time.sleep(0.3)
+    assert server._process is not None
+    group = server._process.pid
+    os.kill(group, signal.SIGKILL)
+    assert server.failure() == (-9, "")
+    os.killpg(group, 0)  # the worker is still there
+    server.close()
+    _wait_for_end_of_group(group)
+
+
 def test_why_it_could_not_load_is_its_status_and_its_last_line() -> None:
     server = ForkServer((sys.executable, "-c", WORKERS), Setup(-1))
     with pytest.raises(EOFError):

@@ -25,6 +25,8 @@ _LEAD = re.compile(
     r"[,:;–—]\s*$",
     re.IGNORECASE,
 )
+_LONGEST_LEAD = 20
+"""Characters before a name in which _LEAD is searched for: its longest word, "the same", and blanks."""
 _TAIL = re.compile(
     r"\s+(?:both|born|located|from|of|in|at|on|for|have|has|had|are|is|was|were|do|does|did|the same|members?|share|"
     r"known|used|made|found|work|works|worked|die|died|live|lived|with|as|that|who|which)\b|[,?;:]|$",
@@ -72,7 +74,7 @@ def _first_name(before: str) -> str:
     words = list(re.finditer(r"\S+", before))[-_LONGEST_NAME:]
     for word in reversed(words):
         name = before[word.start() :]
-        if _LEAD.search(before[: word.start()]) and _is_name(name):
+        if _is_name(name) and _LEAD.search(before, max(0, word.start() - _LONGEST_LEAD), word.start()):
             return name
     return ""
 

@@ -102,11 +102,11 @@ def decompose(plan: Plan) -> Generator[Event, None, None]:
     with plan.timer.stage("search"):
         first, *found = find_all([plan.question, *map(parse_question, parts)], plan.request, plan.resources)
     yield from first.model_events
-    plan.root = replace(plan.root, query=plan.root.question, docids=first.hits.candidates)
+    plan.root = replace(plan.root, query=plan.root.question, docids=first.docids)
     yield plan.root
     for node, one in zip(nodes, found, strict=True):
         yield from one.model_events
-        yield _searched(node, one)
+        yield one.update_node(node)
     answered = yield from _answer_parts(nodes, found, plan)
     yield from plan.conclude([first, *found], answered=answered)
 
@@ -124,14 +124,9 @@ def _answer_parts(
         yield from events
         text, docid = response or NO_ANSWER
         answered.append(AnsweredQuestion(node.question, text, docid))
-        done = replace(_searched(node, one), answer=text, source=docid)
+        done = replace(one.update_node(node), answer=text, source=docid)
         yield done if response is None or text else replace(done, state="unanswered")
     return answered
-
-
-def _searched(node: Node, found: SubqueryResult) -> Node:
-    docids = found.hits.candidates
-    return replace(node, query=node.question, docids=docids, state="answered" if docids else "unanswered")
 
 
 def rewrite(plan: Plan) -> Generator[Event, None, None]:
@@ -145,7 +140,7 @@ def rewrite(plan: Plan) -> Generator[Event, None, None]:
         found = find_all([parse_question(node.question) for node in nodes], plan.request, plan.resources)
     for node, one in zip(nodes, found, strict=True):
         yield from one.model_events
-        yield _searched(node, one)
+        yield one.update_node(node)
     yield from plan.conclude([first, *found])
 
 

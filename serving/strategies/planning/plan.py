@@ -50,7 +50,7 @@ class Plan:
         with self.timer.stage("search"):
             found = find(self.question, self.request, self.resources)
         yield from found.model_events
-        self.root = replace(self.root, query=self.question.text, docids=found.hits.candidates)
+        self.root = replace(self.root, query=self.question.text, docids=found.docids)
         yield self.root
         return found
 

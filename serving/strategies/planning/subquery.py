@@ -14,7 +14,7 @@ from shrag.indexing.analyzed_record import AnalyzedRecord
 from shrag.models.language_model import LanguageModel
 from shrag.serving.answering.answer import StageTimer
 from shrag.serving.concurrency import parallel_map
-from shrag.serving.events import Event, Hits, Keywords, ModelCall, Node, Queries, RankedRecord, Ranking
+from shrag.serving.events import Event, Hits, Keywords, ModelCall, Node, NodeState, Queries, RankedRecord, Ranking
 from shrag.serving.llm.structured_call import PromptCall, call_model
 from shrag.serving.request import Question, Request
 from shrag.serving.retrieval.ranking import RetrievalResult
@@ -44,10 +44,15 @@ class SubqueryResult(RetrievalResult):
         """Return the best ``most`` records, in the order of the ranking."""
         return [ranked.record for ranked in self.ranking.records[:most]]
 
+    @property
+    def docids(self) -> tuple[str, ...]:
+        """The docids of the ranking, best first."""
+        return tuple(ranked.record.docid for ranked in self.ranking.records)
+
     def update_node(self, node: Node, query: str = "") -> Node:
         """Return ``node`` with the records that ``query``, by default its own question, found for it."""
-        docids = tuple(ranked.record.docid for ranked in self.ranking.records)
-        return replace(node, query=query or node.question, docids=docids, state="answered" if docids else "unanswered")
+        state: NodeState = "answered" if self.docids else "unanswered"
+        return replace(node, query=query or node.question, docids=self.docids, state=state)
 
     def only(self, records: Iterable[RankedRecord]) -> SubqueryResult:
         """Return the result with only these records in its ranking, ranked anew from 1, and without further ones."""

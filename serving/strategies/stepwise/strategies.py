@@ -122,7 +122,7 @@ class StepSolver:
             events = parallel_map(lambda work: work(), works)
         yield from chain.from_iterable(events)
         if self._first is not None:
-            plan.root = replace(plan.root, query=plan.question.text, docids=self._first.hits.candidates)
+            plan.root = replace(plan.root, query=plan.question.text, docids=self._first.docids)
             yield plan.root
         yield from [step.node for step in self._steps]
 

@@ -120,8 +120,7 @@ class TreeSearch:
             node.events += events
             found = find(query, self._plan.request, self._resources)
             found = node.found = self._policy.filter_records(question, found)
-            docids = tuple(ranked.record.docid for ranked in found.ranking.records[: self._policy.records])
-            node.node = replace(node.node, query=query.text, docids=docids)
+            node.node = replace(node.node, query=query.text, docids=found.docids[: self._policy.records])
             self._respond(node, question, found, found)
             if node.awaited:
                 node.span, events = self._policy.extract_span(question, found)

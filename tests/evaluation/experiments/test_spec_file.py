@@ -228,6 +228,7 @@ def test_values_of_a_paper_are_of_what_the_experiment_measures(
     [
         ("judge = true", "", "answers are judged, but no condition has answers: write `answers = true` in one"),
         ("judge = true\nrepeats = 2", "answers = true", "repeats is 2, but answers are judged once: leave out repeats"),
+        ("judge_records = 9\nrepeats = 2", "", "repeats is 2, but records are judged once: leave out repeats"),
         ("judge_records = -1", "", "judge_records is -1 but must be at least 0"),
     ],
 )

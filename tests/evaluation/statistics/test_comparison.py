@@ -70,6 +70,16 @@ def test_other_measures_or_topics_are_refused() -> None:
         compare({"RR@10": {}}, {"RR@10": {}})
 
 
+def test_values_that_only_rounding_makes_differ_are_a_tie() -> None:
+    values = [0.1 + number / 100 for number in range(50)]
+    assert paired_randomisation(values, [value + 1e-16 * number for number, value in enumerate(values)]) == 1.0
+    (difference,) = compare(
+        {"R": {str(number): value for number, value in enumerate(values)}},
+        {"R": {str(number): value * (1 + 1e-15) for number, value in enumerate(values)}},
+    )
+    assert (difference.ties, difference.p) == (50, 1.0)
+
+
 def test_more_exchanges_than_samples_are_drawn_by_the_seed() -> None:
     gains = [0.3, -0.1, 0.2, 0.2, -0.3, 0.1, 0.4, -0.2, 0.1, 0.3, -0.1, 0.2]  # 2^12 exchanges, of which 100 are drawn
     drawn = [[paired_randomisation([0.0] * 12, gains, seed=seed, samples=100) for _ in range(5)] for seed in range(3)]

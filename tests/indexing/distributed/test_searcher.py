@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from cachetools import LRUCache
 
 from shrag.corpora.records import Language, Record
 from shrag.indexing.analyzed_record import AnalyzedRecord
@@ -74,6 +75,7 @@ class _Collection:
         self.rows: dict[int, Row] = {}
         self.most = most
         self.depths: list[int] = []
+        self.reads = 0
 
     def upsert(self, rows: Sequence[Row]) -> None:
         self.rows.update({row.number: row for row in rows})
@@ -91,6 +93,7 @@ class _Collection:
 
     def read(self, numbers: Sequence[int], parts: Sequence[Part]) -> dict[int, StoredParts]:
         assert len(numbers) <= self.most
+        self.reads += 1
         rows = [self.rows[number] for number in numbers if number in self.rows]
         return {row.number: StoredParts(row.docid, row.sparse, row.dense, row.stored) for row in rows}
 
@@ -193,6 +196,18 @@ def test_the_hits_of_any_tree_are_certain_however_few_candidates_come_first(
             _check(found, wanted, k)
             tied = [hit.docid for hit in wanted if found and hit.score == dict(wanted)[found[-1].docid]]
             assert {hit.docid for hit in found}.issuperset(docid for docid in tied if docid < found[-1].docid)
+
+
+def test_candidates_are_read_once_though_the_cache_holds_fewer(
+    opened: DistributedSearcher, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(opened, "_candidates", LRUCache(5))
+    collection: Any = opened._collection
+    reads = collection.reads
+    (found,) = opened.search([Or((Term("a"), Term("b")))], 60)
+    _check(found, TRUTH.search([Or((Term("a"), Term("b")))], 100)[0], 60)
+    assert len(found) > 20
+    assert collection.reads == reads + 1
 
 
 @pytest.mark.parametrize("opened", [8], indirect=True)

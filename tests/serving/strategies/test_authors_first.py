@@ -106,6 +106,10 @@ def test_an_author_without_a_record_on_the_topic_is_no_unknown_word(authors: Eng
     assert (result.search.keywords.unknown, result.answer.uncovered) == ((), ())
 
 
+def test_a_word_that_is_only_a_part_of_the_name_stays_unknown(authors: Engine) -> None:
+    assert authors.search("Kavraki rak chess").keywords.unknown == ("rak",)
+
+
 def test_a_word_of_texts_changes_no_ranking_and_the_authors_are_named(authors: Engine) -> None:
     result = authors.search("Hassabis intuition mathematics")
     assert result.authors == Authors(("Hassabis, Demis",), 1, "possible")

@@ -66,6 +66,12 @@ def test_decompose_searches_for_the_question_and_each_part(demo: Engine) -> None
 
 
 @pytest.mark.parametrize("strategy", ["decompose", "chain"])
+def test_a_node_has_the_records_of_the_first_page_whatever_was_found_behind(demo: Engine, strategy: str) -> None:
+    nodes = [event for event in demo.events(BOTH, strategy=strategy, k=3) if isinstance(event, Node) and event.query]
+    assert {len(node.docids) for node in nodes} == {3}
+
+
+@pytest.mark.parametrize("strategy", ["decompose", "chain"])
 def test_a_search_alone_asks_for_no_answers_that_only_the_final_one_would_use(demo: Engine, strategy: str) -> None:
     model = ScriptFile("parts" if strategy == "decompose" else "steps")
     Engine(demo.open_index, model).search(BOTH if strategy == "decompose" else ONION, strategy=strategy)
