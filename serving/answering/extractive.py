@@ -35,13 +35,6 @@ CONSIDERED = 10
 MOST_RELATED = 3
 """Most related records of an answer."""
 
-MOST_TITLES = 2
-"""Most related records that are named by their title alone.
-
-If the confidence is low, the next records of the ranking fill these places, behind those that may answer instead. If it
-is high, only records that score nearly as high as the leading one are named.
-"""
-
 MOST_QUOTED = 3
 """Most records that an answer from several searches quotes."""
 
@@ -55,11 +48,10 @@ _LEAST_SCORE = 0.75
 # words, and if its similarity to the leading record is at least _LEAST_SIMILARITY.
 _LEAST_COVERAGE = 0.3
 _LEAST_SIMILARITY = 0.16
-# The record that answers is not always the first one. Another record is named by its title if it covers at least
-# _NEARLY_AS_MUCH of the distinctive words that the leading record covers, and adds _LEAST_NEW of the question to it. No
-# sentence is quoted, since only a quarter of these records are useful. The two records are named that cover most of the
-# question, less _LESS_BY_RANK for each rank. Share of 124 ScienceON questions whose answer names a record that answers:
-# 0.863; with synonyms and the titles below, 0.887.
+# The record that answers is not always the first one. Another record may answer if it covers at least _NEARLY_AS_MUCH of
+# the distinctive words that the leading record covers, and adds _LEAST_NEW of the question to it. The one that covers
+# most of the question, less _LESS_BY_RANK for each rank, is named by its title. No sentence is quoted, since only a
+# quarter of these records are useful. A second title was useful for 3 of 28 ScienceON questions, and never answered.
 _NEARLY_AS_MUCH = 0.6
 _LEAST_NEW = 0.05
 _LESS_BY_RANK = 0.05
@@ -94,8 +86,8 @@ def extract_answer(
         evidence: Records that answer it, the best one first.
         merged: Whether the records come from several searches. If so, records that complete the leading one are quoted
             too.
-        confidence: The confidence that the first record answers, None if it is not known. If it is high, few records
-            are named by their title alone, since only one in five of these is useful.
+        confidence: The confidence that the first record answers, None if it is not known. If it is high, a record is
+            named by its title alone only if it scores nearly as high, since only one in five of these is useful.
         scores: The scores of the records, if these can be compared. Without scores, any record may be related.
         listing: The records that serve a broad question best. All of them are then shown, and no others.
     """
@@ -199,7 +191,7 @@ def _section(part: AnswerPart, quoted: _Quoted, sentences: Sequence[QuotableSent
 
 def _described(quoted: _Quoted, question: BroadQuestion) -> Section:
     """Return the section of a record with its best sentence for a broad question, or on what the record is about."""
-    sentence = describing_sentence(quoted.text.sentences, question.is_about)
+    sentence = describing_sentence(quoted.text.sentences, question.is_about, question.is_named)
     return _section("related", quoted, [sentence] if sentence else [])
 
 
@@ -224,10 +216,11 @@ def _related_sections(
 ) -> list[Section]:
     """Return the sections of the related records.
 
-    Those that score nearly as high as the leading one come first, then those with a finding to quote, then the others,
-    which are named by their titles.
+    These are records with a finding to quote, and at most one that is named by its title. That is one that scores
+    nearly as high as the leading record, which is never left out; or one that may answer instead. If the confidence is
+    low, it is the next of the ranking where there is none of these.
     """
-    results: list[Section] = []
+    results: list[tuple[int, Section]] = []
     tied: list[_Quoted] = []
     near: list[_Quoted] = []
     next_best: list[_Quoted] = []
@@ -238,15 +231,15 @@ def _related_sections(
     for other in others:
         finding = best_finding(other.text.sentences)
         if finding and _is_similar(other, lead, question.language):
-            results.append(_section("related", other, [finding]))
+            results.append((other.number, _section("related", other, [finding])))
         elif confidence != "high" and _is_also_near(other, lead, words):
             near.append(other)
         elif other.analyzed.record.title and (is_tied(other) or confidence == "low"):
             (tied if is_tied(other) else next_best).append(other)
     near.sort(key=lambda other: _LESS_BY_RANK * other.number - other.coverage)
-    named = [_section("related", other, []) for other in [*tied, *near, *next_best][:MOST_TITLES]]
-    first = min(len(tied), MOST_TITLES)
-    return [*named[:first], *results, *named[first:]][:MOST_RELATED]
+    named = [(other.number, _section("related", other, [])) for other in [*tied, *near, *next_best][:1]]
+    chosen = [*named, *results] if tied else [*results, *named]
+    return [section for _, section in sorted(chosen[:MOST_RELATED], key=lambda each: each[0])]
 
 
 def _other_papers(quoted: Sequence[_Quoted], shown: Sequence[_Quoted]) -> list[_Quoted]:

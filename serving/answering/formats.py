@@ -11,6 +11,7 @@ plain       The titles of records and the sentences of each section are paragrap
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Literal
@@ -173,6 +174,12 @@ _BROAD: Mapping[AnswerLanguage, str] = {
     "en": "The question names a broad subject: records about it are listed, general ones first. Ask about one point "
     "for an answer.",
 }
+_MENTIONED: Mapping[AnswerLanguage, str] = {
+    "ko": "질문의 주제가 넓은데 제목에 이 주제가 드러난 문헌이 적어, 초록에서 언급한 문헌까지 보여 드립니다. 알고 싶은 점을 "
+    "구체적으로 질문하면 그에 답하는 문헌을 찾아 드립니다.",
+    "en": "The question names a broad subject that few titles name: records that mention it are listed. Ask about one "
+    "point for an answer.",
+}
 _LANGUAGE_NOTES: Mapping[AnswerLanguage, Mapping[str, str]] = {
     "ko": {"en": " (영어 초록)", "ko": " (한국어 초록)"},
     "en": {"en": " (abstract in English)", "ko": " (abstract in Korean)"},
@@ -238,13 +245,14 @@ def answer_label(answer: Answer) -> str:
 
 def confidence_line(confidence: Confidence, language: AnswerLanguage) -> str:
     """Return the line that gives a confidence in words and as a number."""
-    return f"{_CONFIDENCE[language]}: {CONFIDENCE_LEVELS[language][confidence.level]} ({confidence.value:.2f})"
+    value = math.floor(100 * confidence.value + 1e-9) / 100  # 0.199 is low, and 0.20 the least medium confidence
+    return f"{_CONFIDENCE[language]}: {CONFIDENCE_LEVELS[language][confidence.level]} ({value:.2f})"
 
 
 def quotation_lines(answer: Answer) -> list[str]:
     """Return the lines that say if the quoted record may not answer, is one of many, or is in the other language."""
-    uncertain = [_UNCERTAIN[answer.language]] if answer.uncertain else []
-    broad = [_BROAD[answer.language]] if answer.broad else []
+    uncertain = [_UNCERTAIN[answer.language]] if answer.uncertain and not answer.broad else []
+    broad = [(_MENTIONED if answer.uncertain else _BROAD)[answer.language]] if answer.broad else []
     quoted = [_QUOTED_LANGUAGE[answer.language]] if answer.quoted_language else []
     return [*uncertain, *broad, *quoted]
 

@@ -12,6 +12,9 @@ Of eight questions that were refused though a record answers them, this record i
 fifth for four.
 """
 
+_FAR = 0.005
+"""Confidence below which no nearest records are named if they lack a subject word: they share another one by chance."""
+
 
 def is_refused(request: Request, ranking: Ranking, *, by_index: bool = True) -> bool:
     """Return whether the confidence of a ranking is too low to answer the request; False without a confidence.
@@ -37,7 +40,10 @@ def refuse(question: Question, ranking: Ranking, reason: EmptyReason) -> Answer:
 
 
 def nearest_records(ranking: Ranking) -> tuple[NearestRecord, ...]:
-    """Return the first records of the ranking, which a refusal names as the nearest ones."""
+    """Return the first records of the ranking, which a refusal names as the nearest ones; none if nothing is near."""
+    known = ranking.confidence
+    if known is not None and known.uncovered and known.value < _FAR:
+        return ()
     return tuple([NearestRecord(each.record.docid, each.record.title) for each in ranking.records[:MOST_NEAREST]])
 
 

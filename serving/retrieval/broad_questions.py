@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Sequence
 from functools import lru_cache
+from itertools import pairwise
 from typing import NamedTuple
 
 from shrag.corpora.text.sentences import split_sentences
@@ -18,11 +19,12 @@ from shrag.serving.retrieval.asking_words import asks_for_records, names_subject
 from shrag.serving.retrieval.query_terms import QueryTerm, has_phrase, spellings
 
 _MOST_PHRASES = 2
-# A question for a place, a person, a time or a number has one answer, as has one about a past event or about what was
-# named before.
+_MOST_COMPARED = 4  # keywords of a question that compares two of them
+# A question for a place, a person, a time, a number or an extreme has one answer, as has one about a past event or about
+# what was named before.
 _ASKS_FOR_FACT = re.compile(
-    r"어디|누구|누가|언제|얼마|몇"
-    r"|\b(?:where|who|whose|when|how\s+(?:many|much|long|often|far|old)"
+    r"어디|누구|누가|언제|얼마|몇|가장|제일|최초"
+    r"|\b(?:where|who|whose|when|how\s+(?:many|much|long|often|far|old)|(?:old|larg|long|high|tall|small|fast|bigg)est"
     r"|was|were|did|had|this|that|these|those|he|she|his|her|they|their|its?)\b|[\"“”]",
     re.IGNORECASE,
 )
@@ -30,6 +32,11 @@ _ASKS_WHAT = re.compile(r"^\W*what(?:['’]s|\s+is|\s+are)\b|무엇|뭐|뭔|이�
 _COMPARES = re.compile(
     r"\b(?:vs|versus|differ\w*|compar\w+|better|best)\b|차이|다른\s?점|비교|대비|어느\s?(?:것|게|쪽)|더\s?(?:좋|낫|나은|우수)",
     re.IGNORECASE,
+)
+# What stands between the two subjects of a question that compares them; the second only if there is no first.
+_OPPOSES = (
+    r"(?:이나|나|보다|대비|또는|혹은|\b(?:or|vs\.?|versus|compared\s+(?:to|with)|(?:(?:is|are)\s+)?(?:\w+\s+)?than)\b)",
+    r"(?:와|과|이랑|랑|하고|및|[,/·]|\band\b)",
 )
 # What stands between two things that a sentence compares, not far from each other.
 _BETWEEN = re.compile(
@@ -69,7 +76,7 @@ _MEANS = (
 _ASPECTS = (
     r"\b(?:problems?|challenges?|issues?|limits?|limitations?|drawbacks?|disadvantages?|weakness\w*|risks?|cons|barriers?"
     r"|obstacles?)\b|문제점?|과제|한계|단점|쟁점|이슈|위험|저해|걸림돌",
-    r"\b(?:advantages?|benefits?|strengths?|pros)\b|장점|이점|강점",
+    r"\b(?:advantages?|benefits?|strengths?|pros)\b|장점|(?<!차)이점|강점",
     r"\b(?:applications?|applied|use\s+cases?)\b|활용|응용|적용|사례",
 )
 _BOTH_SIDES = re.compile("장단점")
@@ -86,14 +93,16 @@ class BroadQuestion(NamedTuple):
     """A question that says nothing but its subject.
 
     Attributes:
-        subject: The keywords that name the subject.
+        subject: The keywords that name the subject, the two subjects if the question compares.
         aspect: A pattern for sentences on the aspect that is asked for (problems, benefits, uses); None without one.
         compares: Whether the question asks for the difference between two subjects.
+        purpose: The other keywords of a question that compares: what the two are for.
     """
 
     subject: tuple[Phrase, ...]
     aspect: re.Pattern[str] | None = None
     compares: bool = False
+    purpose: tuple[Phrase, ...] = ()
 
     def is_about(self, sentence: str) -> bool:
         """Return whether a sentence compares the two subjects, or is on the aspect that the question asks for."""
@@ -103,14 +112,19 @@ class BroadQuestion(NamedTuple):
             )
         return self.aspect is not None and self.aspect.search(sentence) is not None
 
+    def is_named(self, sentence: str) -> bool:
+        """Return whether a sentence names all of the subject, in either language."""
+        return all(_places(phrase, sentence) for phrase in self.subject)
+
 
 def read_broad_question(
     question: str, words: Sequence[QueryTerm], keywords: Sequence[QueryTerm]
 ) -> BroadQuestion | None:
     """Return the subject and aspect of a question that says nothing else; None for other questions.
 
-    It has one or two keywords besides words that may be asked about any subject, or exactly two if it compares. A
-    question what a thing is (*What is grey literature?*) is broad only if all of its words name the thing.
+    It has one or two keywords besides words that may be asked about any subject. If it compares, it has two, or it
+    opposes two of at most four to each other (*LSTM or GRU for time series, which is better?*). A question what a thing
+    is (*What is grey literature?*) is broad only if all of its words name the thing.
 
     Args:
         question: The question.
@@ -120,6 +134,10 @@ def read_broad_question(
     compares = _COMPARES.search(question) is not None
     subject = [phrase for keyword in keywords if any(map(_is_specific, phrase := keyword.parts or (keyword,)))]
     named = {term for phrase in subject for word in phrase for term in word.terms}
+    purpose: list[Phrase] = []
+    if compares and _MOST_PHRASES < len(subject) <= _MOST_COMPARED:
+        opposed = _opposed(question, subject)
+        purpose, subject = [phrase for phrase in subject if phrase not in opposed], opposed
     others = [word for word in words if not word.framing and named.isdisjoint(word.terms)]
     if (
         not (_MOST_PHRASES if compares else 1) <= len(subject) <= _MOST_PHRASES
@@ -132,7 +150,19 @@ def read_broad_question(
     asked = " ".join(word.text for word in others)
     aspects = [each for each in _ASPECTS if re.search(each, asked, re.IGNORECASE)]
     aspect = "|".join(_ASPECTS[:2] if _BOTH_SIDES.search(asked) else aspects)
-    return BroadQuestion(tuple(subject), re.compile(aspect, re.IGNORECASE) if aspect else None, compares)
+    pattern = re.compile(aspect, re.IGNORECASE) if aspect else None
+    return BroadQuestion(tuple(subject), pattern, compares, tuple(purpose))
+
+
+def _opposed(question: str, subject: Sequence[Phrase]) -> list[Phrase]:
+    """Return the two neighboring phrases that a question opposes to each other (``LSTM or GRU``); none without two."""
+    pairs = list(pairwise(sorted(subject, key=lambda phrase: phrase[0].start)))
+    for pattern in _OPPOSES:
+        for one, other in pairs:
+            between = question[max(word.end for word in one) : other[0].start].strip()
+            if re.fullmatch(pattern, between, re.IGNORECASE):
+                return [one, other]
+    return []
 
 
 def names_all(analyzed: AnalyzedRecord, subject: Sequence[Phrase]) -> bool:

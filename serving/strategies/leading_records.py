@@ -7,6 +7,7 @@ that compare two subjects.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from typing import NamedTuple
 
 from shrag.corpora.records import Record
 from shrag.corpora.text.sentences import split_sentences
@@ -14,6 +15,7 @@ from shrag.indexing.analyzed_record import AnalyzedRecord
 from shrag.serving.answering.definitions import defines_plainly
 from shrag.serving.request import AnswerLanguage
 from shrag.serving.retrieval.broad_questions import BroadQuestion, Phrase, breadth, compares_subjects, names_all
+from shrag.serving.retrieval.query_terms import has_phrase
 from shrag.serving.retrieval.ranking import ScoredRecord
 
 _LEAST_DEFINING = 0.5  # share of the best score from which a definition comes first
@@ -41,19 +43,33 @@ def definitions_first(names: Sequence[str], ranked: list[ScoredRecord]) -> tuple
     return _in_front(defining, ranked), bool(defining)
 
 
-def broad_first(
-    question: BroadQuestion, ranked: list[ScoredRecord], language: AnswerLanguage
-) -> tuple[list[ScoredRecord], frozenset[str]]:
-    """Return the records with those in front that serve a broad question best, and the docids of these.
+class BroadRecords(NamedTuple):
+    """Ranked records, of which the first ones serve a broad question best.
+
+    Attributes:
+        records: The records.
+        docids: The docids of the first ones.
+        are_certain: Whether these have the subject in their titles. Others mention it, or compare two in passing.
+    """
+
+    records: list[ScoredRecord]
+    docids: frozenset[str]
+    are_certain: bool
+
+
+def broad_first(question: BroadQuestion, ranked: list[ScoredRecord], language: AnswerLanguage) -> BroadRecords:
+    """Return the records with those in front that serve a broad question best.
 
     They give an overview of its subject, or compare its two subjects. Their score is twice the best one.
     """
-    chosen = _comparing(question, ranked) if question.compares else _about(question, ranked, language)
+    titled = [] if question.compares else _titled(question, ranked, language)
+    chosen = titled or (_comparing(question, ranked) if question.compares else _mentioning(question, ranked))
     best = [each._replace(score=2 * ranked[0].score) for each in chosen]
-    return _in_front(best, ranked), frozenset([each.record.record.docid for each in best])
+    docids = frozenset([each.record.record.docid for each in best])
+    return BroadRecords(_in_front(best, ranked), docids, bool(titled))
 
 
-def _about(question: BroadQuestion, ranked: Sequence[ScoredRecord], language: AnswerLanguage) -> list[ScoredRecord]:
+def _titled(question: BroadQuestion, ranked: Sequence[ScoredRecord], language: AnswerLanguage) -> list[ScoredRecord]:
     """Return the records with the subject in their titles, the best overviews first; none if only few have it."""
     titled = {each.docid for each in titled_with(question.subject, [each.record for each in ranked])}
     if len(titled) < FEWEST_TITLES:
@@ -62,11 +78,31 @@ def _about(question: BroadQuestion, ranked: Sequence[ScoredRecord], language: An
     return sorted(found, key=lambda each: -breadth(each.record, question, language))[:_MOST_TITLES]
 
 
+def _mentioning(question: BroadQuestion, ranked: Sequence[ScoredRecord]) -> list[ScoredRecord]:
+    """Return the records that have one of two subjects in the title and both in a sentence; none if these are few."""
+
+    def mentions(analyzed: AnalyzedRecord) -> bool:
+        text = analyzed.record.text
+        return any(names_all(analyzed, [phrase]) for phrase in question.subject) and any(
+            question.is_named(text[start:end]) for start, end in split_sentences(text)
+        )
+
+    if len(question.subject) == 1:
+        return []
+    found = [each for each in ranked if each.record.record.complete and mentions(each.record)]
+    return found[:_MOST_TITLES] if len(found) >= FEWEST_TITLES else []
+
+
 def _comparing(question: BroadQuestion, ranked: Sequence[ScoredRecord]) -> list[ScoredRecord]:
-    """Return the records that compare the two subjects, those that name both in the title first."""
+    """Return the records that compare the two subjects: those for the same purpose, and with both in the title, first."""
+
+    def place(each: ScoredRecord) -> tuple[int, bool]:
+        terms = frozenset(each.record.contents_terms)
+        served = sum(has_phrase(terms, [phrase]) for phrase in question.purpose)
+        return -served, not names_all(each.record, question.subject)
+
     complete = (each for each in ranked if each.record.record.complete)
-    found = [each for each in complete if compares_subjects(each.record, question)]
-    return sorted(found, key=lambda each: not names_all(each.record, question.subject))[:_MOST_COMPARING]
+    return sorted((each for each in complete if compares_subjects(each.record, question)), key=place)[:_MOST_COMPARING]
 
 
 def titled_with(subject: Sequence[Phrase], records: Iterable[AnalyzedRecord]) -> list[Record]:

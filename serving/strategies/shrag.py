@@ -28,7 +28,7 @@ from shrag.serving.answering.definitions import defined_names
 from shrag.serving.events import Confidence, Event, Hits, KeywordOrder, Keywords, Queries, Ranking
 from shrag.serving.request import AnswerLanguage, Request, deepest_rank
 from shrag.serving.retrieval.broad_questions import BroadQuestion, read_broad_question
-from shrag.serving.retrieval.confidence import COMPARING, OF_KIND, assess_confidence
+from shrag.serving.retrieval.confidence import MENTIONING, OF_KIND, assess_confidence
 from shrag.serving.retrieval.exclusions import read_exclusion
 from shrag.serving.retrieval.known_phrases import join_known_phrases
 from shrag.serving.retrieval.model_keywords import extract_keywords
@@ -217,7 +217,8 @@ def _best_to_quote_first(
 ) -> _Led:
     """Put the records in front that serve a question of this kind best, and among equal ones the reader's language.
 
-    A question counts as broad only if the confidence is low: otherwise one record answers it.
+    A question counts as broad only if the confidence is low: otherwise one record answers it. If it asks which of two
+    is better for a purpose, a record about the purpose may compare neither, so that only a high confidence is enough.
     """
     asked, defines = request.question, False
     if kind.names is not None:
@@ -225,13 +226,15 @@ def _best_to_quote_first(
     if request.answered:
         ranked = limit_incomplete(ranked, request.k // 2)
     confidence = assess_confidence(asked, question, index, ranked, least=OF_KIND if defines else 0.0)
-    if kind.broad is None or confidence is None or confidence.level != "low":
+    enough = {"high"} if kind.broad is not None and kind.broad.purpose else {"high", "medium"}
+    if kind.broad is None or confidence is None or confidence.level in enough:
         return _Led(ranked, confidence)
-    ranked, docids = broad_first(kind.broad, ranked, asked.language)
-    if not docids:
+    found = broad_first(kind.broad, ranked, asked.language)
+    if not found.docids:
         return _Led(ranked, confidence)
-    confidence = assess_confidence(asked, question, index, ranked, least=COMPARING if kind.broad.compares else OF_KIND)
-    return _Led(ranked, confidence, Listing(kind.broad, docids))
+    least = OF_KIND if found.are_certain else MENTIONING
+    confidence = assess_confidence(asked, question, index, found.records, least=least)
+    return _Led(found.records, confidence, Listing(kind.broad, found.docids))
 
 
 def _depths(chosen: _ChosenKeywords, request: Request, *, defining: bool) -> tuple[int, int]:

@@ -23,7 +23,7 @@ _BACKWARD_KO = (
     "또한?[ ,]|그리고|더불어|나아가|더 나아가|뿐만|뿐 아니라|아울러|게다가|더구나|더욱이|왜냐하면|"
     "다음으로|동시에|마찬가지로|특히|즉[ ,]|예를 들|"
     "따라서|그러므로|그래서|결국|결과적으로|그러나|하지만|그런데|그렇|그럼에도|반면|반대로|한편|다만|"
-    "이러한|이런 |이와 |이와같|이처럼|이렇|그러한|이는 |이를 |이에 |이것|이들|이때|이로|이중|이후|여기서|전자는|후자는|"
+    "이러한|이런 |이와 |이와같|이처럼|이렇(?!게 [가-힣]+[된한] )|그러한|이는 |이를 |이에 |이것|이들|이때|이로|이중|이후|여기서|전자는|후자는|"
     "이(?:중|외에|두|세|과정|때문|점|경우|방법|기법|모델|모형|시스템|결과|같은)|그(?:중|외|이유|결과|때문|과정|러)|"
     "이 (?!연구|논문|글|고|보고서|조사|실험|책|장|총설)(?=[가-힣])|그 (?=[가-힣])|"
     ".{1,12}(?:이러한|이와 같은|위와 같은) |"  # 본 연구에서는 이러한 문제를
@@ -42,7 +42,7 @@ _BACKWARD_EN = (
     "(?:response|contrast|addition) to (?:this|that|these|those|such))|"
     "by (?:contrast|doing)|on the (?:other|contrary)|as (?:a (?:result|consequence)|such)|at the same time|"
     "for (?:example|instance|this|these|that)|with (?:this|these|that)|(?:through|based on) (?:this|these)|"
-    "to (?:this end|do so|(?:address|solve|overcome|fill|tackle) (?:this|these|the))|"
+    "to (?:this end|do (?:so|this|that)|(?:address|solve|overcome|fill|tackle) (?:this|these|the))|"
     "compared (?:to|with) (?:this|these|it)|"
     "even so|that is(?=,)|that said|in (?:short|sum|summary)|as (?:noted|mentioned|stated) (?:above|earlier|before)|"
     "the (?:latter|former|others?|same|above|second|third|two)|"
@@ -51,6 +51,12 @@ _BACKWARD_EN = (
     rf"this(?! {_STUDY_NOUN}\b))\b"
 )
 _BACKWARD = re.compile(rf"[\"'“‘(]?(?:{_BACKWARD_KO}|{_BACKWARD_EN})", re.IGNORECASE)
+
+_EARLIER = re.compile(
+    rf"\b(?:these|those|this(?! {_STUDY_NOUN}\b)) [a-z]+|\bthe (?:above|aforementioned)\b|"
+    "(?:이러한|이런|그러한|이와 ?같은|위와 ?같은|상기) ?[가-힣]|(?:^|\\s)이 (?!연구|논문|글|고|보고서|조사|실험|책|장|총설)[가-힣]",
+    re.IGNORECASE,
+)
 
 # Such a sentence gives the reason for the one before it: 편견이 담기기 때문이다.
 _REASON_KO = re.compile(r"기 때문(?:이다|입니다)\W*$")
@@ -141,7 +147,7 @@ _PRAISE = re.compile(
 )
 _FOUND = re.compile(
     r"나타났|확인(?:되었|하였|했|할 수 있었)|밝혀졌|"
-    r"\b(?:we (?:found|find|conclude|show|prove|demonstrate)|it was found|significantly)\b",
+    r"\b(?:we (?:found|find|conclude|show|prove|demonstrate)|it was found|significantly|(?:majority|most) of)\b",
     re.IGNORECASE,
 )
 # A conjunction before the study. Without the conjunction, the sentence needs none of the sentences before it, unless
@@ -204,6 +210,15 @@ def refers_back(sentence: str) -> bool:
     [True, False, True]
     """
     return bool(_BACKWARD.match(sentence) or _REASON_KO.search(sentence))
+
+
+def mentions_earlier(sentence: str) -> bool:
+    """Return whether a sentence mentions, anywhere in it, something of the sentences before: these issues, 이러한 문제.
+
+    >>> [mentions_earlier(each) for each in ("We solve these issues.", "We solve it in this study.", "이런 막은 얇다.")]
+    [True, False, True]
+    """
+    return bool(_EARLIER.search(sentence))
 
 
 def contrasts(sentence: str) -> bool:

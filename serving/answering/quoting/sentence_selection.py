@@ -35,6 +35,7 @@ from shrag.serving.answering.quoting.discourse import (
     is_general,
     is_question,
     looks_ahead,
+    mentions_earlier,
     refers_back,
 )
 from shrag.serving.answering.quoting.quotable_text import QuotableSentence, QuotableText, english_length
@@ -58,6 +59,7 @@ _SHORTEST_FINDING, _LONGEST_FINDING = 20, 450
 _SHARE_WEIGHT = 1.5
 _COVER_TIE = 0.05
 _SHORT_ABSTRACT = 8  # sentences
+_ON_TOPIC = 0.65  # of the best sentence's share of the question, for which background is quoted from a short abstract
 _REPEATED = 0.6  # of a sentence's words
 _LONGEST_FILLER = 80
 _LEAST_NEW = 3  # distinctive words for which a sentence outside the quoted part is quoted too
@@ -110,8 +112,9 @@ def _without_frame(
 ) -> set[int]:
     """Return the sentences of a usual abstract from ``start`` on, without outlooks and late announcements.
 
-    A sentence stays if another one refers to it, or if only it has some of the question's distinctive words. If only a
-    short text would remain, all sentences are returned.
+    A sentence stays if another one refers to it, or if only it has some of the question's distinctive words. Background
+    of a short abstract also stays if it has much of the question and describes no general development. If only a short
+    text would remain, all sentences are returned.
     """
     study = study_sentence(sentences)
     if study is None:
@@ -124,6 +127,8 @@ def _without_frame(
         if index <= study
         or not (looks_ahead(sentences[index].text) or (roles[index] == ANNOUNCEMENT and index > last_told))
     }
+    if len(sentences) <= _SHORT_ABSTRACT:
+        kept |= _on_topic(sentences, start)
     held = frozenset[QueryTerm]().union(*(sentences[index].words for index in kept))
     # A sentence that only repeats the words of another one is not needed.
     for index in sorted(range(len(sentences)), key=lambda index: -len(sentences[index].words - held)):
@@ -131,6 +136,19 @@ def _without_frame(
             kept.add(index)
             held |= sentences[index].words
     return _unless_short(sentences, together, kept)
+
+
+def _on_topic(sentences: Sequence[QuotableSentence], start: int) -> set[int]:
+    """Return the background sentences with much of the question that are not general; of those alike, the best."""
+    least = _ON_TOPIC * max(sentence.share for sentence in sentences)
+    found: set[int] = set()
+    held: frozenset[QueryTerm] = frozenset()
+    for index in sorted(range(start), key=lambda index: -sentences[index].share):
+        each = sentences[index]
+        if each.share >= least and len(each.words) > 1 and each.words - held and not is_general(each.text):
+            found.add(index)
+            held |= each.words
+    return found
 
 
 def _without_general_edges(sentences: Sequence[QuotableSentence], together: Sequence[frozenset[int]]) -> set[int]:
@@ -237,25 +255,33 @@ def best_finding(sentences: Sequence[QuotableSentence]) -> QuotableSentence | No
 
 
 def describing_sentence(
-    sentences: Sequence[QuotableSentence], wanted: Callable[[str], bool] = lambda sentence: False
+    sentences: Sequence[QuotableSentence],
+    wanted: Callable[[str], bool] = lambda sentence: False,
+    named: Callable[[str], bool] = lambda sentence: False,
 ) -> QuotableSentence | None:
     """Return the sentence that says best what a record is about; None if none can stand alone.
 
     That is the first one that is ``wanted``, else its best finding, else the sentence that names the study, else the
-    first one with words of the question that is not general.
+    first one with words of the question that is not general. Sentences in which the subject is ``named``, and then
+    those that mention nothing said before (*these issues*), are preferred.
     """
+    study = study_sentence(sentences)
+    finding = best_finding(sentences)
     able = [
-        _without_conjunction(each)
+        each
         for each in sentences
         if _SHORTEST_FINDING <= len(each.text) <= _LONGEST_FINDING and _stands_alone(each.text)
     ]
-    study = study_sentence(sentences)
-    return (
+    able = [each for each in able if named(each.text)] or able
+    able = [each for each in able if not mentions_earlier(each.text)] or able
+    chosen = (
         next((each for each in able if wanted(each.text)), None)
-        or best_finding(sentences)
-        or next((each for each in able if study is not None and sentences[study].text.endswith(each.text)), None)
+        or (finding if finding in able else None)
+        or next((each for each in able if study is not None and each is sentences[study]), None)
         or next((each for each in able if each.words and not is_general(each.text)), None)
+        or finding
     )
+    return _without_conjunction(chosen) if chosen else None
 
 
 def _worths(sentences: Sequence[QuotableSentence], roles: Sequence[float]) -> list[float]:

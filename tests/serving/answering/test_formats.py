@@ -171,6 +171,8 @@ def test_a_refusal_names_what_is_not_covered_and_the_nearest_titles() -> None:
 def test_a_confidence_is_said_in_words_and_as_a_number() -> None:
     assert confidence_line(Confidence(0.914, "high"), "en") == "Confidence: high (0.91)"
     assert confidence_line(Confidence(0.1, "low"), "ko") == "답변 확신도: 낮음 (0.10)"
+    assert confidence_line(Confidence(0.1999, "low"), "en") == "Confidence: low (0.19)"
+    assert confidence_line(Confidence(0.29, "medium"), "en") == "Confidence: medium (0.29)"
 
 
 def test_the_authors_of_a_question_are_counted_and_named_and_what_became_of_them_is_said() -> None:

@@ -31,6 +31,18 @@ def test_at_most_five_nearest_records_are_named_and_words_only_where_there_is_on
     assert refuse(question, replace(ranking, confidence=None), "nothing_found").uncovered == ()
 
 
+@pytest.mark.parametrize(
+    ("value", "uncovered", "named"), [(0.005, ("갈등",), 5), (0.0049, ("갈등",), 0), (0.0, (), 5)]
+)
+def test_nearest_records_that_lack_a_subject_word_are_not_named_where_the_confidence_is_next_to_nothing(
+    demo: Engine, value: float, uncovered: tuple[str, ...], named: int
+) -> None:
+    confidence = Confidence(value, "low", uncovered, threshold=0.037)
+    ranking = replace(demo.search(QUESTION, k=10).ranking, confidence=confidence)
+    refusal = refuse(parse_request(QUESTION, answered=True).question, ranking, "nothing_fits")
+    assert (len(refusal.nearest), refusal.uncovered) == (named, uncovered)
+
+
 def test_an_answer_names_the_words_that_its_records_lack_only_where_the_confidence_is_low() -> None:
     ranking = Ranking((), "words", reranker_is_model=False)
     assert doubtful_words(ranking) == ()

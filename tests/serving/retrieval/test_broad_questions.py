@@ -95,6 +95,47 @@ def test_a_question_for_the_difference_between_two_subjects_compares(question: s
     broad = _read(question, keywords, others)
     assert broad is not None
     assert broad.compares
+    assert (broad.aspect, broad.purpose) == (None, ())
+
+
+def _opposed(question: str, *keywords: str) -> tuple[list[str], list[str]]:
+    """Return the two subjects that a question opposes to each other, and its other keywords."""
+    phrases = [
+        join_terms([_word(word)._replace(start=question.index(word), end=question.index(word) + len(word))])
+        for word in keywords
+    ]
+    broad = read_broad_question(question, [], phrases)
+    named = (broad.subject, broad.purpose) if broad else ((), ())
+    subject, purpose = ([" ".join(word.text for word in phrase) for phrase in each] for each in named)
+    return subject, purpose
+
+
+@pytest.mark.parametrize(
+    ("question", "keywords", "opposed"),
+    [
+        ("LSTM과 GRU 중 어느 쪽이 강수 예측에 더 좋은가?", ("GRU", "강수", "LSTM"), (["LSTM", "GRU"], ["강수"])),
+        ("CNN vs SVM for images, which is better?", ("images", "SVM", "CNN"), (["CNN", "SVM"], ["images"])),
+        (
+            "For crops and soil, are trees better than forests?",
+            ("trees", "forests", "crops", "soil"),
+            (["trees", "forests"], ["crops", "soil"]),
+        ),
+        ("Is rice better for soil, for crops?", ("rice", "soil", "crops"), ([], [])),
+        ("LSTM, GRU: which is better for rain, wind and snow?", ("LSTM", "GRU", "rain", "wind", "snow"), ([], [])),
+    ],
+    ids=["ko", "en", "than before and", "none side by side", "too many"],
+)
+def test_two_of_several_subjects_are_compared_if_the_question_opposes_them(
+    question: str, keywords: tuple[str, ...], opposed: tuple[list[str], list[str]]
+) -> None:
+    assert _opposed(question, *keywords) == opposed
+
+
+def test_a_sentence_names_a_subject_if_it_names_all_of_it_in_either_language() -> None:
+    broad = BroadQuestion(((_word("AI", "인공지능"),), (_word("farming", "농업"),)))
+    assert broad.is_named("농업에 인공지능을 쓴다.")
+    assert broad.is_named("AI helps farming.")
+    assert not broad.is_named("AI helps.")
 
 
 @pytest.mark.parametrize(

@@ -11,7 +11,7 @@ from shrag.indexing.lexical.evidence import is_complete
 from shrag.indexing.translation.query_translation import analyze_question
 from shrag.serving.engine import Engine
 from shrag.serving.request import Turn, parse_question
-from shrag.serving.retrieval.confidence import _lessen, assess_confidence
+from shrag.serving.retrieval.confidence import _lessen, _says_otherwise, assess_confidence
 from shrag.serving.retrieval.ranking import ScoredRecord
 from shrag.serving.search_settings import PRODUCT
 from tests.conftest import DEMO
@@ -119,6 +119,32 @@ def test_a_confidence_is_high_from_exactly_a_half_and_medium_from_exactly_a_fift
     assert confidence is not None
     assert confidence.value == pytest.approx(value, abs=1e-4)
     assert (confidence.level, confidence.uncovered) == (level, ())
+
+
+@pytest.mark.parametrize(
+    ("word", "value", "level"), [("Zanzibar", 0.19, "low"), ("mooring", 0.4995, "medium")], ids=["unknown", "known"]
+)
+def test_a_subject_word_that_no_record_has_and_nothing_translates_makes_the_confidence_low(
+    demo: Engine, word: str, value: float, level: str
+) -> None:
+    index = replace(demo.open_index, calibration=_giving((0.0, 1.001, 2.0)))
+    question = analyze_question(f"turbine graphene {word}", index.analyzer, index.searcher, index.glossary)
+    docids = [demo.search(each, k=1).ranking.records[0].record.docid for each in ("turbine", "graphene", "mooring")]
+    scored = [
+        ScoredRecord(each, 1.0, rank, words=1.0) for rank, each in enumerate(index.store.fetch(docids), 1) if each
+    ]
+    confidence = assess_confidence(parse_question(question.text), question, index, scored)
+    assert confidence is not None
+    assert confidence.value == pytest.approx(value, abs=1e-4)
+    assert (confidence.level, confidence.uncovered) == (level, ("Zanzibar",) if level == "low" else ())
+
+
+def test_a_word_is_not_named_as_lacking_if_the_record_has_a_synonym_by_way_of_a_translation(demo: Engine) -> None:
+    index = demo.open_index
+    (record,) = (each for each in index.store.fetch(["DEMO-AGR-002"]) if each)
+    assert "mistake" not in f"{record.record.title} {record.record.text}"
+    assert _says_otherwise(record, "mistake", index)  # 오류, which error translates too
+    assert not _says_otherwise(record, "copyright", index)
 
 
 @pytest.mark.parametrize(("asked", "level"), [(6, "medium"), (7, "high"), (8, "high")])

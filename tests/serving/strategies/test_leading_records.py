@@ -2,10 +2,21 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
+from shrag.corpora.records import Record
+from shrag.indexing.analysis.korean_english import KoreanEnglishAnalyzer
+from shrag.indexing.analyzed_record import analyze_record
 from shrag.serving.answering.formats import answer_text
 from shrag.serving.engine import Engine
+from shrag.serving.retrieval.broad_questions import BroadQuestion
+from shrag.serving.retrieval.query_terms import QueryTerm
+from shrag.serving.retrieval.ranking import ScoredRecord
+from shrag.serving.strategies.leading_records import broad_first
+
+ANALYZER = KoreanEnglishAnalyzer()
 
 
 def test_records_about_a_broad_subject_come_first_and_the_answer_lists_them(demo: Engine) -> None:
@@ -55,3 +66,59 @@ def test_records_that_compare_two_subjects_come_first_and_the_comparison_is_quot
     assert (answer.citations[0].docid, answer.broad, answer.uncertain) == ("DEMO-AGR-002", False, True)
     assert any("LSTM" in each.text and "ARIMA" in each.text for each in answer.sections[0].sentences)
     assert 0.1 <= confidence.value < 0.2
+
+
+def _word(text: str) -> QueryTerm:
+    return QueryTerm(text, tuple(ANALYZER.terms([text])[0]), 1.0, 1, keyword=True, known=True)
+
+
+def _ranked(*records: tuple[str, str]) -> list[ScoredRecord]:
+    """Return ranked records with these titles and texts, whose docids are d1, d2, …"""
+    analyzed = [
+        analyze_record(Record(f"d{rank}", title, text, "en", complete=True), ANALYZER)
+        for rank, (title, text) in enumerate(records, 1)
+    ]
+    return [ScoredRecord(each, 9.0 - rank, rank) for rank, each in enumerate(analyzed, 1)]
+
+
+AI_IN_FARMING = BroadQuestion(((_word("AI"),), (_word("farming"),)))
+MENTIONING = [
+    ("Weather", "AI is used in farming."),  # neither is in the title
+    ("Trends of farming", "Soils differ. AI is used in farming."),
+    ("Farming and soils", "AI is everywhere. Soils are used in farming."),  # in two sentences
+    ("AI for crops", "We show that AI helps farming."),
+    ("Farming by robots", "Robots with AI do the farming."),
+]
+
+
+def test_records_that_mention_both_subjects_in_a_sentence_are_listed_where_few_titles_have_both() -> None:
+    found = broad_first(AI_IN_FARMING, _ranked(*MENTIONING), "en")
+    assert [each.record.record.docid for each in found.records] == ["d2", "d4", "d5", "d1", "d3"]
+    assert (found.docids, found.are_certain) == ({"d2", "d4", "d5"}, False)
+    assert broad_first(AI_IN_FARMING, _ranked(*MENTIONING[:4]), "en").docids == frozenset()
+    titled = [("AI in farming", "Text."), ("Farming with AI", "Text."), ("AI, farming and soils", "Text.")]
+    found = broad_first(AI_IN_FARMING, _ranked(*MENTIONING, *titled), "en")
+    assert (found.docids, found.are_certain) == ({"d6", "d7", "d8"}, True)
+
+
+def test_records_that_only_mention_one_subject_are_not_listed() -> None:
+    assert broad_first(BroadQuestion(((_word("AI"),),)), _ranked(*MENTIONING[:3]), "en").docids == frozenset()
+
+
+def test_of_records_that_compare_those_for_the_same_purpose_come_first() -> None:
+    records = [
+        ("Trees and forests", "Trees are better than forests for soil."),
+        ("Models", "Trees are better than forests for crops."),
+        ("Crops", "Trees grow. Forests grow."),
+    ]
+    question = BroadQuestion(((_word("trees"),), (_word("forests"),)), compares=True)
+    found = broad_first(question, _ranked(*records), "en")
+    assert [each.record.record.docid for each in found.records] == ["d1", "d2", "d3"]
+    assert found.docids == {"d1", "d2"}
+    found = broad_first(question._replace(purpose=((_word("crops"),),)), _ranked(*records), "en")
+    assert [each.record.record.docid for each in found.records] == ["d2", "d1", "d3"]
+
+
+def test_an_answer_of_records_that_mention_a_subject_says_so(demo: Engine) -> None:
+    answer = demo.ask("도서관").answer
+    assert answer_text(replace(answer, uncertain=True)).startswith("질문의 주제가 넓은데 제목에")

@@ -14,6 +14,7 @@ from shrag.serving.answering.quoting.discourse import (
     is_general,
     is_noise,
     looks_ahead,
+    mentions_earlier,
     names_study,
     refers_back,
     role_worth,
@@ -331,6 +332,34 @@ def test_a_sentence_that_tells_of_the_times_and_of_no_finding_is_general(sentenc
 def test_a_sentence_that_says_that_something_is_suggested_announces(sentence: str) -> None:
     assert role_worth(sentence) < 0
     assert role_worth("We suggest that these strategies improve films.") > 0
+
+
+def test_what_was_done_for_a_purpose_named_before_refers_back_and_what_was_made_so_does_not() -> None:
+    assert refers_back("To do this, films were tested.")
+    assert refers_back("이렇게 하여 막을 얻었다.")
+    assert not refers_back("이렇게 학습된 모델의 정확도는 0.74였다.")
+
+
+def test_what_most_of_the_asked_said_is_a_finding_though_it_is_about_further_research() -> None:
+    assert not looks_ahead("The majority of the surgeons support further research.")
+    assert looks_ahead("The surgeons hope for further research.")
+
+
+@pytest.mark.parametrize(
+    ("sentence", "mentions"),
+    [
+        ("We solve these two issues.", True),
+        ("We tackle this problem by heat.", True),
+        ("We heat films in this study.", False),
+        ("That is why films are heated.", False),
+        ("본 연구는 이러한 문제를 푼다.", True),
+        ("막의 이 성질을 쓴다.", True),
+        ("막을 다룬 이 연구는 크다.", False),
+        ("막의 이점을 본다.", False),
+    ],
+)
+def test_a_sentence_may_mention_what_was_said_before_anywhere(sentence: str, mentions: bool) -> None:
+    assert mentions_earlier(sentence) is mentions
 
 
 def test_a_response_to_what_was_said_before_refers_back() -> None:
