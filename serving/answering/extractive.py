@@ -48,10 +48,11 @@ _LEAST_SCORE = 0.75
 # words, and if its similarity to the leading record is at least _LEAST_SIMILARITY.
 _LEAST_COVERAGE = 0.3
 _LEAST_SIMILARITY = 0.16
-# The record that answers is not always the first one. Another record may answer if it covers at least _NEARLY_AS_MUCH of
-# the distinctive words that the leading record covers, and adds _LEAST_NEW of the question to it. The one that covers
-# most of the question, less _LESS_BY_RANK for each rank, is named by its title. No sentence is quoted, since only a
-# quarter of these records are useful. A second title was useful for 3 of 28 ScienceON questions, and never answered.
+# The record that answers is not always the first one. Another record may answer if it covers at least _NEARLY_AS_MUCH
+# of the distinctive words that the leading record covers, and adds _LEAST_NEW of the question to it. The one that
+# covers most of the question, less _LESS_BY_RANK for each rank, is named by its title. No sentence is quoted, since
+# only a quarter of these records are useful. A second title was useful for 3 of 28 ScienceON questions, and never
+# answered.
 _NEARLY_AS_MUCH = 0.6
 _LEAST_NEW = 0.05
 _LESS_BY_RANK = 0.05
@@ -232,10 +233,14 @@ def _related_sections(
         finding = best_finding(other.text.sentences)
         if finding and _is_similar(other, lead, question.language):
             results.append((other.number, _section("related", other, [finding])))
+        elif not other.analyzed.record.title:
+            continue
+        elif is_tied(other):
+            tied.append(other)
         elif confidence != "high" and _is_also_near(other, lead, words):
             near.append(other)
-        elif other.analyzed.record.title and (is_tied(other) or confidence == "low"):
-            (tied if is_tied(other) else next_best).append(other)
+        elif confidence == "low":
+            next_best.append(other)
     near.sort(key=lambda other: _LESS_BY_RANK * other.number - other.coverage)
     named = [(other.number, _section("related", other, [])) for other in [*tied, *near, *next_best][:1]]
     chosen = [*named, *results] if tied else [*results, *named]
@@ -275,13 +280,12 @@ def _is_similar(related: _Quoted, lead: _Quoted, language: AnswerLanguage) -> bo
 
 
 def _is_also_near(related: _Quoted, lead: _Quoted, words: Sequence[QueryTerm]) -> bool:
-    """Return whether a record has a title and may answer instead, in whatever language it is written.
+    """Return whether a record may answer instead, in whatever language it is written.
 
     Such a record covers nearly as much of the question as the leading one, and has other words of it.
     """
     return (
-        bool(related.analyzed.record.title)
-        and related.distinctive >= _NEARLY_AS_MUCH * lead.distinctive
+        related.distinctive >= _NEARLY_AS_MUCH * lead.distinctive
         and matched_share(words, lead.terms | related.terms) >= lead.coverage + _LEAST_NEW
     )
 

@@ -175,8 +175,8 @@ _BROAD: Mapping[AnswerLanguage, str] = {
     "for an answer.",
 }
 _MENTIONED: Mapping[AnswerLanguage, str] = {
-    "ko": "질문의 주제가 넓은데 제목에 이 주제가 드러난 문헌이 적어, 초록에서 언급한 문헌까지 보여 드립니다. 알고 싶은 점을 "
-    "구체적으로 질문하면 그에 답하는 문헌을 찾아 드립니다.",
+    "ko": "질문의 주제가 넓은데 제목에 이 주제가 드러난 문헌이 적어, 초록에서 언급한 문헌까지 보여 드립니다. "
+    "알고 싶은 점을 구체적으로 질문하면 그에 답하는 문헌을 찾아 드립니다.",
     "en": "The question names a broad subject that few titles name: records that mention it are listed. Ask about one "
     "point for an answer.",
 }

@@ -20,8 +20,8 @@ from shrag.serving.retrieval.query_terms import QueryTerm, has_phrase, spellings
 
 _MOST_PHRASES = 2
 _MOST_COMPARED = 4  # keywords of a question that compares two of them
-# A question for a place, a person, a time, a number or an extreme has one answer, as has one about a past event or about
-# what was named before.
+# A question for a place, a person, a time, a number or an extreme has one answer, as has one about a past event or
+# about what was named before.
 _ASKS_FOR_FACT = re.compile(
     r"어디|누구|누가|언제|얼마|몇|가장|제일|최초"
     r"|\b(?:where|who|whose|when|how\s+(?:many|much|long|often|far|old)|(?:old|larg|long|high|tall|small|fast|bigg)est"

@@ -94,7 +94,7 @@ def _mentioning(question: BroadQuestion, ranked: Sequence[ScoredRecord]) -> list
 
 
 def _comparing(question: BroadQuestion, ranked: Sequence[ScoredRecord]) -> list[ScoredRecord]:
-    """Return the records that compare the two subjects: those for the same purpose, and with both in the title, first."""
+    """Return the records that compare the two subjects; those for the same purpose or with both in the title first."""
 
     def place(each: ScoredRecord) -> tuple[int, bool]:
         terms = frozenset(each.record.contents_terms)

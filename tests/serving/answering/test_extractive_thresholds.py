@@ -105,9 +105,7 @@ def test_records_with_more_than_six_tenths_of_their_terms_in_common_are_one_pape
     assert sections == [("record", "Lead", True), ("related", "Other", True)][: 1 + shown]
 
 
-@pytest.mark.parametrize(
-    ("held", "title"), [((9, 10), "A"), ((9, 0, 12), "C")], ids=["a rank", "two ranks"]
-)
+@pytest.mark.parametrize(("held", "title"), [((9, 10), "A"), ((9, 0, 12), "C")], ids=["a rank", "two ranks"])
 def test_a_rank_counts_as_much_as_a_twentieth_of_the_question(held: Sequence[int], title: str) -> None:
     evidence = [_seen("Lead", WORDS[:10])]
     evidence += [

@@ -94,11 +94,11 @@ MENTIONING = [
 def test_records_that_mention_both_subjects_in_a_sentence_are_listed_where_few_titles_have_both() -> None:
     found = broad_first(AI_IN_FARMING, _ranked(*MENTIONING), "en")
     assert [each.record.record.docid for each in found.records] == ["d2", "d4", "d5", "d1", "d3"]
-    assert (found.docids, found.are_certain) == ({"d2", "d4", "d5"}, False)
+    assert (found.docids, found.are_certain) == (frozenset({"d2", "d4", "d5"}), False)
     assert broad_first(AI_IN_FARMING, _ranked(*MENTIONING[:4]), "en").docids == frozenset()
     titled = [("AI in farming", "Text."), ("Farming with AI", "Text."), ("AI, farming and soils", "Text.")]
     found = broad_first(AI_IN_FARMING, _ranked(*MENTIONING, *titled), "en")
-    assert (found.docids, found.are_certain) == ({"d6", "d7", "d8"}, True)
+    assert (found.docids, found.are_certain) == (frozenset({"d6", "d7", "d8"}), True)
 
 
 def test_records_that_only_mention_one_subject_are_not_listed() -> None:
