@@ -119,7 +119,7 @@ def write_tokens(job: BuildJob) -> None:
 def build_glossary(job: BuildJob) -> None:
     """Mine the glossary from the corpus, apply the user's corrections, and write both files."""
     index = job.workspace.index
-    # The new token store has every word of the corpus, so the analyzer needs no Kiwi.
+    # The new token store has the words of the corpus, so the analyzer hardly ever needs Kiwi.
     with (
         closing(TokenStore(index / TOKEN_STORE)) as store,
         closing(LuceneSearcher(index / FOLDER, job.workspace.plan.bm25)) as searcher,

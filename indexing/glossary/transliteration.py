@@ -12,9 +12,7 @@ import re
 from collections.abc import Sequence
 from functools import lru_cache
 
-_FIRST = "ㄱㄲㄴㄷㄸㄹㅁㅂㅃㅅㅆㅇㅈㅉㅊㅋㅌㅍㅎ"
-_VOWEL = "ㅏㅐㅑㅒㅓㅔㅕㅖㅗㅘㅙㅚㅛㅜㅝㅞㅟㅠㅡㅢㅣ"
-_LAST = " ㄱㄲㄳㄴㄵㄶㄷㄹㄺㄻㄼㄽㄾㄿㅀㅁㅂㅄㅅㅆㅇㅈㅊㅋㅌㅍㅎ"
+from shrag.indexing.glossary.jamo import VOWELS, is_syllable, split_syllable
 
 _SPELLINGS: dict[str, tuple[str, ...]] = {
     letter: tuple(spellings.split())
@@ -116,18 +114,17 @@ def transliteration_distance(korean: str, english: str, most: float = 1.0) -> fl
 @lru_cache(maxsize=20_000)
 def _jamo(korean: str) -> tuple[str, ...]:
     """Return a Hangul word's jamo, with ``$`` after final consonants; none if a character is not a syllable."""
+    if not all(map(is_syllable, korean)):
+        return ()
     jamo: list[str] = []
     for syllable in korean:
-        code = ord(syllable) - 0xAC00
-        if not 0 <= code < 11_172:
-            return ()
-        first, vowel, last = _FIRST[code // 588], _VOWEL[code % 588 // 28], _LAST[code % 28]
+        first, vowel, last = split_syllable(syllable)
         if first == "ㄹ" and jamo and jamo[-1] == "ㄹ$":
             jamo.pop()  # ㄹㄹ is a single l in English: 클러, clu
         if first != "ㅇ":
             jamo.append(first)
         jamo.append(vowel)
-        if last != " ":
+        if last:
             jamo.append(last + "$")
     return tuple(jamo)
 
@@ -143,7 +140,7 @@ def _least_cost(jamo: tuple[str, ...], english: str, most: float) -> float | Non
     _skip_letters(costs, 0, silent, most)
     for letter in jamo:
         spellings = _SPELLINGS.get(letter) or _SPELLINGS.get(letter[0], ())
-        wrong_vowel = _VOWEL_MISMATCH if letter in _VOWEL else _MISMATCH
+        wrong_vowel = _VOWEL_MISMATCH if letter in VOWELS else _MISMATCH
         added = _ADDED.get(letter, 0.8)
         reached: dict[int, float] = {}
         for start, before in costs.items():
@@ -183,7 +180,7 @@ def consonant_key(korean: str) -> str:
     """Return a key of the word's consonant classes, without ㅎ, to find candidates fast."""
     key: list[str] = []
     for letter in _jamo(korean):
-        if letter in _VOWEL:
+        if letter in VOWELS:
             continue
         coarse = {"ㅇ$": "N", "ㅅ$": "T"}.get(letter) or _KEY.get(letter[0], "")
         if coarse:
@@ -193,7 +190,7 @@ def consonant_key(korean: str) -> str:
 
 def starts_with_vowel(korean: str) -> bool:
     """Return whether a Hangul word begins with a vowel sound."""
-    return 0 <= ord(korean[0]) - 0xAC00 < 11_172 and _FIRST[(ord(korean[0]) - 0xAC00) // 588] == "ㅇ"
+    return is_syllable(korean[0]) and split_syllable(korean[0])[0] == "ㅇ"
 
 
 def possible_vowel_starts(english: str) -> tuple[bool, ...]:

@@ -12,11 +12,9 @@ import re
 from collections.abc import Iterable, Mapping
 from itertools import pairwise
 
+from shrag.indexing.glossary.jamo import split_syllable
 from shrag.indexing.glossary.spelling.costs import SPELLING_COSTS, SYLLABLE_LOG_ODDS
 
-_FIRST = "ㄱㄲㄴㄷㄸㄹㅁㅂㅃㅅㅆㅇㅈㅉㅊㅋㅌㅍㅎ"
-_VOWEL = "ㅏㅐㅑㅒㅓㅔㅕㅖㅗㅘㅙㅚㅛㅜㅝㅞㅟㅠㅡㅢㅣ"
-_LAST = " ㄱㄲㄳㄴㄵㄶㄷㄹㄺㄻㄼㄽㄾㄿㅀㅁㅂㅄㅅㅆㅇㅈㅊㅋㅌㅍㅎ"
 _DIPHTHONGS = frozenset(("ㅏㅣ", "ㅔㅣ", "ㅗㅣ", "ㅏㅜ", "ㅗㅜ", "ㅣㅓ", "ㅔㅓ", "ㅜㅓ"))
 _CLUSTERS = {"ㄹ$ㄹ": "ㄹㄹ", "ㄱ$ㅅ": "ㄱㅅ"}
 _PALATAL_VOWELS = frozenset("ㅑㅕㅖㅛㅠ")
@@ -60,8 +58,7 @@ def sounds(korean: str) -> tuple[str, ...]:
     """
     found: list[str] = []
     for syllable in korean:
-        code = ord(syllable) - 0xAC00
-        first, vowel, last = _FIRST[code // 588], _VOWEL[code % 588 // 28], _LAST[code % 28]
+        first, vowel, last = split_syllable(syllable)
         if first == "ㅇ" and found and found[-1] + vowel in _DIPHTHONGS:
             found[-1] += vowel
         elif first == "ㅅ" and vowel in _PALATAL_VOWELS:
@@ -72,7 +69,7 @@ def sounds(korean: str) -> tuple[str, ...]:
             elif first != "ㅇ":
                 found.append(first if found or first != "ㄹ" else "^ㄹ")
             found.append(vowel)
-        if last != " ":
+        if last:
             found.append(last + "$")
     return tuple(found)
 

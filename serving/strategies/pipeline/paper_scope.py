@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from shrag.corpora.formats.papers import HEADING_MARK
 from shrag.corpora.text.cleaning import clean_text
 from shrag.indexing.open_index import OpenIndex
-from shrag.indexing.query import And, Boost, Or, Query, Term
+from shrag.indexing.query import And, Boost, Query, Term
 from shrag.messages.text import Text
 from shrag.serving.errors import SettingRejected
 
@@ -41,7 +41,7 @@ def find_paper(title: str, index: OpenIndex) -> PaperScope:
     title_terms = tuple(dict.fromkeys(terms))
     docids: list[str] = []
     if title_terms:
-        (hits,) = index.searcher.search([Or((And(tuple(map(Term, title_terms))),))], MOST_CHUNKS)
+        (hits,) = index.searcher.search([And(tuple(map(Term, title_terms)))], MOST_CHUNKS)
         wanted = _normalize(title)
         docids = [
             each.record.docid
