@@ -30,7 +30,7 @@ _BACKWARD_KO = (
     "이(?:중|외에|두|세|과정|때문|점|경우|방법|기법|모델|모형|시스템|결과|같은)|그(?:중|외|이유|결과|때문|과정|러)|"
     f"이 (?!{_STUDY_KO})(?=[가-힣])|그 (?=[가-힣])|"
     ".{1,12}(?:이러한|이와 같은|위와 같은) |"  # 본 연구에서는 이러한 문제를
-    "해당 (?!연구|논문)|상기|위의? |두 |양자|각각"
+    "해당 (?!연구|논문)|상기|위의? |두 |양자|각각|(?:대조|통제|비교)군은 "
 )
 _STUDY_NOUN = (
     "(?:study|paper|article|work|research|thesis|review|dissertation|report|survey|chapter|investigation|book|project|"

@@ -8,9 +8,9 @@ others are scored. The curve is the logistic ``1 / (1 + exp(-(x - middle) / widt
 - :data:`VERBATIM` at the median score of a sentence's own record.
 
 Scores by words grow with the length of a question and the rarity of its words. So ``x`` is the score divided by the
-question's score for itself, as if the question were a record. Cosines are not divided. Platt, *Probabilistic outputs
-for support vector machines*, 1999, fits a sigmoid to scores by maximum likelihood. That does not converge if the two
-kinds of pairs hardly overlap, as here, so two quantiles are used.
+question's score for itself, as if the question were a record. Cosines with the vectors of an index are not divided.
+Platt, *Probabilistic outputs for support vector machines*, 1999, fits a sigmoid to scores by maximum likelihood. That
+does not converge if the two kinds of pairs hardly overlap, as here, so two quantiles are used.
 """
 
 from __future__ import annotations

@@ -337,6 +337,7 @@ def test_a_sentence_that_says_that_something_is_suggested_announces(sentence: st
 def test_what_was_done_for_a_purpose_named_before_refers_back_and_what_was_made_so_does_not() -> None:
     assert refers_back("To do this, films were tested.")
     assert refers_back("이렇게 하여 막을 얻었다.")
+    assert refers_back("대조군은 같은 나이의 환자로 하였다.")
     assert not refers_back("이렇게 학습된 모델의 정확도는 0.74였다.")
 
 
