@@ -70,7 +70,7 @@ def repair_record(record: Record) -> RepairedRecord:
 
 def _repair_words(text: str, context: str, repairs: Counter[str]) -> str:
     text, private = replace_private_characters(text)
-    text, stray = remove_stray_blanks(text)
+    text, stray = remove_stray_blanks(text, context)
     text, fused = split_fused_words(text, context)
     text, blanks = insert_blanks(text)
     text, hyphens = join_hyphenated_words(text, context)

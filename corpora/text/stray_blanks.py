@@ -1,8 +1,10 @@
 """Remove blanks before a comma (``자료 , 기하``), a full stop, a particle (``시스템 을``) or 적인 (``구체 적인``).
 
 A particle counts only if the syllable before it allows it. 의, 에, 과 and 와 may be words too, or the beginning of a
-word that is cut (``의 사결정``), so the text around them must show that they are not. Other broken Korean words
-("창 언연구") stay, because only a morphological analysis can tell a wrong blank from a right one.
+word that is cut (``의 사결정``), so the text around them must show that they are not.
+
+A word is broken behind its first syllable (``창 업기업``) or before a suffix (``정확 성을``) if the same record has it
+whole. Other broken words stay, because only a morphological analysis can tell a wrong blank from a right one.
 """
 
 from __future__ import annotations
@@ -25,16 +27,31 @@ _SHORT_PARTICLE = re.compile(
 _BEFORE_SHORT = {"의": "한인던할될운에의", "에": "한의", "와": "에어아러로고까지서해"}
 # Behind these syllables 적 may be an enemy: 그를 적으로, 공동의 적이고.
 _SUFFIX = re.compile(" (?=적(?:인|으로|이며|이고) )(?<=[\uac00-\ud7a3] )(?<![을를은는이가의과와도만한된할해] )")
+_FIRST_SYLLABLE = re.compile("(?<!\\w)([\uac00-\ud7a3]) (?=([\uac00-\ud7a3]{2}))")
+# Syllables that are often words: determiners, dependent nouns, adverbs, verbs, numbers, nouns.
+_WORDS = frozenset(
+    "이그저한두세네전각매본제총첫새옛온양타현구신수등및중간내외시후뿐것데바때더잘못안또즉곧왜다꼭참막갓늘곡몇할될볼줄갈알쓸있없된큰작고어"
+    "여년월일차회명건개점위권장절판주만백천억조십의과와에비대암웹빅딥망입팬열극붓삶상팀군뇌책글숲물불술약병눈코귀손발몸집방길강산땅꽃옷밥"
+    "쌀콩빛색힘돈값표식선면축핵균종속층급형류쥐소말벌앱칩셀맵툴랩존룸컵톤빔핀홀팜봇"
+)
+_LAST_SYLLABLE = re.compile(
+    "(?<![\uac00-\ud7a3])([\uac00-\ud7a3]{2,20}) "
+    "(?=([성화력률율자권학법론감도])(?:[은는이가을를의에로]|으로|에서)?(?:[ ,.)]|$))"
+)
+_LEAST_BROKEN = 2
+_WHOLE = re.compile("(?<![\uac00-\ud7a3])[\uac00-\ud7a3]{3,}")
 _PARTICLES = frozenset("을를은는")
 _AFTER_VOWEL, _AFTER_CONSONANT = "를는와", "을으과"
 _RIEUL = 8  # the final consonant ㄹ, after which the particle is 로 and not 으로
 
 
-def remove_stray_blanks(text: str) -> Repaired:
-    """Remove the blank before a punctuation mark, a particle or the suffix 적.
+def remove_stray_blanks(text: str, context: str = "") -> Repaired:
+    """Remove the blank before a punctuation mark, a particle or the suffix 적, and within words that ``context`` has.
 
     >>> remove_stray_blanks("시스템 을 구체 적인 자료 , 기하로 썼다 . 갑과 을 사이").text
     '시스템을 구체적인 자료, 기하로 썼다. 갑과 을 사이'
+    >>> remove_stray_blanks("창 업기업의 정확 성이다", "창업기업과 정확성").text
+    '창업기업의 정확성이다'
     """
     repairs = 0
 
@@ -54,4 +71,25 @@ def remove_stray_blanks(text: str) -> Repaired:
     marks = 0
     if " ," in text or " ." in text:  # most texts have neither
         text, marks = _BEFORE_MARK.subn(r"\1\2", text)
-    return Repaired(text, repairs + suffixes + marks)
+    text, broken = _join_broken_words(text, context)
+    return Repaired(text, repairs + suffixes + marks + broken)
+
+
+def _join_broken_words(text: str, context: str) -> Repaired:
+    """Join words that are broken behind the first syllable or before a suffix, and stand whole in the context.
+
+    One such word may only be written in two ways (법 체계, 법체계). A text with two of them was broken by a machine.
+    """
+    found = [
+        *(each for each in _FIRST_SYLLABLE.finditer(text) if each.group(1) not in _WORDS),
+        *_LAST_SYLLABLE.finditer(text),
+    ]
+    whole = _WHOLE.findall(context) if len(found) >= _LEAST_BROKEN else []
+    broken = {
+        each.end() - 1: each.group(1) + each.group(2)
+        for each in found
+        if any(word.startswith(each.group(1) + each.group(2)) for word in whole)
+    }
+    if len(set(broken.values())) < _LEAST_BROKEN:
+        return Repaired(text, 0)
+    return Repaired("".join(each for place, each in enumerate(text) if place not in broken), len(broken))

@@ -51,10 +51,10 @@ _CONTRASTS = re.compile(
 # Words that may be asked about any subject, besides those that names_subject() knows.
 _ANY_SUBJECT = frozenset(
     """
-    age applications applied apply basics concept concepts cons current development developments direction directions
-    era future issue issues key main major opportunities opportunity potential prospect prospects pros risk risks status
-    technologies technology
-    가능 기술 낫 도입 미래 미치 방향 발달 발전 쓰 쓰이 시대 우수 위험 응용 적용 좋 주요
+    age applications applied apply basics concept concepts cons current define defined definition development
+    developments direction directions era future issue issues key main major mean means opportunities opportunity
+    potential primary prospect prospects pros risk risks status technologies technology use used uses using
+    가능 개념 기술 낫 도입 뜻 미래 미치 방향 발달 발전 쓰 쓰이 시대 우수 위험 응용 의미 이슈 쟁점 적용 정의 좋 주요
     """.split()
 )
 _SURVEY = re.compile(
@@ -144,7 +144,7 @@ def read_broad_question(
         or _ASKS_FOR_FACT.search(question)
         or any(map(_is_specific, others))
         or all(word.text.isdigit() for phrase in subject for word in phrase)
-        or (_ASKS_WHAT.search(question) and any(asks_for_records(word.text) for word in others))
+        or (_ASKS_WHAT.search(question) and any(word.keyword and asks_for_records(word.text) for word in others))
     ):
         return None
     asked = " ".join(word.text for word in others)

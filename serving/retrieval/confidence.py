@@ -42,8 +42,14 @@ MENTIONING = _MEDIUM / 2
 # A question for a place, a person or a time is no list of keywords. A record in the other language may have all of its
 # words by chance: 한국의 수도는 어디인가요, human capital in Korea.
 _ASKS_FOR_FACT = re.compile(r"어디|누구|누가|언제|^\W*(?:where|who|whose|when)\b", re.IGNORECASE)
+# A question about the present day or hour (내일 날씨, What is on tonight?), which records cannot answer.
+_ASKS_FOR_NOW = re.compile(
+    r"오늘(?!날)|내일|모레|어제|지금(?!까지|껏)|\b(?:today(?!['’]s)|tomorrow|tonight|yesterday|right\s+now)\b",
+    re.IGNORECASE,
+)
 _MOST_UNKNOWN = 0.19
-"""Highest confidence, if it is not high, of a question with a subject word that no record has and nothing translates.
+"""Highest confidence, if it is not high, of a question with a subject word that no record has and nothing translates,
+and of one about the present day.
 
 The confidence of 6 of 188 ScienceON questions is thereby low instead of medium; no record answers 4 of these.
 """
@@ -100,7 +106,7 @@ def assess_confidence(
     closest = best_papers(ScoredByWords(each.score, each.record) for each in scored)
     uncovered = uncovered_words(question, [each.record for each in closest])
     value = _lessen(value, uncovered.share)
-    if uncovered.untranslated:
+    if uncovered.untranslated or _ASKS_FOR_NOW.search(question.text):
         value = min(value, _MOST_UNKNOWN)
     value = max(value, least)
     level: ConfidenceLevel = "medium" if value >= _MEDIUM else "low"

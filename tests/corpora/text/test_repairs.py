@@ -286,6 +286,44 @@ def test_a_blank_before_a_mark_or_a_particle_is_removed(blank: str, joined: str)
     assert remove_stray_blanks(blank).text == joined
 
 
+WHOLE = "창업기업과 정확성, 사용자의 자기효능감"
+
+
+@pytest.mark.parametrize(
+    ("broken", "joined"),
+    [
+        ("창 업기업의 정확 성을 보았다", "창업기업의 정확성을 보았다"),
+        ("사 용자, 창 업기업, 사 용자.", "사용자, 창업기업, 사용자."),
+        ("정확 성, 자기효능 감이", "정확성, 자기효능감이"),
+    ],
+)
+def test_words_broken_by_a_blank_are_joined_if_the_record_has_them_whole(broken: str, joined: str) -> None:
+    assert remove_stray_blanks(broken, f"{WHOLE} {broken}").text == joined
+    assert remove_stray_blanks(broken, broken) == (broken, 0)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "창 업기업의 기대",  # one broken word may be written in two ways
+        "창 업기업의 창 업기업",
+        "창 업무와 정확 성격과 사 용역",  # other words
+        "정확 성과와 자기효능 감상",
+        "4사 용자와 A창 업기업",  # behind a digit or a letter
+        "이 사용자와 두 창업기업의 정확도 감소",
+    ],
+)
+def test_words_that_may_be_two_stay_apart(text: str) -> None:
+    assert remove_stray_blanks(text, f"{WHOLE} {text}") == (text, 0)
+
+
+def test_a_syllable_that_is_often_a_word_is_joined_to_nothing() -> None:
+    assert remove_stray_blanks("암 환자와 웹 서비스, 한 국가", "암환자와 웹서비스와 한국가스") == (
+        "암 환자와 웹 서비스, 한 국가",
+        0,
+    )
+
+
 @pytest.mark.parametrize(
     "text",
     [

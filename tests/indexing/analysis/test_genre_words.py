@@ -46,6 +46,7 @@ def test_words_for_documents_are_found_where_they_say_what_is_looked_for(questio
         "논문 자동 분류",
         "책 추천 시스템의 성능은?",
         "도서관에서 로봇을 쓰는 까닭은?",
+        "도서관에서 로봇은 어떻게 활용되고 있어?",
         "survey",
         "survey methodology in sociology",
         "history education",

@@ -53,6 +53,8 @@ def _subject(question: str, keywords: str, others: str = "") -> list[str]:
         ("음성인식 기술 동향", "음성인식, 기술, 동향", "", ["음성인식"]),
         ("What is granite?", "granite", "", ["granite"]),
         ("딥러닝이란 무엇인가?", "딥러닝", "", ["딥러닝"]),
+        ("What does grey literacy mean?", "grey literacy, mean", "", ["grey literacy"]),
+        ("인공지능 윤리에는 어떤 쟁점이 있나요?", "인공지능 윤리, 쟁점", "", ["인공지능 윤리"]),
     ],
 )
 def test_a_question_with_a_subject_and_words_for_any_subject_is_broad(

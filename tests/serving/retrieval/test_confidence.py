@@ -139,6 +139,23 @@ def test_a_subject_word_that_no_record_has_and_nothing_translates_makes_the_conf
     assert (confidence.level, confidence.uncovered) == (level, ("Zanzibar",) if level == "low" else ())
 
 
+@pytest.mark.parametrize(
+    ("when", "level"),
+    [("today", "low"), ("오늘", "low"), ("right now", "low"), ("오늘날", "medium"), ("at noon", "medium")],
+)
+def test_what_is_asked_about_the_present_day_has_a_low_confidence(demo: Engine, when: str, level: str) -> None:
+    index = replace(demo.open_index, calibration=_giving((0.0, 1.001, 2.0)))
+    words = analyze_question("turbine graphene", index.analyzer, index.searcher, index.glossary)
+    question = replace(words, text=f"turbine graphene {when}")
+    docids = [demo.search(each, k=1).ranking.records[0].record.docid for each in ("turbine", "graphene")]
+    scored = [
+        ScoredRecord(each, 1.0, rank, words=1.0) for rank, each in enumerate(index.store.fetch(docids), 1) if each
+    ]
+    confidence = assess_confidence(parse_question(question.text), question, index, scored)
+    assert confidence is not None
+    assert confidence.level == level
+
+
 def test_a_word_is_not_named_as_lacking_if_the_record_has_a_synonym_by_way_of_a_translation(demo: Engine) -> None:
     index = demo.open_index
     (record,) = (each for each in index.store.fetch(["DEMO-AGR-002"]) if each)
