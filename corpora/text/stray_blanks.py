@@ -10,6 +10,8 @@ whole. Other broken words stay, because only a morphological analysis can tell a
 from __future__ import annotations
 
 import re
+from bisect import bisect_left
+from collections.abc import Sequence
 
 from shrag.corpora.text.fused_words import Repaired
 
@@ -75,6 +77,12 @@ def remove_stray_blanks(text: str, context: str = "") -> Repaired:
     return Repaired(text, repairs + suffixes + marks + broken)
 
 
+def _begins_one(beginning: str, words: Sequence[str]) -> bool:
+    """Return whether one of the sorted ``words`` has this beginning."""
+    place = bisect_left(words, beginning)
+    return place < len(words) and words[place].startswith(beginning)
+
+
 def _join_broken_words(text: str, context: str) -> Repaired:
     """Join words that are broken behind the first syllable or before a suffix, and stand whole in the context.
 
@@ -84,12 +92,9 @@ def _join_broken_words(text: str, context: str) -> Repaired:
         *(each for each in _FIRST_SYLLABLE.finditer(text) if each.group(1) not in _WORDS),
         *_LAST_SYLLABLE.finditer(text),
     ]
-    whole = _WHOLE.findall(context) if len(found) >= _LEAST_BROKEN else []
-    broken = {
-        each.end() - 1: each.group(1) + each.group(2)
-        for each in found
-        if any(word.startswith(each.group(1) + each.group(2)) for word in whole)
-    }
+    whole = sorted(_WHOLE.findall(context)) if len(found) >= _LEAST_BROKEN else []
+    words = {each.end() - 1: each.group(1) + each.group(2) for each in found}
+    broken = {place: word for place, word in words.items() if _begins_one(word, whole)}
     if len(set(broken.values())) < _LEAST_BROKEN:
         return Repaired(text, 0)
     return Repaired("".join(each for place, each in enumerate(text) if place not in broken), len(broken))

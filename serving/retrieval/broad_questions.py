@@ -83,6 +83,7 @@ _BOTH_SIDES = re.compile("장단점")
 # A record is shown as if this share of its title's words more were the subject's.
 _FOR_SURVEY = 0.5
 _FOR_LANGUAGE = 0.25
+_FOR_NOTHING_ELSE = 0.1
 _FOR_TEXT = 0.25
 
 Phrase = tuple[QueryTerm, ...]
@@ -180,8 +181,9 @@ def compares_subjects(analyzed: AnalyzedRecord, question: BroadQuestion) -> bool
 def breadth(analyzed: AnalyzedRecord, question: BroadQuestion, language: AnswerLanguage) -> float:
     """Return how well a record with the subject in its title serves as an overview; higher is better.
 
-    That is the share of the title's terms that are the subject's, with additions for a title or text that says that the
-    record is a survey or is on the aspect asked for, and for a record in ``language``. A title that names the subject
+    That is the share of the title's terms that are the subject's, with additions for a title that names nothing else,
+    for a title or text that says that the record is a survey or is on the aspect asked for, and for a record in
+    ``language``. A title that names the subject
     as a means (``… trends using text mining``) is no survey of it.
     """
     title, text = analyzed.record.title, analyzed.record.text
@@ -190,6 +192,8 @@ def breadth(analyzed: AnalyzedRecord, question: BroadQuestion, language: AnswerL
     named = {term for word in words for term in word.terms}
     named.update(term for word in words for each in word.translations for term in each.all_terms)
     value = len(terms & named) / len(terms)
+    if terms <= named:
+        value += _FOR_NOTHING_ELSE
     if analyzed.record.language == language:
         value += _FOR_LANGUAGE
     for in_title, in_text in ((_SURVEY, _SURVEYS), (question.aspect, question.aspect)):
