@@ -52,8 +52,8 @@ def remove_stray_blanks(text: str, context: str = "") -> Repaired:
 
     >>> remove_stray_blanks("시스템 을 구체 적인 자료 , 기하로 썼다 . 갑과 을 사이").text
     '시스템을 구체적인 자료, 기하로 썼다. 갑과 을 사이'
-    >>> remove_stray_blanks("창 업기업의 정확 성이다", "창업기업과 정확성").text
-    '창업기업의 정확성이다'
+    >>> remove_stray_blanks("창 업기업의 정확 성을", "창업기업과 정확성").text
+    '창업기업의 정확성을'
     """
     repairs = 0
 
