@@ -144,8 +144,10 @@ def test_every_call_is_told_once(runs: list[Run]) -> None:
         told = [event for event in run.events if isinstance(event, ModelCall)]
         assert all(call.model == "tiny-qwen3" and call.prompt_tokens > 20 for call in told)
         causes = {event.cause for event in run.events if isinstance(event, Fallback)}
-        # What went wrong between a try and its repair takes the try along; what was streamed is told when it ends.
-        least = 0 if causes - {"invalid_output"} else run.answered
+        # What went wrong between a try and its repair takes the try along, and so does a budget that ends there on a
+        # slow machine; what was streamed is told when it ends.
+        cut = any(isinstance(event, Truncated) for event in run.events)
+        least = 0 if cut or causes - {"invalid_output"} else run.answered
         assert least <= len(told) <= run.calls, (run.strategy, run.text, causes)
 
 
