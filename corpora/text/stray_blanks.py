@@ -3,8 +3,9 @@
 A particle counts only if the syllable before it allows it. 의, 에, 과 and 와 may be words too, or the beginning of a
 word that is cut (``의 사결정``), so the text around them must show that they are not.
 
-A word is broken behind its first syllable (``창 업기업``) or before a suffix (``정확 성을``) if the same record has it
-whole. Other broken words stay, because only a morphological analysis can tell a wrong blank from a right one.
+Words that are broken behind the first syllable (``창 업기업``) or before a suffix (``정확 성을``) are joined if the
+same record has two of them whole elsewhere. Other broken words stay, because only a morphological analysis can tell a
+wrong blank from a right one.
 """
 
 from __future__ import annotations

@@ -51,10 +51,9 @@ _CONTRASTS = re.compile(
 # Words that may be asked about any subject, besides those that names_subject() knows.
 _ANY_SUBJECT = frozenset(
     """
-    age applications applied apply basics concept concepts cons current define defined definition development
-    developments direction directions era future issue issues key main major mean means opportunities opportunity
-    potential primary prospect prospects pros risk risks status technologies technology use used uses using
-    가능 개념 기술 낫 도입 뜻 미래 미치 방향 발달 발전 쓰 쓰이 시대 우수 위험 응용 의미 이슈 쟁점 적용 정의 좋 주요
+    age applications applied apply basics concept concepts development developments direction directions era
+    opportunities opportunity potential prospect prospects risk risks status technologies technology
+    가능 기술 낫 도입 뜻 미래 미치 발달 발전 방향 시대 쓰 쓰이 우수 위험 응용 적용 좋
     """.split()
 )
 _SURVEY = re.compile(
