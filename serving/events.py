@@ -21,6 +21,17 @@ and a ``related`` part for each related record. A generated answer has the other
 ConfidenceLevel = Literal["high", "medium", "low"]
 """The levels of a confidence, which is shown in words."""
 
+ListingKind = Literal["", "subject", "definition", "undefined", "mentions", "comparison", "separate"]
+"""What an answer lists, if no single record answers the question; empty if it does not list records.
+
+- ``subject``: records about the subject of a broad question;
+- ``definition``: the same, behind a record that says what the subject is;
+- ``undefined``: the same, if the question asks what the subject is and no record says so;
+- ``mentions``: records that mention the subject, which few titles name;
+- ``comparison``: records that compare two subjects;
+- ``separate``: records about each of two subjects, if none compares them.
+"""
+
 EmptyReason = Literal[
     "",
     "no_keywords",
@@ -430,8 +441,8 @@ class Answer:
         quoted_language: The language of the quoted record, if it is not the question's.
         uncertain: Whether an extractive answer has low confidence, or a record without title or abstract fits better.
             The answer then quotes the nearest record that can be quoted, which may not answer the question.
-        broad: Whether an extractive answer is to a question that names a broad subject only. It then quotes one record
-            about this subject, and names further ones.
+        listing: What an extractive answer lists for a question that no single record answers; empty for other
+            questions. It then quotes one of these records, and names the others.
         suggestion: The question with misspelled words as the records spell them. Only a refused question or an
             uncertain answer can have one, and most have none.
     """
@@ -449,7 +460,7 @@ class Answer:
     uncovered: tuple[str, ...] = ()
     quoted_language: Literal["ko", "en"] | None = None
     uncertain: bool = False
-    broad: bool = False
+    listing: ListingKind = ""
     suggestion: str = ""
     event: Literal["answer"] = "answer"
 

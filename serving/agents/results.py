@@ -21,7 +21,15 @@ from shrag.serving.answering.formats import (
     follow_up_line,
     title_and_page,
 )
-from shrag.serving.events import AnswerPart, Confidence, EmptyReason, NearestRecord, RankedRecord, SentenceIssue
+from shrag.serving.events import (
+    AnswerPart,
+    Confidence,
+    EmptyReason,
+    ListingKind,
+    NearestRecord,
+    RankedRecord,
+    SentenceIssue,
+)
 from shrag.serving.request import AnswerLanguage
 from shrag.serving.results import AskResult, SearchResult
 from shrag.serving.runtime.index_registry import ServedIndex
@@ -130,7 +138,7 @@ class AskReply:
     uncovered: tuple[str, ...]
     quoted_language: AnswerLanguage | None
     uncertain: bool
-    broad: bool
+    listing: ListingKind
     suggestion: str
     confidence: Confidence | None
     fallbacks: tuple[str, ...]
@@ -224,7 +232,7 @@ def ask_reply(result: AskResult) -> AskReply:
         uncovered=answer.uncovered,
         quoted_language=answer.quoted_language,
         uncertain=answer.uncertain,
-        broad=answer.broad,
+        listing=answer.listing,
         suggestion=answer.suggestion,
         confidence=search.ranking.confidence,
         fallbacks=tuple(cut_to_json(each.message, _MOST_LINE_BYTES) for each in search.fallbacks),

@@ -16,7 +16,7 @@ from shrag.indexing.analyzed_record import AnalyzedRecord
 from shrag.models.errors import ModelError
 from shrag.models.language_model import LanguageModel
 from shrag.serving.answering.answered_questions import AnsweredQuestion, answered_text, choose_evidence
-from shrag.serving.answering.citations import verify_quotes
+from shrag.serving.answering.citations import number_in_order, verify_quotes
 from shrag.serving.answering.extractive import CONSIDERED, EVIDENCE, answers_by_words, extract_answer
 from shrag.serving.answering.generative import generate_answer, generate_closed_book
 from shrag.serving.answering.multiple_choice import choose_by_model, choose_by_words
@@ -151,10 +151,10 @@ def _extract(request: Request, found: RetrievalResult, evidence: Sequence[Analyz
     extracted = extract_answer(
         question, found.terms, evidence, merged=found.merged, confidence=level, scores=scores, listing=found.listing
     )
-    extracted = verify_quotes(extracted, [each.record for each in evidence])
+    extracted = number_in_order(verify_quotes(extracted, [each.record for each in evidence]))
     # An incomplete first record cannot be quoted, but may be the one that answers.
     uncertain = confidence is not None and (level == "low" or not ranking.records[0].record.complete)
-    lacking = confidence.lacking if confidence and not extracted.broad else ()
+    lacking = confidence.lacking if confidence and extracted.listing in {"", "comparison"} else ()
     return replace(extracted, uncovered=lacking, uncertain=uncertain)
 
 

@@ -167,6 +167,29 @@ def cite(number: int, record: Record) -> Citation:
     return Citation(number, record.docid, record.title, record.page)
 
 
+def number_in_order(answer: Answer) -> Answer:
+    """Return an extractive answer whose citations are numbered from 1, in the order of its sections."""
+    numbers: dict[int, int] = {}
+    for section in answer.sections:
+        if section.source is not None:
+            numbers.setdefault(section.source.number, len(numbers) + 1)
+    sections = [
+        replace(
+            section,
+            source=section.source and replace(section.source, number=numbers[section.source.number]),
+            sentences=tuple(
+                replace(each, citations=tuple(numbers[number] for number in each.citations))
+                for each in section.sentences
+            ),
+        )
+        for section in answer.sections
+    ]
+    citations = sorted(
+        (replace(each, number=numbers[each.number]) for each in answer.citations), key=lambda each: each.number
+    )
+    return replace(answer, sections=tuple(sections), citations=tuple(citations))
+
+
 def citation_precision(answer: Answer) -> float | None:
     """Return the share of citations whose sentences are supported, None without a citation.
 

@@ -29,6 +29,8 @@ _QUESTIONS = (
     ),
     re.compile(rf"\W*({_NAME})\s?(?:알려|설명|소개|말해)[가-힣\s]{{0,12}}\W*"),
 )
+_TELL = re.compile(r"\b(?:tell|explain|introduce)\b|알려|설명|소개|말해|어떤", re.IGNORECASE)
+_DEFINITION = re.compile(r"\b(?:definition|meaning|concept)\b|정의|개념|뜻|의미", re.IGNORECASE)
 # A name may end like a particle (강의, 놀이): both readings are tried.
 _PARTICLE = re.compile(
     "(?<=[\uac00-\ud7a3A-Za-z0-9])"
@@ -79,6 +81,16 @@ def defined_names(question: str, words: Sequence[QueryTerm]) -> tuple[str, ...]:
             translated = [each.text for each in special[0].translations] if len(special) == 1 else []
             return tuple(dict.fromkeys((name, _PARTICLE.sub("", name), *in_parentheses, *translated)))
     return ()
+
+
+def asks_for_definition(question: str) -> bool:
+    """Return whether a question asks what something is, not only to be told about it.
+
+    >>> [asks_for_definition(each) for each in ("What is DNA?", "Tell me about DNA.", "DNA의 정의를 알려줘")]
+    [True, False, True]
+    """
+    asked = any(pattern.fullmatch(_PARENTHESES.sub("", question)) for pattern in _QUESTIONS)
+    return asked and (_DEFINITION.search(question) is not None or not _TELL.search(question))
 
 
 def defines(sentence: str, names: Iterable[str]) -> bool:

@@ -16,11 +16,16 @@ from typing import NamedTuple
 from shrag.corpora.records import Language
 from shrag.indexing.analyzed_record import AnalyzedRecord
 from shrag.serving.answering.citations import cite, make_citations
-from shrag.serving.answering.definitions import defined_names, defines, defines_plainly
+from shrag.serving.answering.definitions import asks_for_definition, defined_names, defines, defines_plainly
 from shrag.serving.answering.quoting.discourse import asks_for_method, asks_for_reasons
 from shrag.serving.answering.quoting.quotable_text import QuotableSentence, QuotableText, quotable_text
-from shrag.serving.answering.quoting.sentence_selection import best_finding, describing_sentence, select_sentences
-from shrag.serving.events import Answer, AnswerPart, ConfidenceLevel, Section, Sentence
+from shrag.serving.answering.quoting.sentence_selection import (
+    best_finding,
+    definition_sentences,
+    describing_sentence,
+    select_sentences,
+)
+from shrag.serving.events import Answer, AnswerPart, ConfidenceLevel, ListingKind, Section, Sentence
 from shrag.serving.request import AnswerLanguage, Question
 from shrag.serving.retrieval.broad_questions import BroadQuestion
 from shrag.serving.retrieval.query_terms import QueryTerm, distinctive_words, matched_share
@@ -111,11 +116,13 @@ def extract_answer(
         compares = listing is not None and listing.question.compares and listing.question.is_about(sentence)
         return compares or defines(sentence, names)
 
+    def quotation(each: _Quoted) -> list[QuotableSentence]:
+        if listing is not None and listing.kind == "definition":
+            return definition_sentences(each.text.sentences, names)
+        return select_sentences(each.text, reasons=reasons, methods=methods, wanted=wanted)
+
     sections = [
-        *[
-            _section("record", each, select_sentences(each.text, reasons=reasons, methods=methods, wanted=wanted))
-            for each in shown
-        ],
+        *[_section("record", each, quotation(each)) for each in shown],
         *(
             [_described(each, listing.question) for each in others]
             if listing is not None
@@ -128,8 +135,14 @@ def extract_answer(
         tuple(sections),
         make_citations(sections, [analyzed.record for analyzed in evidence]),
         quoted_language=_other_language(quoted[0].text.language, question.language),
-        broad=listing is not None and not listing.question.compares,
+        listing=_listing_kind(question, listing),
     )
+
+
+def _listing_kind(question: Question, listing: Listing | None) -> ListingKind:
+    if listing is not None and listing.kind == "subject" and asks_for_definition(question.text):
+        return "undefined"
+    return listing.kind if listing is not None else ""
 
 
 def answers_by_words(question: Question, words: Sequence[QueryTerm], analyzed: AnalyzedRecord) -> bool:

@@ -26,6 +26,7 @@ from shrag.serving.events import (
     ConfidenceLevel,
     EmptyReason,
     FollowUp,
+    ListingKind,
     Section,
     Sentence,
     SentenceIssue,
@@ -168,29 +169,37 @@ _UNCERTAIN: Mapping[AnswerLanguage, str] = {
     "ko": "이 질문에 답하는 문헌이 있는지 확실하지 않아 가장 가까운 문헌을 인용합니다.",
     "en": "It is not certain that a record answers this question; the closest one is quoted.",
 }
-_BROAD: Mapping[AnswerLanguage, str] = {
-    "ko": "질문의 주제가 넓어, 이 주제를 다룬 문헌을 개괄적인 것부터 보여 드립니다. 알고 싶은 점을 구체적으로 질문하면 "
-    "그에 답하는 문헌을 찾아 드립니다.",
-    "en": "The question names a broad subject: records about it are listed, general ones first. Ask about one point "
-    "for an answer.",
-}
-_MENTIONED: Mapping[AnswerLanguage, str] = {
-    "ko": "질문의 주제가 넓은데 제목에 이 주제가 드러난 문헌이 적어, 초록에서 언급한 문헌까지 보여 드립니다. "
-    "알고 싶은 점을 구체적으로 질문하면 그에 답하는 문헌을 찾아 드립니다.",
-    "en": "The question names a broad subject that few titles name: records that mention it are listed. Ask about one "
-    "point for an answer.",
+_LISTINGS: Mapping[AnswerLanguage, Mapping[ListingKind, str]] = {
+    "ko": {
+        "subject": "질문의 주제가 넓어, 이 주제를 다룬 문헌을 개괄적인 것부터 보여 드립니다. "
+        "알고 싶은 점을 구체적으로 질문하면 그에 답하는 문헌을 찾아 드립니다.",
+        "undefined": "정의한 문장을 찾지 못해, 이 주제를 다룬 문헌을 개괄적인 것부터 보여 드립니다.",
+        "mentions": "제목에 이 주제가 드러난 문헌이 적어, 초록에서 언급한 문헌을 보여 드립니다. "
+        "알고 싶은 점을 구체적으로 질문하면 그에 답하는 문헌을 찾아 드립니다.",
+        "comparison": "둘을 함께 비교한 문헌입니다. 두 가지의 비교가 주된 내용이 아닐 수 있습니다.",
+        "separate": "둘을 비교한 문헌을 찾지 못해, 각각을 다룬 문헌을 보여 드립니다.",
+    },
+    "en": {
+        "subject": "The subject of the question is broad: records about it are listed, general ones first. "
+        "You can also ask about one point of it.",
+        "undefined": "No sentence was found that defines it. Records about it are listed, general ones first.",
+        "mentions": "Few titles name the subject of the question: records that mention it are listed. "
+        "You can also ask about one point of it.",
+        "comparison": "These records compare the two, perhaps only in passing.",
+        "separate": "No record was found that compares the two. Records about each of them are listed.",
+    },
 }
 _LANGUAGE_NOTES: Mapping[AnswerLanguage, Mapping[str, str]] = {
     "ko": {"en": " (영어 초록)", "ko": " (한국어 초록)"},
     "en": {"en": " (abstract in English)", "ko": " (abstract in Korean)"},
 }
 _UNCOVERED: Mapping[AnswerLanguage, str] = {
-    "ko": "질문의 단어 가운데 가장 가까운 문헌들에 없거나 다른 말로 쓰인 것: {words}",
-    "en": "Words of the question that the closest records do not have, or say otherwise: {words}",
+    "ko": "질문의 단어 가운데 가장 가까운 문헌들에서 찾지 못한 것: {words}",
+    "en": "Words of the question not found in the closest records: {words}",
 }
 _LACKING: Mapping[AnswerLanguage, str] = {
-    "ko": "질문의 단어 가운데 인용한 문헌에 없거나 다른 말로 쓰인 것: {words}",
-    "en": "Words of the question that the quoted record does not have, or says otherwise: {words}",
+    "ko": "질문의 단어 가운데 인용한 문헌에서 찾지 못한 것: {words}",
+    "en": "Words of the question not found in the quoted record: {words}",
 }
 _SUGGESTION: Mapping[AnswerLanguage, str] = {
     "ko": "혹시 다음을 찾으셨나요? {question}",
@@ -251,10 +260,19 @@ def confidence_line(confidence: Confidence, language: AnswerLanguage) -> str:
 
 def quotation_lines(answer: Answer) -> list[str]:
     """Return the lines that say if the quoted record may not answer, is one of many, or is in the other language."""
-    uncertain = [_UNCERTAIN[answer.language]] if answer.uncertain and not answer.broad else []
-    broad = [(_MENTIONED if answer.uncertain else _BROAD)[answer.language]] if answer.broad else []
-    quoted = [_QUOTED_LANGUAGE[answer.language]] if answer.quoted_language else []
-    return [*uncertain, *broad, *quoted]
+    uncertain = _UNCERTAIN[answer.language] if answer.uncertain else ""
+    quoted = _QUOTED_LANGUAGE[answer.language] if answer.quoted_language else ""
+    return list(filter(None, [listing_line(answer, answer.language) or uncertain, quoted]))
+
+
+def listing_line(answer: Answer, language: AnswerLanguage) -> str:
+    """Return the line that says what the answer lists.
+
+    It is empty where the answer does not list records, and where it certainly has the comparison that was asked for.
+    """
+    if answer.listing == "comparison" and not answer.uncertain:
+        return ""
+    return _LISTINGS[language].get(answer.listing, "")
 
 
 def uncovered_line(answer: Answer) -> str:

@@ -111,7 +111,7 @@ def _ask_response(result: AskResult, form: AnswerFormat) -> AskResponse:
         uncovered=answer.uncovered,
         quoted_language=answer.quoted_language,
         uncertain=answer.uncertain,
-        broad=answer.broad,
+        listing=answer.listing,
         suggestion=answer.suggestion,
     )
     return AskResponse(body, search, search.request_id)

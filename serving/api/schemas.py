@@ -19,6 +19,7 @@ from shrag.serving.events import (
     FollowUp,
     Keyword,
     KeywordOrder,
+    ListingKind,
     ModelCall,
     NearestRecord,
     Node,
@@ -208,8 +209,8 @@ class AnswerBody:
     the language of the record quoted where that is not the question's, else null. ``uncertain`` says that an extractive
     answer has low confidence, or that a record without abstract fits better: it quotes the nearest record that can be
     quoted, which may not answer. ``suggestion`` is then, or where no record answers, the question with misspelt words
-    as the records spell them; mostly empty. ``broad`` says that the question names a broad subject only: an extractive
-    answer then quotes one record about it, and lists up to seven more.
+    as the records spell them; mostly empty. ``listing`` says what an extractive answer lists where no single record
+    answers: for a broad subject, it quotes one record and names up to seven more; mostly empty.
     """
 
     kind: str
@@ -227,7 +228,7 @@ class AnswerBody:
     uncovered: tuple[str, ...]
     quoted_language: AnswerLanguage | None
     uncertain: bool
-    broad: bool
+    listing: ListingKind
     suggestion: str
 
 

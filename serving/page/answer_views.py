@@ -19,6 +19,7 @@ from shrag.serving.answering.formats import (
     answer_text,
     authors_heading,
     for_reader,
+    listing_line,
     page_text,
 )
 from shrag.serving.events import Answer, AnswerPart, Citation, RankedRecord, Section, Sentence
@@ -81,7 +82,7 @@ def answer_view(state: PageState, request: PageRequest, analyzer: Analyzer) -> d
         ],
         "quoted_language": answer.quoted_language,
         "uncertain": answer.uncertain,
-        "broad": answer.broad,
+        "listing": listing_line(answer, request.language),
         "unsupported": sum(not sentence.supported for section in answer.sections for sentence in section.sentences),
         "follow_up": state.follow_up.question if state.follow_up is not None else "",
         "authors": _authors_view(state, request),

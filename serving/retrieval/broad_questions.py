@@ -29,13 +29,16 @@ _ASKS_FOR_FACT = re.compile(
     re.IGNORECASE,
 )
 _ASKS_WHAT = re.compile(r"^\W*what(?:['’]s|\s+is|\s+are)\b|무엇|뭐|뭔|이란|란\W*$", re.IGNORECASE)
+# A question about something in or of a subject: "research" in What are the research trends in X? is no part of a name.
+_ASKS_ABOUT = re.compile(r"\b(?:about|for|in|of|on|regarding)\b|동향|현황|추세|경향|트렌드", re.IGNORECASE)
 _COMPARES = re.compile(
-    r"\b(?:vs|versus|differ\w*|compar\w+|better|best)\b|차이|다른\s?점|비교|대비|어느\s?(?:것|게|쪽)|더\s?(?:좋|낫|나은|우수)",
+    r"\b(?:vs|versus|differ\w*|compar\w+|better|best)\b"
+    r"|차이|다르|달라|다른(?:가|지|\s?점)|비교|대비|어느\s?(?:것|게|쪽)|더\s?(?:좋|낫|나은|우수)",
     re.IGNORECASE,
 )
 # What stands between the two subjects of a question that compares them; the second only if there is no first.
 _OPPOSES = (
-    r"(?:이나|나|보다|대비|또는|혹은|\b(?:or|vs\.?|versus|compared\s+(?:to|with)|(?:(?:is|are)\s+)?(?:\w+\s+)?than)\b)",
+    r"(?:이나|나|보다|대비|또는|혹은|\b(?:or|vs\.?|versus|compare[sd]?\s+(?:to|with)|(?:(?:is|are)\s+)?(?:\w+\s+)?than)\b)",
     r"(?:와|과|이랑|랑|하고|및|[,/·]|\band\b)",
 )
 # What stands between two things that a sentence compares, not far from each other.
@@ -43,17 +46,20 @@ _BETWEEN = re.compile(
     r"[,/·]|\b(?:and|or|vs|versus|than|to|with|while|whereas|over|outperform\w*)\b|[와과]\s|보다|및|또는|혹은|에\s비해|대비"
 )
 _FARTHEST = 120
+_MOST_BETWEEN = 2  # other words of a title between those of a phrase
 _CONTRASTS = re.compile(
-    r"\b(?:than|vs|versus|differ\w*|compar\w+|outperform\w*|superior|inferior|whereas|while|unlike)\b"
-    r"|보다|비해|비교|차이|반면|달리|대비|우수",
+    r"\b(?:than|vs|versus|differ\w*|compar\w+|outperform\w*|superior|inferior|whereas|while|unlike"
+    r"|against(?=\s+\d))\b|보다|비해|비교|차이|반면|(?<![가-힣])달리|대비|우수",
     re.IGNORECASE,
 )
 # Words that may be asked about any subject, besides those that names_subject() knows.
 _ANY_SUBJECT = frozenset(
     """
-    age applications applied apply basics concept concepts development developments direction directions era
-    opportunities opportunity potential prospect prospects risk risks status technologies technology
-    가능 기술 낫 도입 뜻 미래 미치 발달 발전 방향 시대 쓰 쓰이 우수 위험 응용 적용 좋
+    age applications applied apply basics choose compare compares concept concepts development developments direction
+    directions era opportunities opportunity potential prefer prospect prospects risk risks status technologies
+    technology
+    가능 경향 관하 관해 기술 낫 다르 다른 달라 대하 대해 도입 뜻 미래 미치 발달 발전 방향 시대 쓰 쓰이 우수 위험 응용
+    이루어지 적용 좋 진행되 추세 트렌드
     """.split()
 )
 _SURVEY = re.compile(
@@ -76,7 +82,7 @@ _ASPECTS = (
     r"\b(?:problems?|challenges?|issues?|limits?|limitations?|drawbacks?|disadvantages?|weakness\w*|risks?|cons|barriers?"
     r"|obstacles?)\b|문제점?|과제|한계|단점|쟁점|이슈|위험|저해|걸림돌",
     r"\b(?:advantages?|benefits?|strengths?|pros)\b|장점|(?<!차)이점|강점",
-    r"\b(?:applications?|applied|use\s+cases?)\b|활용|응용|적용|사례",
+    r"\b(?:applications?|applied|use[ds]?|use\s+cases?)\b|활용|응용|적용|사례",
 )
 _BOTH_SIDES = re.compile("장단점")
 # A record is shown as if this share of its title's words more were the subject's.
@@ -144,7 +150,11 @@ def read_broad_question(
         or _ASKS_FOR_FACT.search(question)
         or any(map(_is_specific, others))
         or all(word.text.isdigit() for phrase in subject for word in phrase)
-        or (_ASKS_WHAT.search(question) and any(word.keyword and asks_for_records(word.text) for word in others))
+        or (
+            _ASKS_WHAT.search(question)
+            and not _ASKS_ABOUT.search(question)
+            and any(word.keyword and asks_for_records(word.text) for word in others)
+        )
     ):
         return None
     asked = " ".join(word.text for word in others)
@@ -166,9 +176,24 @@ def _opposed(question: str, subject: Sequence[Phrase]) -> list[Phrase]:
 
 
 def names_all(analyzed: AnalyzedRecord, subject: Sequence[Phrase]) -> bool:
-    """Return whether the title of a record names all of a subject, in either language."""
-    terms = frozenset(analyzed.title_terms)
-    return all(has_phrase(terms, [phrase]) for phrase in subject)
+    """Return whether the title of a record names all of a subject, in either language.
+
+    The words of a phrase must stand near each other: *Learning the distances of residues* is not about distance
+    learning.
+    """
+    terms = [
+        term
+        for previous, term in pairwise(("", *analyzed.title_terms))
+        if not (previous and term.startswith(previous))  # a compound stands after the first of its parts
+    ]
+
+    def is_near(phrase: Phrase) -> bool:
+        size = len(phrase) + _MOST_BETWEEN
+        starts = range(max(1, len(terms) - size + 1))
+        return any(has_phrase(frozenset(terms[start : start + size]), [phrase]) for start in starts)
+
+    everywhere = frozenset(analyzed.title_terms)
+    return all(has_phrase(everywhere, [phrase]) and (len(phrase) == 1 or is_near(phrase)) for phrase in subject)
 
 
 def compares_subjects(analyzed: AnalyzedRecord, question: BroadQuestion) -> bool:

@@ -21,7 +21,16 @@ from shrag.indexing.search_engine import Hit
 from shrag.indexing.translation.query_translation import AnalyzedQuestion
 from shrag.indexing.vectors.hybrid_reranker import HybridReranker
 from shrag.models.reranker import Reranker
-from shrag.serving.events import Event, Hits, Keywords, Queries, RankedRecord, Ranking, ScoredDoc
+from shrag.serving.events import (
+    Event,
+    Hits,
+    Keywords,
+    ListingKind,
+    Queries,
+    RankedRecord,
+    Ranking,
+    ScoredDoc,
+)
 from shrag.serving.request import AnswerLanguage, Request
 from shrag.serving.retrieval.broad_questions import BroadQuestion
 from shrag.serving.retrieval.query_terms import QueryTerm
@@ -39,10 +48,11 @@ _AS_GOOD = 0.98
 
 
 class Listing(NamedTuple):
-    """A broad question, and the docids of the first records, which serve it best."""
+    """A broad question, the docids of the first records, which serve it best, and what these are."""
 
     question: BroadQuestion
     docids: frozenset[str]
+    kind: ListingKind
 
 
 @dataclass(frozen=True, slots=True)

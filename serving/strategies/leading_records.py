@@ -6,13 +6,14 @@ that compare two subjects.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import NamedTuple
 
 from shrag.corpora.records import Record
 from shrag.corpora.text.sentences import split_sentences
 from shrag.indexing.analyzed_record import AnalyzedRecord
 from shrag.serving.answering.definitions import defines_plainly
+from shrag.serving.events import ListingKind
 from shrag.serving.request import AnswerLanguage
 from shrag.serving.retrieval.broad_questions import BroadQuestion, Phrase, breadth, compares_subjects, names_all
 from shrag.serving.retrieval.query_terms import has_phrase
@@ -24,6 +25,7 @@ FEWEST_TITLES = 3
 
 _MOST_TITLES = 8
 _MOST_COMPARING = 4
+_MOST_OF_EACH = 3
 
 
 def definitions_first(names: Sequence[str], ranked: list[ScoredRecord]) -> tuple[list[ScoredRecord], bool]:
@@ -49,33 +51,66 @@ class BroadRecords(NamedTuple):
     Attributes:
         records: The records.
         docids: The docids of the first ones.
-        are_certain: Whether these have the subject in their titles. Others mention it, or compare two in passing.
+        kind: What the first ones are.
     """
 
     records: list[ScoredRecord]
     docids: frozenset[str]
-    are_certain: bool
+    kind: ListingKind
 
 
-def broad_first(question: BroadQuestion, ranked: list[ScoredRecord], language: AnswerLanguage) -> BroadRecords:
+def broad_first(
+    question: BroadQuestion, ranked: list[ScoredRecord], language: AnswerLanguage, *, defines: bool = False
+) -> BroadRecords:
     """Return the records with those in front that serve a broad question best.
 
-    They give an overview of its subject, or compare its two subjects. Their score is twice the best one.
+    They give an overview of its subject, or compare its two subjects. Their score is twice the best one. If the first
+    record ``defines`` the subject, it stays first.
     """
-    titled = [] if question.compares else _titled(question, ranked, language)
-    chosen = titled or (_comparing(question, ranked) if question.compares else _mentioning(question, ranked))
+    if defines:
+        overviews = _titled(question, ranked[1:], language)[: _MOST_TITLES - 1]
+        return _led_by([ranked[0], *overviews] if overviews else [], ranked, "definition")
+    kinds: list[tuple[ListingKind, Callable[[], list[ScoredRecord]]]]
+    if question.compares:
+        kinds = [
+            ("comparison", lambda: _comparing(question, ranked)),
+            ("separate", lambda: _about_each(question, ranked, language)),
+        ]
+    else:
+        kinds = [
+            ("subject", lambda: _titled(question, ranked, language)),
+            ("mentions", lambda: _mentioning(question, ranked)),
+        ]
+    kind, chosen = next(((kind, found) for kind, find in kinds if (found := find())), ("", []))
+    return _led_by(chosen, ranked, kind)
+
+
+def _led_by(chosen: Sequence[ScoredRecord], ranked: list[ScoredRecord], kind: ListingKind) -> BroadRecords:
     best = [each._replace(score=2 * ranked[0].score) for each in chosen]
     docids = frozenset([each.record.record.docid for each in best])
-    return BroadRecords(_in_front(best, ranked), docids, bool(titled))
+    return BroadRecords(_in_front(best, ranked), docids, kind)
 
 
 def _titled(question: BroadQuestion, ranked: Sequence[ScoredRecord], language: AnswerLanguage) -> list[ScoredRecord]:
     """Return the records with the subject in their titles, the best overviews first; none if only few have it."""
+    found = _overviews(question, ranked, language)
+    return found[:_MOST_TITLES] if len(found) >= FEWEST_TITLES else []
+
+
+def _about_each(
+    question: BroadQuestion, ranked: Sequence[ScoredRecord], language: AnswerLanguage
+) -> list[ScoredRecord]:
+    """Return the best overviews of each of two subjects in turn; none if no title names one of them."""
+    of_each = [_overviews(question._replace(subject=(phrase,)), ranked, language) for phrase in question.subject]
+    pairs = zip(*(found[:_MOST_OF_EACH] for found in of_each), strict=False)
+    return list({each.record.record.docid: each for pair in pairs for each in pair}.values())
+
+
+def _overviews(question: BroadQuestion, ranked: Sequence[ScoredRecord], language: AnswerLanguage) -> list[ScoredRecord]:
+    """Return the records with the subject in their titles, the best overviews first."""
     titled = {each.docid for each in titled_with(question.subject, [each.record for each in ranked])}
-    if len(titled) < FEWEST_TITLES:
-        return []
     found = [each for each in ranked if each.record.record.docid in titled]
-    return sorted(found, key=lambda each: -breadth(each.record, question, language))[:_MOST_TITLES]
+    return sorted(found, key=lambda each: -breadth(each.record, question, language))
 
 
 def _mentioning(question: BroadQuestion, ranked: Sequence[ScoredRecord]) -> list[ScoredRecord]:
@@ -94,15 +129,21 @@ def _mentioning(question: BroadQuestion, ranked: Sequence[ScoredRecord]) -> list
 
 
 def _comparing(question: BroadQuestion, ranked: Sequence[ScoredRecord]) -> list[ScoredRecord]:
-    """Return the records that compare the two subjects; those for the same purpose or with both in the title first."""
+    """Return the records that compare the two subjects; those for the same purpose or with both in the title first.
 
-    def place(each: ScoredRecord) -> tuple[int, bool]:
+    If some have all of the purpose, the others are left out.
+    """
+
+    def served(each: ScoredRecord) -> int:
         terms = frozenset(each.record.contents_terms)
-        served = sum(has_phrase(terms, [phrase]) for phrase in question.purpose)
-        return -served, not names_all(each.record, question.subject)
+        return sum(has_phrase(terms, [phrase]) for phrase in question.purpose)
 
     complete = (each for each in ranked if each.record.record.complete)
-    return sorted((each for each in complete if compares_subjects(each.record, question)), key=place)[:_MOST_COMPARING]
+    found = [each for each in complete if compares_subjects(each.record, question)]
+    fitting = [each for each in found if served(each) == len(question.purpose)] or found
+    return sorted(fitting, key=lambda each: (-served(each), not names_all(each.record, question.subject)))[
+        :_MOST_COMPARING
+    ]
 
 
 def titled_with(subject: Sequence[Phrase], records: Iterable[AnalyzedRecord]) -> list[Record]:

@@ -24,7 +24,7 @@ from shrag.indexing.vectors.vector_index import VectorReranker
 from shrag.messages.text import Text
 from shrag.models.reranker import Reranker
 from shrag.serving.answering.answer import StageTimer, answer
-from shrag.serving.answering.definitions import defined_names
+from shrag.serving.answering.definitions import asks_for_definition, defined_names
 from shrag.serving.events import Confidence, Event, Hits, KeywordOrder, Keywords, Queries, Ranking
 from shrag.serving.request import AnswerLanguage, Request, deepest_rank
 from shrag.serving.retrieval.broad_questions import BroadQuestion, read_broad_question
@@ -174,7 +174,8 @@ def retrieve(
         if request.offset:
             ranked = [each for each in scored if each.candidate_rank <= first]
         # The ranking of a model stays as it is.
-        kind = _Kind() if reranker.is_model else _Kind(names, broad)
+        wants_list = broad is not None and not broad.compares and not asks_for_definition(question.text)
+        kind = _Kind() if reranker.is_model else _Kind(() if wants_list else names, broad)
         ranked, confidence, listing = _best_to_quote_first(question, kind, ranked, request, index)
         shown = page = rank_records(ranked, request._replace(offset=0))
         if request.offset:
@@ -227,14 +228,14 @@ def _best_to_quote_first(
         ranked = limit_incomplete(ranked, request.k // 2)
     confidence = assess_confidence(asked, question, index, ranked, least=OF_KIND if defines else 0.0)
     enough = {"high"} if kind.broad is not None and kind.broad.purpose else {"high", "medium"}
-    if kind.broad is None or confidence is None or confidence.level in enough:
+    if kind.broad is None or confidence is None or (confidence.level in enough and not defines):
         return _Led(ranked, confidence)
-    found = broad_first(kind.broad, ranked, asked.language)
+    found = broad_first(kind.broad, ranked, asked.language, defines=defines)
     if not found.docids:
         return _Led(ranked, confidence)
-    least = OF_KIND if found.are_certain else MENTIONING
+    least = OF_KIND if found.kind in {"subject", "definition"} else MENTIONING
     confidence = assess_confidence(asked, question, index, found.records, least=least)
-    return _Led(found.records, confidence, Listing(kind.broad, found.docids))
+    return _Led(found.records, confidence, Listing(kind.broad, found.docids, found.kind))
 
 
 def _depths(chosen: _ChosenKeywords, request: Request, *, defining: bool) -> tuple[int, int]:

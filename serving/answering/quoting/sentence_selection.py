@@ -1,9 +1,9 @@
 """Select the sentences of one record that an extractive answer quotes.
 
-An abstract of usual size is quoted without the background before the study and the outlook behind it. From a longer
-text, a few sentences are selected. Together they have every distinctive word of the question, and say what was studied
-and what was found. Findings take precedence over announcements of the study. The sentences keep their order, and a
-sentence that refers back is quoted together with the sentence that it refers to.
+A short abstract is quoted without the outlook at its end, and one of usual size without the background before the
+study too. From a longer text, a few sentences are selected. Together they have every distinctive word of the question,
+and say what was studied and what was found. Findings take precedence over announcements of the study. The sentences
+keep their order, and a sentence that refers back is quoted together with the sentence that it refers to.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 
 from shrag.corpora.records import Language
+from shrag.serving.answering.definitions import defines_plainly
 from shrag.serving.answering.quoting.abstract_structure import (
     MOST_WITH_LIST,
     SHORT,
@@ -36,6 +37,7 @@ from shrag.serving.answering.quoting.discourse import (
     is_question,
     looks_ahead,
     mentions_earlier,
+    names_study,
     refers_back,
 )
 from shrag.serving.answering.quoting.quotable_text import QuotableSentence, QuotableText, english_length
@@ -59,7 +61,6 @@ _SHORTEST_FINDING, _LONGEST_FINDING = 20, 450
 _SHARE_WEIGHT = 1.5
 _COVER_TIE = 0.05
 _SHORT_ABSTRACT = 8  # sentences
-_ON_TOPIC = 0.65  # of the best sentence's share of the question, for which background is quoted from a short abstract
 _REPEATED = 0.6  # of a sentence's words
 _LONGEST_FILLER = 80
 _LEAST_NEW = 3  # distinctive words for which a sentence outside the quoted part is quoted too
@@ -100,11 +101,21 @@ def select_sentences(
         chosen = _without_frame(sentences, together, roles, start) | asked
     else:
         chosen = _best_of_long(sentences, together, roles, asked)
-    if len(sentences) <= _SHORT_ABSTRACT and (len(chosen) == 1 or all(roles[index] < 0 for index in chosen)):
-        chosen = set(range(len(sentences)))  # a bare aim says less than the background before it
     quoted = [sentences[index] for index in sorted(chosen) if not _repeats(sentences, roles, chosen, index)]
     quoted = _without_fillers(quoted) or quoted
     return [*map(_without_conjunction, quoted[:1]), *quoted[1:]]
+
+
+def definition_sentences(sentences: Sequence[QuotableSentence], names: Sequence[str]) -> list[QuotableSentence]:
+    """Return the first sentence that defines one of the names, and the next one if it does not name the study.
+
+    All sentences are returned if none defines a name.
+    """
+    plain = (index for index, each in enumerate(sentences) if defines_plainly(each.text, names))
+    index = next(plain, None)
+    if index is None:
+        return list(sentences)
+    return [sentences[index], *(each for each in sentences[index + 1 : index + 2] if not names_study(each.text))]
 
 
 def _without_frame(
@@ -112,13 +123,15 @@ def _without_frame(
 ) -> set[int]:
     """Return the sentences of a usual abstract from ``start`` on, without outlooks and late announcements.
 
-    A sentence stays if another one refers to it, or if only it has some of the question's distinctive words. Background
-    of a short abstract also stays if it has much of the question and describes no general development. If only a short
-    text would remain, all sentences are returned.
+    A sentence stays if another one refers to it, or if only it has some of the question's distinctive words. A short
+    abstract is returned from its first sentence that is not general. If only a short text would remain, all sentences
+    are returned.
     """
     study = study_sentence(sentences)
     if study is None:
         return _without_general_edges(sentences, together)
+    if len(sentences) <= _SHORT_ABSTRACT:
+        start = _first_specific(sentences)
     telling = [index for index, role in enumerate(roles) if role > 0] if result_sentences(sentences) else []
     last_told = max(telling, default=len(sentences))
     kept = {
@@ -127,8 +140,6 @@ def _without_frame(
         if index <= study
         or not (looks_ahead(sentences[index].text) or (roles[index] == ANNOUNCEMENT and index > last_told))
     }
-    if len(sentences) <= _SHORT_ABSTRACT:
-        kept |= _on_topic(sentences, start)
     held = frozenset[QueryTerm]().union(*(sentences[index].words for index in kept))
     # A sentence that only repeats the words of another one is not needed.
     for index in sorted(range(len(sentences)), key=lambda index: -len(sentences[index].words - held)):
@@ -138,31 +149,22 @@ def _without_frame(
     return _unless_short(sentences, together, kept)
 
 
-def _on_topic(sentences: Sequence[QuotableSentence], start: int) -> set[int]:
-    """Return the background sentences with much of the question that are not general; of those alike, the best."""
-    least = _ON_TOPIC * max(sentence.share for sentence in sentences)
-    found: set[int] = set()
-    held: frozenset[QueryTerm] = frozenset()
-    for index in sorted(range(start), key=lambda index: -sentences[index].share):
-        each = sentences[index]
-        if each.share >= least and len(each.words) > 1 and each.words - held and not is_general(each.text):
-            found.add(index)
-            held |= each.words
-    return found
-
-
 def _without_general_edges(sentences: Sequence[QuotableSentence], together: Sequence[frozenset[int]]) -> set[int]:
     """Return the sentences of an abstract that names no study, without general sentences at its edges.
 
     These are general sentences at its beginning and outlooks at its end that have no distinctive word of the question.
     If only a short text would remain, all sentences are returned.
     """
-    first, last = 0, len(sentences)
-    while first < last and is_general(sentences[first].text) and not sentences[first].words:
-        first += 1
+    first, last = _first_specific(sentences), len(sentences)
     while first < last and looks_ahead(sentences[last - 1].text) and not sentences[last - 1].words:
         last -= 1
     return _unless_short(sentences, together, set(range(first, last)))
+
+
+def _first_specific(sentences: Sequence[QuotableSentence]) -> int:
+    """Return the index of the first sentence that is not general or has a distinctive word of the question."""
+    specific = (index for index, each in enumerate(sentences) if each.words or not is_general(each.text))
+    return next(specific, len(sentences))
 
 
 def _unless_short(

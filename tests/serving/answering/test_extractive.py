@@ -73,6 +73,7 @@ def test_a_sentence_behind_one_that_is_left_out_is_marked_and_the_first_is_not()
     text = " ".join([background, study, further, "향후 더 큰 필름에 대한 연구가 필요하다.", result])
     (lead,) = _answer(QUESTION, WORDS, (GRAPHENE[0], text)).sections
     assert [(each.text, each.after_gap) for each in lead.sentences] == [
+        (background, False),
         (study, False),
         (further, False),
         (result, True),
@@ -81,7 +82,7 @@ def test_a_sentence_behind_one_that_is_left_out_is_marked_and_the_first_is_not()
 
 def test_why_something_is_studied_is_quoted_where_the_question_asks_for_it() -> None:
     further = "필름은 여러 방법으로 만들었고 크기가 같은 시편으로 잘라 온도를 바꾸어 가며 거듭 측정하였다."
-    record = (GRAPHENE[0], f"{GRAPHENE[1]} {further}")
+    record = (GRAPHENE[0], f"{GRAPHENE[1]} {' '.join([further] * 6)}")  # nine sentences
     background = "경량 차폐재에 대한 수요가 늘고 있다."
     assert background in answer_text(_answer("그래핀 필름의 차폐 효율을 측정한 이유는?", WORDS, record))
     assert background not in answer_text(_answer(QUESTION, WORDS, record))

@@ -99,7 +99,7 @@ def test_an_extractive_answer_has_the_titles_of_its_records_as_headings() -> Non
     assert answer_text(QUOTED) == (
         "The abstract of the closest record is in Korean; it is quoted in its own language.\n\n"
         "##GPT-4 and *milk* [1]##\nSentence 1. Sentence 2. Sentence 3. Sentence 4. [1]\n\n"
-        "Words of the question that the quoted record does not have, or says otherwise: milk, tea\n\n"
+        "Words of the question not found in the quoted record: milk, tea\n\n"
         "##Related records##\nb [3]\nIt rose. [3]\n\nFalls [4]\nIt fell. [4]"
     )
     assert answer_text(QUOTED, "plain") == (
@@ -121,13 +121,13 @@ def test_an_uncertain_answer_begins_with_saying_so() -> None:
     english = answer_text(replace(QUOTED, uncertain=True)).split("\n\n")
     assert english[:3] == [
         "It is not certain that a record answers this question; the closest one is quoted.",
-        "Words of the question that the quoted record does not have, or says otherwise: milk, tea",
+        "Words of the question not found in the quoted record: milk, tea",
         "The abstract of the closest record is in Korean; it is quoted in its own language.",
     ]
     uncertain = replace(QUOTED, uncertain=True, quoted_language=None, language="ko", suggestion="silk and tea")
     assert answer_text(uncertain).split("\n\n")[:4] == [
         "이 질문에 답하는 문헌이 있는지 확실하지 않아 가장 가까운 문헌을 인용합니다.",
-        "질문의 단어 가운데 인용한 문헌에 없거나 다른 말로 쓰인 것: milk, tea",
+        "질문의 단어 가운데 인용한 문헌에서 찾지 못한 것: milk, tea",
         "혹시 다음을 찾으셨나요? silk and tea",
         "##GPT-4 and *milk* [1]##\nSentence 1. Sentence 2. Sentence 3. Sentence 4. [1]",
     ]
@@ -152,18 +152,18 @@ def test_a_refusal_names_what_is_not_covered_and_the_nearest_titles() -> None:
     refused = Answer("extractive", "en", (), (), "nothing_fits", nearest=nearest, uncovered=("milk",))
     assert answer_text(refused) == (
         "No record was found that answers this question.\n"
-        "Words of the question that the closest records do not have, or say otherwise: milk\n"
+        "Words of the question not found in the closest records: milk\n"
         "Nearest titles:\n- GPT-4 (a)\n- b (b)"
     )
     assert answer_text(replace(refused, nearest=(), uncovered=())) == "No record was found that answers this question."
     assert answer_text(replace(refused, suggestion="silk")).splitlines()[1:4] == [
-        "Words of the question that the closest records do not have, or say otherwise: milk",
+        "Words of the question not found in the closest records: milk",
         "Did you mean: silk",
         "Nearest titles:",
     ]
     assert answer_text(replace(refused, language="ko")).splitlines()[:3] == [
         "이 질문에 답하는 문헌을 찾지 못했습니다.",
-        "질문의 단어 가운데 가장 가까운 문헌들에 없거나 다른 말로 쓰인 것: milk",
+        "질문의 단어 가운데 가장 가까운 문헌들에서 찾지 못한 것: milk",
         "가장 가까운 문헌:",
     ]
 

@@ -190,19 +190,19 @@ def test_a_refusal_names_the_words_not_covered_and_the_nearest_titles_which_it_d
     text = _text(html)
     assert "답변 없음" in text
     assert "이 질문에 답하는 문헌을 찾지 못했습니다." in text
-    assert "질문의 단어 가운데 가장 가까운 문헌들에 없거나 다른 말로 쓰인 것: &lt;피자&gt;, 도우" in text
+    assert "질문의 단어 가운데 가장 가까운 문헌들에서 찾지 못한 것: &lt;피자&gt;, 도우" in text
     assert "가장 가까운 문헌" in text
     assert re.findall(r'class="record-title" href="/record\?ui=ko&amp;docid=([\w-]+)', html) == ["L-1", "O-2"]
     assert 'class="mark"' not in html
     assert "source-" not in html
     english = _text(_html(demo, refuse(QUESTION, ranking, "nothing_fits"), ranking, "en"))
-    assert "Words of the question that the closest records do not have, or say otherwise: &lt;피자&gt;, 도우" in english
+    assert "Words of the question not found in the closest records: &lt;피자&gt;, 도우" in english
     assert "Nearest titles" in english
 
 
 def test_words_not_covered_are_named_beside_an_answer_too(demo: Engine) -> None:
     html = _html(demo, replace(_answer(), uncovered=("제주도",)))
-    assert "질문의 단어 가운데 인용한 문헌에 없거나 다른 말로 쓰인 것: 제주도" in _text(html)
+    assert "질문의 단어 가운데 인용한 문헌에서 찾지 못한 것: 제주도" in _text(html)
 
 
 def test_the_question_as_it_may_have_been_meant_is_a_link_that_asks_it(demo: Engine) -> None:
@@ -216,10 +216,10 @@ def test_the_question_as_it_may_have_been_meant_is_a_link_that_asks_it(demo: Eng
 
 
 @pytest.mark.parametrize(
-    ("ui", "notice"), [("ko", "질문의 주제가 넓어"), ("en", "The question names a broad subject:")]
+    ("ui", "notice"), [("ko", "질문의 주제가 넓어"), ("en", "The subject of the question is broad:")]
 )
 def test_a_broad_question_is_said_to_be_one(demo: Engine, ui: AnswerLanguage, notice: str) -> None:
-    broad = replace(_answer(), broad=True)
+    broad = replace(_answer(), listing="subject")
     assert f'<p class="explained" lang="{ui}">{notice}' in _html(demo, broad, _ranking(), ui)
     assert notice not in _html(demo, _answer(), _ranking(), ui)
 

@@ -24,7 +24,7 @@ def test_records_about_a_broad_subject_come_first_and_the_answer_lists_them(demo
     answer, ranking = result.answer, result.search.ranking
     assert answer is not None
     shown = [section.source.docid for section in answer.sections if section.source]
-    assert answer.broad
+    assert answer.listing == "subject"
     assert len(shown) == 4
     assert shown == [each.record.docid for each in ranking.records[:4]]
     assert all("도서관" in each.record.title or "Librar" in each.record.title for each in ranking.records[:4])
@@ -43,7 +43,7 @@ def test_records_about_a_broad_subject_come_first_and_the_answer_lists_them(demo
 def test_other_questions_and_subjects_of_few_records_get_no_overview(demo: Engine, question: str) -> None:
     answer = demo.ask(question).answer
     assert answer is not None
-    assert not answer.broad
+    assert not answer.listing
 
 
 def test_the_overview_begins_alike_however_many_records_are_wanted(demo: Engine) -> None:
@@ -63,7 +63,7 @@ def test_records_that_compare_two_subjects_come_first_and_the_comparison_is_quot
     answer, confidence = result.answer, result.search.ranking.confidence
     assert answer is not None
     assert confidence is not None
-    assert (answer.citations[0].docid, answer.broad, answer.uncertain) == ("DEMO-AGR-002", False, True)
+    assert (answer.citations[0].docid, answer.listing, answer.uncertain) == ("DEMO-AGR-002", "comparison", True)
     assert any("LSTM" in each.text and "ARIMA" in each.text for each in answer.sections[0].sentences)
     assert 0.1 <= confidence.value < 0.2
 
@@ -94,11 +94,11 @@ MENTIONING = [
 def test_records_that_mention_both_subjects_in_a_sentence_are_listed_where_few_titles_have_both() -> None:
     found = broad_first(AI_IN_FARMING, _ranked(*MENTIONING), "en")
     assert [each.record.record.docid for each in found.records] == ["d2", "d4", "d5", "d1", "d3"]
-    assert (found.docids, found.are_certain) == (frozenset({"d2", "d4", "d5"}), False)
+    assert (found.docids, found.kind) == (frozenset({"d2", "d4", "d5"}), "mentions")
     assert broad_first(AI_IN_FARMING, _ranked(*MENTIONING[:4]), "en").docids == frozenset()
     titled = [("AI in farming", "Text."), ("Farming with AI", "Text."), ("AI, farming and soils", "Text.")]
     found = broad_first(AI_IN_FARMING, _ranked(*MENTIONING, *titled), "en")
-    assert (found.docids, found.are_certain) == (frozenset({"d6", "d7", "d8"}), True)
+    assert (found.docids, found.kind) == (frozenset({"d6", "d7", "d8"}), "subject")
 
 
 def test_records_that_only_mention_one_subject_are_not_listed() -> None:
@@ -117,8 +117,38 @@ def test_of_records_that_compare_those_for_the_same_purpose_come_first() -> None
     assert found.docids == {"d1", "d2"}
     found = broad_first(question._replace(purpose=((_word("crops"),),)), _ranked(*records), "en")
     assert [each.record.record.docid for each in found.records] == ["d2", "d1", "d3"]
+    assert found.docids == {"d2"}
 
 
 def test_an_answer_of_records_that_mention_a_subject_says_so(demo: Engine) -> None:
     answer = demo.ask("도서관").answer
-    assert answer_text(replace(answer, uncertain=True)).startswith("질문의 주제가 넓은데 제목에")
+    assert answer is not None
+    assert answer_text(replace(answer, listing="mentions")).startswith("제목에 이 주제가 드러난 문헌이 적어")
+
+
+def test_where_no_record_compares_two_subjects_the_records_about_each_are_listed_in_turn() -> None:
+    records = [
+        ("Trees", "Trees grow."),
+        ("A survey of forests", "Forests grow."),
+        ("Forests", "Soils."),
+        ("Rain", "Wet."),
+    ]
+    question = BroadQuestion(((_word("trees"),), (_word("forests"),)), compares=True)
+    found = broad_first(question, _ranked(*records), "en")
+    assert [each.record.record.docid for each in found.records] == ["d1", "d3", "d2", "d4"]
+    assert (found.docids, found.kind) == (frozenset({"d1", "d3"}), "separate")
+    found = broad_first(question, _ranked(*records[1:]), "en")
+    assert (found.docids, found.kind) == (frozenset(), "")
+
+
+def test_a_record_that_defines_the_subject_stays_in_front_of_the_list() -> None:
+    records = [
+        ("Crops", "Farming is a craft."),
+        *[(f"Farming and {name}", "Text.") for name in ("sheep", "cows", "bees")],
+    ]
+    question = BroadQuestion(((_word("farming"),),))
+    found = broad_first(question, _ranked(*records), "en", defines=True)
+    assert [each.record.record.docid for each in found.records] == ["d1", "d2", "d3", "d4"]
+    assert found.kind == "definition"
+    found = broad_first(question, _ranked(*records[:3]), "en", defines=True)
+    assert (found.docids, found.kind) == (frozenset(), "definition")

@@ -82,7 +82,7 @@ def test_a_section_of_one_record_has_its_title_and_its_mark_once() -> None:
     lines = end.split("\n\n")
     assert lines[1:3] == [
         "The abstract of the closest record is in Korean; it is quoted in its own language.",
-        "Words of the question that the quoted record does not have, or says otherwise: tea",
+        "Words of the question not found in the quoted record: tea",
     ]
     assert lines[3].startswith("*Extractive")
     marks = [each.url_citation for each in text.annotations]
