@@ -29,6 +29,10 @@ _BEGINNING = re.compile(r"\s*(?=[A-Z0-9\uac00-\ud7a3“‘\"'(])")
 _ENGLISH_BEGINNING = re.compile(r"\s*(?=(?:This|These|The|In|We|As|With|Since|Although|Recently|Today)\s)")
 _BEHIND_TITLE = re.compile(r"[\"'”’』」\])]*\s")
 _FEWEST = 2  # institutions on a page without the title
+# A line with an author and an institution, and nothing else. The beginning of a sentence follows.
+_AUTHOR_LINE = re.compile(
+    r"(?:[A-Z][\w-]+,? ){2,4}(?:Department|Dept\.) of (?:[A-Z]\w+,? |and ){1,8}University (?=[A-Z][a-z]+ )"
+)
 
 
 def drop_title_page(text: str, title: str) -> Repaired:
@@ -39,7 +43,11 @@ def drop_title_page(text: str, title: str) -> Repaired:
 
     >>> drop_title_page("Robots Kim, Ann Department of Education A University This study asks.", "Robots")
     Repaired(text='This study asks.', repairs=1)
+    >>> drop_title_page("Kim Ann Department of Robots Seoul National University Robots fall.", "")
+    Repaired(text='Robots fall.', repairs=1)
     """
+    if line := _AUTHOR_LINE.match(text):
+        return Repaired(text[line.end() :], 1)
     start = _behind_title(text, title)
     stop = _STOP.search(text, start)
     limit = min(_LONGEST + start, stop.start() if stop else len(text))

@@ -12,7 +12,7 @@ Of eight questions that were refused though a record answers them, this record i
 fifth for four.
 """
 
-_FAR = 0.005
+_FAR = 0.0015
 """Confidence below which no nearest records are named if they lack a subject word: they share another one by chance."""
 
 
