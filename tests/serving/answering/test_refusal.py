@@ -31,7 +31,9 @@ def test_at_most_five_nearest_records_are_named_and_words_only_where_there_is_on
     assert refuse(question, replace(ranking, confidence=None), "nothing_found").uncovered == ()
 
 
-@pytest.mark.parametrize(("value", "uncovered", "named"), [(0.0015, ("갈등",), 5), (0.0014, ("갈등",), 0), (0.0, (), 5)])
+@pytest.mark.parametrize(
+    ("value", "uncovered", "named"), [(0.0015, ("갈등",), 5), (0.0014, ("갈등",), 0), (0.0, (), 5)]
+)
 def test_nearest_records_that_lack_a_subject_word_are_not_named_where_the_confidence_is_next_to_nothing(
     demo: Engine, value: float, uncovered: tuple[str, ...], named: int
 ) -> None:
