@@ -25,7 +25,7 @@ from shrag.serving.retrieval.asking_words import asks_for_records
 from shrag.serving.retrieval.query_terms import has_phrase, text_terms
 from shrag.serving.retrieval.ranking import ScoredRecord
 
-THRESHOLD = 0.048
+THRESHOLD = 0.055
 """Least confidence with which a question is answered.
 
 It was chosen on 188 ScienceON questions: it refuses 6 of the 124 that a record answers (one in 20), and 40 of the other

@@ -162,23 +162,23 @@ def test_a_record_in_the_other_language_leads_by_its_rank_and_says_so() -> None:
     assert answer.sections[0].source.title == "Graphene films"
     note = "질문에 가장 가까운 문헌의 초록이 영어로 되어 있어 원문 그대로 인용합니다."
     assert answer_text(answer).startswith(f"{note}\n\n##Graphene films [1]##\nWe measured")
-    assert answer_text(answer).endswith("\n\n##관련 문헌##\n그래핀 필름의 차폐 [2]")
+    finding = "측정 결과 그래핀 필름의 차폐 효율은 30 dB로 나타났다."
+    assert answer_text(answer).endswith(f"\n\n##관련 문헌##\n그래핀 필름의 차폐 [2]\n{finding} [2]")
 
 
-def test_a_record_that_has_nearly_as_much_and_other_words_of_the_question_is_named_without_a_sentence() -> None:
+def test_a_record_that_has_nearly_as_much_and_other_words_of_the_question_is_shown_with_what_it_is_about() -> None:
     def related(title: str, text: str) -> list[str]:
         answer = _answer(QUESTION, [*WORDS, "압력"], GRAPHENE, (title, text))
-        assert all(not section.sentences for section in answer.sections[1:])
         return answer_text(answer).split("\n\n")[1:]
 
     text = "We measured 그래핀, 필름, 차폐 and 압력 of films that were pressed by our method on three days of May."
-    assert related("Pressed films", text) == ["##관련 문헌##\nPressed films [2] (영어 초록)"]
+    assert related("Pressed films", text) == [f"##관련 문헌##\nPressed films [2] (영어 초록)\n{text} [2]"]
     assert related("", text) == []
     assert related("Pressed films", text.replace("압력", "효율")) == []
     assert related("Pressed films", text.replace("그래핀, 필름, 차폐", "films")) == []
 
 
-def test_a_record_is_named_by_its_title_only_where_the_confidence_is_not_high_and_findings_stay() -> None:
+def test_a_record_that_may_answer_instead_is_shown_where_the_confidence_is_not_high_and_findings_stay() -> None:
     near = ("Pressed films", "We measured 그래핀, 필름, 차폐 and 압력 of films that were pressed on three days of May.")
     evidence, words = _evidence(GRAPHENE, near, PRESSED), _words([*WORDS, "압력"])
 
@@ -190,9 +190,11 @@ def test_a_record_is_named_by_its_title_only_where_the_confidence_is_not_high_an
     assert related("high") == ["압착한 그래핀 필름"]
 
 
-def test_where_the_confidence_is_low_the_next_title_is_named_though_it_has_less_of_the_question() -> None:
-    far = [(f"{name} sheets", f"The {name} sheets have 그래핀 and were stored.") for name in ("Red", "Blue", "Green")]
-    evidence, words = _evidence(GRAPHENE, *far), _words(WORDS)
+def test_where_the_confidence_is_low_the_next_record_is_shown_though_it_adds_nothing_of_the_question() -> None:
+    held = "그래핀, 필름 and 차폐"
+    far = [(f"{name} sheets", f"The {name} sheets have {held} and were stored.") for name in ("Red", "Blue", "Green")]
+    little = ("Grey sheets", "The grey sheets have 그래핀 and were stored.")
+    evidence, words = _evidence(GRAPHENE, little, *far), _words(WORDS)
 
     def related(confidence: ConfidenceLevel) -> list[str]:
         answer = extract_answer(parse_question(QUESTION), words, evidence, confidence=confidence)
@@ -201,14 +203,14 @@ def test_where_the_confidence_is_low_the_next_title_is_named_though_it_has_less_
     assert related("low") == ["Red sheets"]
     assert related("medium") == related("high") == []
     text = answer_text(extract_answer(parse_question(QUESTION), words, evidence, confidence="low"))
-    assert text.endswith("##관련 문헌##\nRed sheets [2] (영어 초록)")
+    assert text.endswith(f"##관련 문헌##\nRed sheets [3] (영어 초록)\n{far[0][1]} [3]")
 
 
 @pytest.mark.parametrize(("score", "named"), [(1.6, ["Red sheets"]), (1.59, [])])
-def test_a_record_that_scores_nearly_as_high_as_the_leading_one_is_named_though_the_confidence_is_high(
+def test_a_record_that_scores_nearly_as_high_as_the_leading_one_is_shown_though_the_confidence_is_high(
     score: float, named: list[str]
 ) -> None:
-    evidence = _evidence(GRAPHENE, ("Red sheets", "The red sheets have 그래핀 and were stored."))
+    evidence = _evidence(GRAPHENE, ("Red sheets", "The red sheets have 그래핀, 필름 and 차폐 and were stored."))
     answer = extract_answer(parse_question(QUESTION), _words(WORDS), evidence, confidence="high", scores=(2.0, score))
     assert [section.source.title for section in answer.sections[1:] if section.source is not None] == named
 
@@ -217,14 +219,15 @@ def test_a_record_that_scores_nearly_as_high_as_the_leading_one_is_named_though_
     ("score", "order"), [(1.6, ["Red sheets", "압착한 그래핀 필름"]), (1.59, ["압착한 그래핀 필름"])]
 )
 def test_a_record_that_scores_nearly_as_high_stands_before_those_with_a_finding(score: float, order: list[str]) -> None:
-    evidence = _evidence(GRAPHENE, ("Red sheets", "The red sheets have 그래핀 and were stored."), PRESSED)
+    red = ("Red sheets", "The red sheets have 그래핀, 필름 and 차폐 and were stored.")
+    evidence = _evidence(GRAPHENE, red, PRESSED)
     answer = extract_answer(
         parse_question(QUESTION), _words(WORDS), evidence, confidence="high", scores=(2.0, score, 1.5)
     )
     assert [section.source.title for section in answer.sections[1:] if section.source is not None] == order
 
 
-def test_of_records_named_without_a_sentence_the_one_that_covers_most_of_the_question_is_named() -> None:
+def test_of_records_that_may_answer_instead_the_one_that_covers_most_of_the_question_is_shown() -> None:
     def near(title: str, *held: str) -> tuple[str, str]:
         return (title, f"We saw {', '.join(held)}. " + " ".join(f"Word {title}{number} stands." for number in range(9)))
 
