@@ -28,7 +28,7 @@ from shrag.serving.retrieval.ranking import ScoredRecord
 THRESHOLD = 0.055
 """Least confidence with which a question is answered.
 
-It was chosen on 188 ScienceON questions: it refuses 6 of the 124 that a record answers (one in 20), and 40 of the other
+It was chosen on 188 ScienceON questions: it refuses 4 of the 124 that a record answers (one in 30), and 40 of the other
 64.
 """
 
