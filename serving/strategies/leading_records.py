@@ -100,10 +100,11 @@ def _titled(question: BroadQuestion, ranked: Sequence[ScoredRecord], language: A
 def _about_each(
     question: BroadQuestion, ranked: Sequence[ScoredRecord], language: AnswerLanguage
 ) -> list[ScoredRecord]:
-    """Return the best overviews of each of two subjects in turn; none if no title names one of them."""
+    """Return the best overviews of each of two subjects in turn, those in ``language`` first; none if one has none."""
     of_each = [_overviews(question._replace(subject=(phrase,)), ranked, language) for phrase in question.subject]
     pairs = zip(*(found[:_MOST_OF_EACH] for found in of_each), strict=False)
-    return list({each.record.record.docid: each for pair in pairs for each in pair}.values())
+    found = {each.record.record.docid: each for pair in pairs for each in pair}
+    return sorted(found.values(), key=lambda each: each.record.record.language != language)
 
 
 def _overviews(question: BroadQuestion, ranked: Sequence[ScoredRecord], language: AnswerLanguage) -> list[ScoredRecord]:

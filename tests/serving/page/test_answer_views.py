@@ -143,8 +143,11 @@ def test_an_abstract_quoted_whole_needs_no_legend(demo: Engine) -> None:
 def test_related_records_stand_below_with_one_finding_their_own_citation_and_another_language(demo: Engine) -> None:
     html = _html(demo, _answer())
     related = html[html.index('<section class="related"') : html.index('<section class="sources"')]
-    assert re.search(r"관련 문헌 재택근무의 갈등 \[2\] \(한국어 초록\) 재택근무는 갈등을 줄였다\. $", _text(related))
+    assert re.search(r"관련 문헌 재택근무의 갈등 \[2\] 재택근무는 갈등을 줄였다\. $", _text(related))
     assert '<li id="source-2" tabindex="-1" lang="ko">' in related
+    lead, korean = _answer().sections
+    english = _html(demo, replace(_answer(), sections=(lead, replace(korean, language="en"))))
+    assert "재택근무의 갈등 [2] (영어 초록)" in _text(english)
 
 
 @pytest.mark.parametrize(
