@@ -29,7 +29,7 @@ _QUESTIONS = (
     ),
     re.compile(rf"\W*({_NAME})\s?(?:알려|설명|소개|말해)[가-힣\s]{{0,12}}\W*"),
 )
-_TELL = re.compile(r"\b(?:tell|explain|introduce)\b|알려|설명|소개|말해|어떤", re.IGNORECASE)
+_TELL = re.compile(r"\b(?:tell|explain|introduce)\b|알려|설명|소개|말해|어떤\s?것(?:들|이\s)", re.IGNORECASE)
 _DEFINITION = re.compile(r"\b(?:definition|meaning|concept)\b|정의|개념|뜻|의미", re.IGNORECASE)
 # A name may end like a particle (강의, 놀이): both readings are tried.
 _PARTICLE = re.compile(
@@ -47,6 +47,8 @@ _IS = (
     rf"|(?<![가-힣]){{name}}{_EXPLAINED}\s?(?:이?란|이?라\s?함은)(?![가-힣])"
     rf"|(?<![가-힣]){{name}}{_EXPLAINED}(?:은|는)\s.{{5,300}}"
     r"(?:이다|말한다|의미한다|뜻한다|가리킨다|일컫는다|지칭한다|정의된다)\.?$"
+    # as what an attributive clause says: 물을 끓이는 기구인 주전자
+    rf"|(?:개념|과정|기법|기술|능력|방법|분야|시스템|이론|체계|현상)인\s{{name}}(?![가-힣]{{3}})"
 )
 _CALLED = (
     rf"[을를]\s?['\"‘“]?{{name}}['\"’”]?{_EXPLAINED}\s?(?:이?라고?|으?로)"
@@ -66,7 +68,7 @@ def defined_names(question: str, words: Sequence[QueryTerm]) -> tuple[str, ...]:
     """Return the names of the thing that a question asks to define; none if it asks for something else.
 
     A name in parentheses is a name too, as ``federated learning`` is in ``연합학습(federated learning)이란?``. If the
-    question has one distinctive word or phrase, the translations of this are names too.
+    distinctive words are one word or one phrase, its translations are names too.
 
     Args:
         question: The question.
@@ -77,8 +79,8 @@ def defined_names(question: str, words: Sequence[QueryTerm]) -> tuple[str, ...]:
     for pattern in _QUESTIONS:
         if match := pattern.fullmatch(question):
             name = next(group for group in match.groups() if group)
-            special = distinctive_words(words)
-            translated = [each.text for each in special[0].translations] if len(special) == 1 else []
+            first, *others = [[each.text for each in word.translations] for word in distinctive_words(words)] or [[]]
+            translated = [text for text in first if all(text in texts for texts in others)]
             return tuple(dict.fromkeys((name, _PARTICLE.sub("", name), *in_parentheses, *translated)))
     return ()
 
@@ -101,6 +103,8 @@ def defines(sentence: str, names: Iterable[str]) -> bool:
     >>> defines("얼굴 합성 기술을 딥페이크라고 한다.", ["딥페이크"]), defines("딥페이크는 늘고 있다.", ["딥페이크"])
     (True, False)
     >>> defines("딥 러닝은 신경망으로 배우는 기술이다.", ["딥러닝"])
+    True
+    >>> defines("신경망으로 배우는 기술인 딥러닝을 쓴다.", ["딥러닝"])
     True
     """
     return any(pattern.search(sentence) for name in names for pattern in (_filled(_IS, name), _filled(_CALLED, name)))

@@ -10,7 +10,7 @@ together must hold a least share of the question (:func:`~shrag.serving.retrieva
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
 from shrag.corpora.records import Language
@@ -124,7 +124,7 @@ def extract_answer(
     sections = [
         *[_section("record", each, quotation(each)) for each in shown],
         *(
-            [_described(each, listing.question) for each in others]
+            [_described(each, listing.question, names) for each in others]
             if listing is not None
             else _related_sections(others, lead, question, words, confidence, scores)
         ),
@@ -135,14 +135,19 @@ def extract_answer(
         tuple(sections),
         make_citations(sections, [analyzed.record for analyzed in evidence]),
         quoted_language=_other_language(quoted[0].text.language, question.language),
-        listing=_listing_kind(question, listing),
+        listing=_listing_kind(question, listing, sections, names),
     )
 
 
-def _listing_kind(question: Question, listing: Listing | None) -> ListingKind:
-    if listing is not None and listing.kind == "subject" and asks_for_definition(question.text):
-        return "undefined"
-    return listing.kind if listing is not None else ""
+def _listing_kind(
+    question: Question, listing: Listing | None, sections: Iterable[Section], names: Sequence[str]
+) -> ListingKind:
+    if listing is None:
+        return ""
+    if listing.kind == "subject" and listing.question.aspect is None and asks_for_definition(question.text):
+        quoted = (sentence.text for section in sections for sentence in section.sentences)
+        return "subject" if any(defines(each, names) for each in quoted) else "undefined"
+    return listing.kind
 
 
 def answers_by_words(question: Question, words: Sequence[QueryTerm], analyzed: AnalyzedRecord) -> bool:
@@ -203,9 +208,13 @@ def _section(part: AnswerPart, quoted: _Quoted, sentences: Sequence[QuotableSent
     return Section(part, cited, source, quoted.text.language)
 
 
-def _described(quoted: _Quoted, question: BroadQuestion) -> Section:
+def _described(quoted: _Quoted, question: BroadQuestion, names: Sequence[str]) -> Section:
     """Return the section of a record with its best sentence for a broad question, or on what the record is about."""
-    sentence = describing_sentence(quoted.text.sentences, question.is_about, question.is_named)
+
+    def wanted(sentence: str) -> bool:
+        return defines(sentence, names) or question.is_about(sentence)
+
+    sentence = describing_sentence(quoted.text.sentences, wanted, question.is_named)
     return _section("related", quoted, [sentence] if sentence else [])
 
 

@@ -181,10 +181,10 @@ _LISTINGS: Mapping[AnswerLanguage, Mapping[ListingKind, str]] = {
     },
     "en": {
         "subject": "The subject of the question is broad: records about it are listed, general ones first. "
-        "You can also ask about one point of it.",
-        "undefined": "No sentence was found that defines it. Records about it are listed, general ones first.",
+        "Ask about a specific aspect for a direct answer.",
+        "undefined": "No definition was found. Records about the subject are listed, general ones first.",
         "mentions": "Few titles name the subject of the question: records that mention it are listed. "
-        "You can also ask about one point of it.",
+        "Ask about a specific aspect for a direct answer.",
         "comparison": "These records compare the two, perhaps only in passing.",
         "separate": "No record was found that compares the two. Records about each of them are listed.",
     },
@@ -194,11 +194,11 @@ _LANGUAGE_NOTES: Mapping[AnswerLanguage, Mapping[str, str]] = {
     "en": {"en": " (abstract in English)", "ko": " (abstract in Korean)"},
 }
 _UNCOVERED: Mapping[AnswerLanguage, str] = {
-    "ko": "질문의 단어 가운데 가장 가까운 문헌들에서 찾지 못한 것: {words}",
+    "ko": "가장 가까운 문헌에서 찾지 못한 질문의 단어: {words}",
     "en": "Words of the question not found in the closest records: {words}",
 }
 _LACKING: Mapping[AnswerLanguage, str] = {
-    "ko": "질문의 단어 가운데 인용한 문헌에서 찾지 못한 것: {words}",
+    "ko": "인용한 문헌에서 찾지 못한 질문의 단어: {words}",
     "en": "Words of the question not found in the quoted record: {words}",
 }
 _SUGGESTION: Mapping[AnswerLanguage, str] = {

@@ -52,14 +52,20 @@ _CONTRASTS = re.compile(
     r"|against(?=\s+\d))\b|보다|비해|비교|차이|반면|(?<![가-힣])달리|대비|우수",
     re.IGNORECASE,
 )
+# What a sentence says that tells which of two is better, more or less, and not only that they were compared.
+_TELLS = re.compile(
+    r"\b(?:than|outperform\w*|superior|inferior|better|best|worse|higher|lower|faster|slower|whereas|against(?=\s+\d))\b"
+    r"|보다|비해|우수|뛰어|반면|차이(?:가|를)\s|높[은게고았]|낮[은게고았]",
+    re.IGNORECASE,
+)
 # Words that may be asked about any subject, besides those that names_subject() knows.
 _ANY_SUBJECT = frozenset(
     """
     age applications applied apply basics choose compare compares concept concepts development developments direction
     directions era opportunities opportunity potential prefer prospect prospects risk risks status technologies
     technology
-    가능 경향 관하 관해 기술 낫 다르 다른 달라 대하 대해 도입 뜻 미래 미치 발달 발전 방향 시대 쓰 쓰이 우수 위험 응용
-    이루어지 적용 좋 진행되 추세 트렌드
+    가 가능 경향 관하 관해 기술 낫 다르 다른 달라 대하 대해 도입 뜻 미래 미치 발달 발전 방향 시대 쓰 쓰이 어떻 우수
+    위험 응용 이루어지 적용 좋 진행되 추세 트렌드 흐름
     """.split()
 )
 _SURVEY = re.compile(
@@ -196,10 +202,19 @@ def names_all(analyzed: AnalyzedRecord, subject: Sequence[Phrase]) -> bool:
     return all(has_phrase(everywhere, [phrase]) and (len(phrase) == 1 or is_near(phrase)) for phrase in subject)
 
 
-def compares_subjects(analyzed: AnalyzedRecord, question: BroadQuestion) -> bool:
-    """Return whether a sentence of a record, or its title, compares the two subjects of a question."""
+class Compared(NamedTuple):
+    """Whether a record compares the two subjects of a question, and whether it also says how they differ."""
+
+    compares: bool
+    tells: bool
+
+
+def compare_subjects(analyzed: AnalyzedRecord, question: BroadQuestion) -> Compared:
+    """Return whether a sentence of a record, or its title, compares the two subjects of a question, and tells more."""
     title, text = analyzed.record.title, analyzed.record.text
-    return any(question.is_about(each) for each in (title, *(text[start:end] for start, end in split_sentences(text))))
+    sentences = (title, *(text[start:end] for start, end in split_sentences(text)))
+    about = [each for each in sentences if question.is_about(each)]
+    return Compared(bool(about), any(map(_TELLS.search, about)))
 
 
 def breadth(analyzed: AnalyzedRecord, question: BroadQuestion, language: AnswerLanguage) -> float:

@@ -15,7 +15,7 @@ from shrag.indexing.analyzed_record import AnalyzedRecord
 from shrag.serving.answering.definitions import defines_plainly
 from shrag.serving.events import ListingKind
 from shrag.serving.request import AnswerLanguage
-from shrag.serving.retrieval.broad_questions import BroadQuestion, Phrase, breadth, compares_subjects, names_all
+from shrag.serving.retrieval.broad_questions import BroadQuestion, Phrase, breadth, compare_subjects, names_all
 from shrag.serving.retrieval.query_terms import has_phrase
 from shrag.serving.retrieval.ranking import ScoredRecord
 
@@ -101,7 +101,8 @@ def _about_each(
     question: BroadQuestion, ranked: Sequence[ScoredRecord], language: AnswerLanguage
 ) -> list[ScoredRecord]:
     """Return the best overviews of each of two subjects in turn, those in ``language`` first; none if one has none."""
-    of_each = [_overviews(question._replace(subject=(phrase,)), ranked, language) for phrase in question.subject]
+    served = [each for each in ranked if _served(each, question) == len(question.purpose)]
+    of_each = [_overviews(question._replace(subject=(phrase,)), served, language) for phrase in question.subject]
     pairs = zip(*(found[:_MOST_OF_EACH] for found in of_each), strict=False)
     found = {each.record.record.docid: each for pair in pairs for each in pair}
     return sorted(found.values(), key=lambda each: each.record.record.language != language)
@@ -130,21 +131,30 @@ def _mentioning(question: BroadQuestion, ranked: Sequence[ScoredRecord]) -> list
 
 
 def _comparing(question: BroadQuestion, ranked: Sequence[ScoredRecord]) -> list[ScoredRecord]:
-    """Return the records that compare the two subjects; those for the same purpose or with both in the title first.
+    """Return the records that compare the two subjects, and first those for more of the same purpose.
 
-    If some have all of the purpose, the others are left out.
+    Of these, records come first that say how the two differ, and then those with both in the title. If some records
+    have all of the purpose, the others are left out.
     """
+    compared = {
+        each.record.record.docid: compare_subjects(each.record, question)
+        for each in ranked
+        if each.record.record.complete
+    }
+    found = [each for each in ranked if (known := compared.get(each.record.record.docid)) and known.compares]
 
-    def served(each: ScoredRecord) -> int:
-        terms = frozenset(each.record.contents_terms)
-        return sum(has_phrase(terms, [phrase]) for phrase in question.purpose)
+    def place(each: ScoredRecord) -> tuple[int, bool, bool]:
+        tells = compared[each.record.record.docid].tells
+        return -_served(each, question), not tells, not names_all(each.record, question.subject)
 
-    complete = (each for each in ranked if each.record.record.complete)
-    found = [each for each in complete if compares_subjects(each.record, question)]
-    fitting = [each for each in found if served(each) == len(question.purpose)] or found
-    return sorted(fitting, key=lambda each: (-served(each), not names_all(each.record, question.subject)))[
-        :_MOST_COMPARING
-    ]
+    fitting = [each for each in found if _served(each, question) == len(question.purpose)] or found
+    return sorted(fitting, key=place)[:_MOST_COMPARING]
+
+
+def _served(each: ScoredRecord, question: BroadQuestion) -> int:
+    """Return how many phrases of the purpose of a comparison a record has."""
+    terms = frozenset(each.record.contents_terms)
+    return sum(has_phrase(terms, [phrase]) for phrase in question.purpose)
 
 
 def titled_with(subject: Sequence[Phrase], records: Iterable[AnalyzedRecord]) -> list[Record]:

@@ -67,7 +67,7 @@ def test_a_confidence_below_the_threshold_refuses_with_the_nearest_titles(demo: 
     text = answer_text(refused)
     assert text.startswith(
         "이 질문에 답하는 문헌을 찾지 못했습니다.\n"
-        "질문의 단어 가운데 가장 가까운 문헌들에서 찾지 못한 것: 갈등, 가정\n가장 가까운 문헌:\n- "
+        "가장 가까운 문헌에서 찾지 못한 질문의 단어: 갈등, 가정\n가장 가까운 문헌:\n- "
     )
     assert text.count("\n- ") == 5
 
@@ -78,7 +78,7 @@ def test_a_confidence_above_the_threshold_answers_and_names_what_the_quoted_reco
     for confidence in (replace(HIGH, level="medium"), LOW):
         answered = _answer(demo, replace(confidence, lacking=("위성",)), least=0.0)
         assert answered.uncovered == ("위성",)
-        assert "질문의 단어 가운데 인용한 문헌에서 찾지 못한 것: 위성" in answer_text(answered)
+        assert "인용한 문헌에서 찾지 못한 질문의 단어: 위성" in answer_text(answered)
 
 
 def test_an_answer_is_uncertain_where_the_confidence_is_low(demo: Engine) -> None:

@@ -11,6 +11,7 @@ from shrag.serving.answering.citations import (
     cite,
     find_issue,
     make_citations,
+    number_in_order,
     verify_quotes,
     verify_support,
 )
@@ -41,6 +42,22 @@ def test_a_record_that_does_not_exist_is_the_issue_of_a_sentence_that_another_la
     section = Section("body", (Sentence("무엇이나", (2, 1)),))
     (checked,) = verify_quotes(Answer("extractive", "ko", (section,), ()), [record]).sections
     assert [sentence.issue for sentence in checked.sentences] == ["no_such_record"]
+
+
+def test_citations_are_numbered_from_one_in_the_order_of_the_sections(record: Record) -> None:
+    sections = [
+        Section("record", (Sentence("a", (2,)), Sentence("b", (2,))), cite(2, record)),
+        Section("related", (Sentence("c", (9,)),), cite(9, record)),
+        Section("related", (), cite(10, record)),
+    ]
+    cited = tuple(cite(number, record) for number in (2, 9, 10))
+    numbered = number_in_order(Answer("extractive", "ko", tuple(sections), cited))
+    assert [each.number for each in numbered.citations] == [1, 2, 3]
+    assert [each.source and each.source.number for each in numbered.sections] == [1, 2, 3]
+    assert [[each.citations for each in section.sentences] for section in numbered.sections] == [
+        [(1,), (1,)], [(2,)], [],
+    ]  # fmt: skip
+    assert number_in_order(Answer("extractive", "ko", (), ())) == Answer("extractive", "ko", (), ())
 
 
 @pytest.mark.parametrize(

@@ -7,7 +7,7 @@ import time
 import pytest
 
 from shrag.indexing.translation.query_translation import Translation
-from shrag.serving.answering.definitions import defined_names, defines, defines_plainly
+from shrag.serving.answering.definitions import asks_for_definition, defined_names, defines, defines_plainly
 from shrag.serving.retrieval.query_terms import QueryTerm
 
 
@@ -176,3 +176,28 @@ def test_long_questions_and_sentences_take_little_time(text: str) -> None:
     defined_names(text, [])
     defines(text, ["은", "a"])
     assert time.process_time() - started < 5
+
+
+@pytest.mark.parametrize(
+    ("question", "asks"),
+    [
+        ("What is blockchain?", True),
+        ("메타버스란 어떤 것인가요?", True),
+        ("블록체인의 정의를 알려줘", True),
+        ("블록체인에 대해 알려줘", False),
+        ("Explain blockchain", False),
+        ("AI 윤리에는 어떤 것들이 있나요?", False),
+        ("How is blockchain used?", False),
+    ],
+)
+def test_what_something_is_is_asked_but_not_where_it_is_only_to_be_told_about(question: str, asks: bool) -> None:
+    assert asks_for_definition(question) is asks
+
+
+def test_a_phrase_has_the_translations_that_all_of_its_words_have_as_names() -> None:
+    def word(text: str, *translations: str) -> QueryTerm:
+        translated = tuple(Translation(each, (each,), 1.0) for each in translations)
+        return QueryTerm(text, (text,), 5.0, 1, keyword=True, known=True, translations=translated)
+
+    words = [word("smart", "스마트팩토리", "스마트"), word("factory", "공장", "스마트팩토리")]
+    assert defined_names("What is a smart factory?", words) == ("smart factory", "스마트팩토리")

@@ -127,7 +127,7 @@ def test_an_uncertain_answer_begins_with_saying_so() -> None:
     uncertain = replace(QUOTED, uncertain=True, quoted_language=None, language="ko", suggestion="silk and tea")
     assert answer_text(uncertain).split("\n\n")[:4] == [
         "이 질문에 답하는 문헌이 있는지 확실하지 않아 가장 가까운 문헌을 인용합니다.",
-        "질문의 단어 가운데 인용한 문헌에서 찾지 못한 것: milk, tea",
+        "인용한 문헌에서 찾지 못한 질문의 단어: milk, tea",
         "혹시 다음을 찾으셨나요? silk and tea",
         "##GPT-4 and *milk* [1]##\nSentence 1. Sentence 2. Sentence 3. Sentence 4. [1]",
     ]
@@ -163,7 +163,7 @@ def test_a_refusal_names_what_is_not_covered_and_the_nearest_titles() -> None:
     ]
     assert answer_text(replace(refused, language="ko")).splitlines()[:3] == [
         "이 질문에 답하는 문헌을 찾지 못했습니다.",
-        "질문의 단어 가운데 가장 가까운 문헌들에서 찾지 못한 것: milk",
+        "가장 가까운 문헌에서 찾지 못한 질문의 단어: milk",
         "가장 가까운 문헌:",
     ]
 

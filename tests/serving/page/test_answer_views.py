@@ -193,7 +193,7 @@ def test_a_refusal_names_the_words_not_covered_and_the_nearest_titles_which_it_d
     text = _text(html)
     assert "답변 없음" in text
     assert "이 질문에 답하는 문헌을 찾지 못했습니다." in text
-    assert "질문의 단어 가운데 가장 가까운 문헌들에서 찾지 못한 것: &lt;피자&gt;, 도우" in text
+    assert "가장 가까운 문헌에서 찾지 못한 질문의 단어: &lt;피자&gt;, 도우" in text
     assert "가장 가까운 문헌" in text
     assert re.findall(r'class="record-title" href="/record\?ui=ko&amp;docid=([\w-]+)', html) == ["L-1", "O-2"]
     assert 'class="mark"' not in html
@@ -205,7 +205,7 @@ def test_a_refusal_names_the_words_not_covered_and_the_nearest_titles_which_it_d
 
 def test_words_not_covered_are_named_beside_an_answer_too(demo: Engine) -> None:
     html = _html(demo, replace(_answer(), uncovered=("제주도",)))
-    assert "질문의 단어 가운데 인용한 문헌에서 찾지 못한 것: 제주도" in _text(html)
+    assert "인용한 문헌에서 찾지 못한 질문의 단어: 제주도" in _text(html)
 
 
 def test_the_question_as_it_may_have_been_meant_is_a_link_that_asks_it(demo: Engine) -> None:

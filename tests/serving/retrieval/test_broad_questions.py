@@ -15,7 +15,7 @@ from shrag.serving.request import AnswerLanguage
 from shrag.serving.retrieval.broad_questions import (
     BroadQuestion,
     breadth,
-    compares_subjects,
+    compare_subjects,
     names_all,
     read_broad_question,
 )
@@ -179,8 +179,15 @@ def test_a_sentence_compares_two_subjects_if_it_names_them_side_by_side_in_a_con
     sentence: str, compares: bool
 ) -> None:
     assert COMPARED.is_about(sentence) is compares
-    assert compares_subjects(_titled("Forecasts", sentence), COMPARED) is compares
-    assert compares_subjects(_titled(sentence), COMPARED) is compares
+    assert compare_subjects(_titled("Forecasts", sentence), COMPARED).compares is compares
+    assert compare_subjects(_titled(sentence), COMPARED).compares is compares
+
+
+def test_a_record_tells_how_two_subjects_differ_if_a_sentence_on_both_does() -> None:
+    better, compared = "The CNN was better than a random forest.", "We compare a CNN and a random forest."
+    assert compare_subjects(_titled("Forecasts", better), COMPARED).tells
+    assert not compare_subjects(_titled("Forecasts", compared), COMPARED).tells
+    assert not compare_subjects(_titled("Forecasts", f"{compared} An SVM was better than a tree."), COMPARED).tells
 
 
 SUBJECT = BroadQuestion(((_word("big", "빅데이터"), _word("data", "빅데이터")),))
@@ -196,6 +203,8 @@ def _titled(title: str, text: str = "It was measured.") -> AnalyzedRecord:
         ("Trends in big data analytics", True),
         ("의료 빅데이터 활용", True),
         ("Big questions in sleep research", False),
+        ("Big sets of medical data", True),
+        ("Big questions in the analysis of sleep data", False),
         ("", False),
     ],
 )

@@ -232,8 +232,8 @@ def test_the_score_falls_with_the_place_and_says_nothing_else() -> None:
 @pytest.mark.parametrize(
     ("scores", "texts", "first"),
     [
-        ((10.0, 9.9), ("Graphene shields.", "그래핀 차폐."), 1),  # about as good
-        ((10.0, 9.7), ("Graphene shields.", "그래핀 차폐."), 0),
+        ((10.0, 9.5), ("Graphene shields.", "그래핀 차폐."), 1),  # about as good
+        ((10.0, 9.4), ("Graphene shields.", "그래핀 차폐."), 0),
         ((10.0, 9.9), ("Graphene shields.", "차폐."), 0),  # it has fewer words of the question
         ((10.0, 9.9), ("그래핀 차폐.", "Graphene shields."), 0),
         ((10.0, 9.95, 9.9), ("Graphene shields.", "Graphene shields.", "그래핀 차폐."), 2),

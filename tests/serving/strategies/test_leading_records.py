@@ -9,11 +9,13 @@ import pytest
 from shrag.corpora.records import Record
 from shrag.indexing.analysis.korean_english import KoreanEnglishAnalyzer
 from shrag.indexing.analyzed_record import analyze_record
+from shrag.serving.answering.extractive import extract_answer
 from shrag.serving.answering.formats import answer_text
 from shrag.serving.engine import Engine
+from shrag.serving.request import parse_question
 from shrag.serving.retrieval.broad_questions import BroadQuestion
 from shrag.serving.retrieval.query_terms import QueryTerm
-from shrag.serving.retrieval.ranking import ScoredRecord
+from shrag.serving.retrieval.ranking import Listing, ScoredRecord
 from shrag.serving.strategies.leading_records import broad_first
 
 ANALYZER = KoreanEnglishAnalyzer()
@@ -152,3 +154,25 @@ def test_a_record_that_defines_the_subject_stays_in_front_of_the_list() -> None:
     assert found.kind == "definition"
     found = broad_first(question, _ranked(*records[:3]), "en", defines=True)
     assert (found.docids, found.kind) == (frozenset(), "definition")
+
+
+def test_of_records_about_each_of_two_subjects_those_for_the_purpose_are_listed() -> None:
+    records = [("Trees", "Trees grow."), ("Forests", "Crops need forests."), ("Old trees", "They are good for crops.")]
+    question = BroadQuestion(((_word("trees"),), (_word("forests"),)), compares=True, purpose=((_word("crops"),),))
+    assert broad_first(question, _ranked(*records), "en").docids == {"d2", "d3"}
+    assert broad_first(question, _ranked(*records[:2]), "en").docids == frozenset()
+
+
+@pytest.mark.parametrize(
+    ("text", "listing"), [("그래핀은 얇다.", "undefined"), ("얇은 막 기술인 그래핀을 쓴다.", "subject")]
+)
+def test_a_list_says_that_nothing_defines_the_subject_unless_a_sentence_of_it_does(text: str, listing: str) -> None:
+    records = [(f"그래핀 {name}", text) for name in ("필름", "센서", "전극")]
+    ranked = _ranked(*records)
+    broad = BroadQuestion(((_word("그래핀"),),))
+    found = broad_first(broad, ranked, "ko")
+    evidence = [each.record for each in found.records]
+    answer = extract_answer(
+        parse_question("그래핀이란?"), [_word("그래핀")], evidence, listing=Listing(broad, found.docids, found.kind)
+    )
+    assert answer.listing == listing

@@ -12,6 +12,7 @@ from shrag.serving.answering.quoting.quotable_text import QuotableSentence, Quot
 from shrag.serving.answering.quoting.sentence_selection import (
     _covering,
     best_finding,
+    definition_sentences,
     describing_sentence,
     select_sentences,
 )
@@ -569,3 +570,17 @@ def test_a_sentence_that_names_the_subject_and_mentions_nothing_said_before_desc
     assert described(3, by_name=True) == sentences[2]  # the only one that names the subject
     assert described(3, by_name=False) == sentences[1]
     assert described(1, by_name=True) == sentences[0]
+
+
+def test_of_a_definition_the_sentence_is_quoted_and_the_next_unless_it_names_the_study() -> None:
+    definition, more = "A robot is a machine that moves by itself.", "It has motors."
+    study = "In this study, robots were built by children."
+
+    def quoted(*texts: str) -> list[str]:
+        sentences = [QuotableSentence(each, frozenset(), 0.5) for each in texts]
+        return [each.text for each in definition_sentences(sentences, ["robot"])]
+
+    assert quoted("Robots are popular.", definition, more, study) == [definition, more]
+    assert quoted(definition, study, more) == [definition]
+    assert quoted(more, definition) == [definition]
+    assert quoted(more, study) == [more, study]
