@@ -61,8 +61,8 @@ _INSIDE = re.compile(
     rf"(?:{_MARKED}){{1,4}}{_SENTENCE}"
     r"|(?:Purpose|Objectives?|Aims?|Background|Methods?|Results|Findings|Conclusions?|Discussion|Implications)\s"
     rf"(?=(?:{STARTERS})\s)"
-    # No sentence begins with one of these words before a capital.
-    r"|(?:Results|Findings|Conclusions?)\s(?=[A-Z][a-z]+(?:-[a-z]+)?\s)"
+    # Hardly a sentence begins with one of these words before a capital, except for "Results Based Management".
+    r"|(?:Results|Findings|Conclusions)\s(?!Based\b)(?=[A-Z][a-z]+(?:-[a-z]+)?\s)"
     rf"|(?:{LABELS_AFTER_STOP})(?=[A-Z][a-z]+\s)|Highlights\s(?=[A-Z])"
     # Labels that are no words of a sentence need no mark behind them.
     r"|(?:Design/methodology/approach|Originality/value|Research limitations/implications)\s(?=[A-Z])"

@@ -31,7 +31,8 @@ _BEHIND_TITLE = re.compile(r"[\"'”’』」\])]*\s")
 _FEWEST = 2  # institutions on a page without the title
 # A line with an author and an institution, and nothing else. The beginning of a sentence follows.
 _AUTHOR_LINE = re.compile(
-    r"(?:[A-Z][\w-]+,? ){2,4}(?:Department|Dept\.) of (?:[A-Z]\w+,? |and ){1,8}University (?=[A-Z][a-z]+ )"
+    r"(?!(?:The|An?|In|At) )(?:[A-Z][\w-]+,? ){2,4}(?:Department|Dept\.) of (?:[A-Z]\w+,? |and ){1,8}University "
+    r"(?!(?:Hospital|Medical|College|School|Graduate|Press|Library|Faculty|Institute|Cent)\w* )(?=[A-Z][a-z]+ [a-z]+ )"
 )
 
 
@@ -43,8 +44,8 @@ def drop_title_page(text: str, title: str) -> Repaired:
 
     >>> drop_title_page("Robots Kim, Ann Department of Education A University This study asks.", "Robots")
     Repaired(text='This study asks.', repairs=1)
-    >>> drop_title_page("Kim Ann Department of Robots Seoul National University Robots fall.", "")
-    Repaired(text='Robots fall.', repairs=1)
+    >>> drop_title_page("Kim Ann Department of Robots Seoul National University Robots fall often.", "")
+    Repaired(text='Robots fall often.', repairs=1)
     """
     if line := _AUTHOR_LINE.match(text):
         return Repaired(text[line.end() :], 1)

@@ -29,8 +29,17 @@ _QUESTIONS = (
     ),
     re.compile(rf"\W*({_NAME})\s?(?:알려|설명|소개|말해)[가-힣\s]{{0,12}}\W*"),
 )
-_TELL = re.compile(r"\b(?:tell|explain|introduce)\b|알려|설명|소개|말해|어떤\s?것(?:들|이\s)", re.IGNORECASE)
-_DEFINITION = re.compile(r"\b(?:definition|meaning|concept)\b|정의|개념|뜻|의미", re.IGNORECASE)
+# A question to be told about something, which may be its definition.
+_TELL = re.compile(
+    r"^\W*(?:please\s+|can\s+you\s+)*(?:tell|explain|introduce)\b|(?:알려|설명|소개|말해)\s?(?:해|하|줘|주|봐|달|바|부탁)[가-힣\s]{0,12}\W*$"
+    r"|어떤\s?것(?:들|이\s)",
+    re.IGNORECASE,
+)
+_DEFINITION = re.compile(
+    r"\b(?:definition|meaning|concept)\s+of\b|definition\W*$"
+    r"|(?:의|이라는|라는)\s?(?:정의|개념|뜻|의미)(?:를|을)?\s(?:알려|설명|말해)",
+    re.IGNORECASE,
+)
 # A name may end like a particle (강의, 놀이): both readings are tried.
 _PARTICLE = re.compile(
     "(?<=[\uac00-\ud7a3A-Za-z0-9])"
@@ -47,8 +56,7 @@ _IS = (
     rf"|(?<![가-힣]){{name}}{_EXPLAINED}\s?(?:이?란|이?라\s?함은)(?![가-힣])"
     rf"|(?<![가-힣]){{name}}{_EXPLAINED}(?:은|는)\s.{{5,300}}"
     r"(?:이다|말한다|의미한다|뜻한다|가리킨다|일컫는다|지칭한다|정의된다)\.?$"
-    # as what an attributive clause says: 물을 끓이는 기구인 주전자
-    rf"|(?:개념|과정|기법|기술|능력|방법|분야|시스템|이론|체계|현상)인\s{{name}}(?![가-힣]{{3}})"
+    rf"|수\s있는\s(?:기술|능력|방법|시스템)인\s{{name}}(?:은|는|이|가|을|를|의|과|와|로)?(?![가-힣])"
 )
 _CALLED = (
     rf"[을를]\s?['\"‘“]?{{name}}['\"’”]?{_EXPLAINED}\s?(?:이?라고?|으?로)"
@@ -104,7 +112,7 @@ def defines(sentence: str, names: Iterable[str]) -> bool:
     (True, False)
     >>> defines("딥 러닝은 신경망으로 배우는 기술이다.", ["딥러닝"])
     True
-    >>> defines("신경망으로 배우는 기술인 딥러닝을 쓴다.", ["딥러닝"])
+    >>> defines("글을 읽고 쓸 수 있는 능력인 리터러시의 변화를 보았다.", ["리터러시"])
     True
     """
     return any(pattern.search(sentence) for name in names for pattern in (_filled(_IS, name), _filled(_CALLED, name)))

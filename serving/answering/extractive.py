@@ -1,4 +1,4 @@
-"""Extractive answers: sentences copied from the leading record, and findings or titles of related records.
+"""Extractive answers: sentences copied from the leading record, and one of each related record.
 
 The leading record is the best complete one of the ranking. If no confidence was computed, its title and one sentence
 together must hold a least share of the question (:func:`~shrag.serving.retrieval.query_terms.matched_share`):
@@ -10,7 +10,8 @@ together must hold a least share of the question (:func:`~shrag.serving.retrieva
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
+from functools import partial
 from typing import NamedTuple
 
 from shrag.corpora.records import Language
@@ -56,8 +57,8 @@ _LEAST_SIMILARITY = 0.16
 # The record that answers is not always the first one. Another record may answer instead if it covers at least
 # _AS_MUCH_AS_LEAD of what the leading record covers of the question, and either scores nearly as high, or adds
 # _LEAST_NEW of the question to it. Of the latter, the one that covers most of the question, less _LESS_BY_RANK for each
-# rank, is shown. Of 42 such records of ScienceON questions, 9 answer; these and 18 others cover _AS_MUCH_AS_LEAD. A
-# second one was useful for 3 of 28 questions, and never answered.
+# rank, is shown. Without the limit, 42 such records were shown for ScienceON questions, 9 of which answer; with it, 29
+# are, and the same 9 answer. A second one was useful for 3 of 28 questions, and never answered.
 _AS_MUCH_AS_LEAD = 0.75
 _LEAST_NEW = 0.05
 _LESS_BY_RANK = 0.05
@@ -92,8 +93,8 @@ def extract_answer(
         evidence: Records that answer it, the best one first.
         merged: Whether the records come from several searches. If so, records that complete the leading one are quoted
             too.
-        confidence: The confidence that the first record answers, None if it is not known. If it is high, a record is
-            shown without a finding only if it scores nearly as high, since only one in five of these is useful.
+        confidence: The confidence that the first record answers, None if it is not known. If it is high, a record
+            that may answer instead is shown only if it scores nearly as high.
         scores: The scores of the records, if these can be compared. Without scores, any record may be related.
         listing: The records that serve a broad question best. All of them are then shown, and no others.
     """
@@ -101,8 +102,9 @@ def extract_answer(
     quoted = [each for each in all_quoted if each.text.sentences]
     if not quoted:
         return Answer("extractive", question.language, (), (), "nothing_fits" if evidence else "nothing_found")
-    names = defined_names(question.text, words)
-    quoted = _defining_first(quoted, names, scores)
+    names = () if listing is not None and listing.question.compares else defined_names(question.text, words)
+    if listing is None:
+        quoted = _defining_first(quoted, names, scores)
     shown = _completed(quoted[:EVIDENCE], words) if merged else quoted[:1]
     lead, others = shown[0], _other_papers(quoted, shown)
     if listing is not None:
@@ -112,13 +114,13 @@ def extract_answer(
         others = [other for other in others if scores[other.number - 1] >= least]
     reasons, methods = asks_for_reasons(question.text), asks_for_method(question.text)
 
-    def wanted(sentence: str) -> bool:
-        compares = listing is not None and listing.question.compares and listing.question.is_about(sentence)
-        return compares or defines(sentence, names)
-
     def quotation(each: _Quoted) -> list[QuotableSentence]:
+        wanted: Callable[[str], bool] = partial(defines, names=names)
         if listing is not None and listing.kind == "definition":
-            return definition_sentences(each.text.sentences, names)
+            if definition := definition_sentences(each.text.sentences, names):
+                return definition
+        elif listing is not None and listing.question.compares:
+            wanted = _asked_for(each, listing.question, names)
         return select_sentences(each.text, reasons=reasons, methods=methods, wanted=wanted)
 
     sections = [
@@ -144,10 +146,12 @@ def _listing_kind(
 ) -> ListingKind:
     if listing is None:
         return ""
-    if listing.kind == "subject" and listing.question.aspect is None and asks_for_definition(question.text):
-        quoted = (sentence.text for section in sections for sentence in section.sentences)
-        return "subject" if any(defines(each, names) for each in quoted) else "undefined"
-    return listing.kind
+    if listing.kind not in {"subject", "definition"} or not asks_for_definition(question.text):
+        return listing.kind
+    if listing.question.aspect is not None:
+        return "subject"
+    quoted = (sentence.text for section in sections for sentence in section.sentences)
+    return listing.kind if any(defines(each, names) for each in quoted) else "undefined"
 
 
 def answers_by_words(question: Question, words: Sequence[QueryTerm], analyzed: AnalyzedRecord) -> bool:
@@ -210,12 +214,19 @@ def _section(part: AnswerPart, quoted: _Quoted, sentences: Sequence[QuotableSent
 
 def _described(quoted: _Quoted, question: BroadQuestion, names: Sequence[str]) -> Section:
     """Return the section of a record with its best sentence for a broad question, or on what the record is about."""
-
-    def wanted(sentence: str) -> bool:
-        return defines(sentence, names) or question.is_about(sentence)
-
+    wanted = _asked_for(quoted, question, names)
     sentence = describing_sentence(quoted.text.sentences, wanted, question.is_named)
     return _section("related", quoted, [sentence] if sentence else [])
+
+
+def _asked_for(quoted: _Quoted, question: BroadQuestion, names: Sequence[str]) -> Callable[[str], bool]:
+    """Return a test for the sentences of a record that a broad question asks for.
+
+    Where some of them say how two subjects differ, these alone are asked for.
+    """
+    tell = any(question.tells(each.text) for each in quoted.text.sentences)
+    about = question.tells if tell else question.is_about
+    return lambda sentence: defines(sentence, names) or about(sentence)
 
 
 def _related(quoted: _Quoted) -> Section:

@@ -173,10 +173,10 @@ _LISTINGS: Mapping[AnswerLanguage, Mapping[ListingKind, str]] = {
     "ko": {
         "subject": "질문의 주제가 넓어, 이 주제를 다룬 문헌을 개괄적인 것부터 보여 드립니다. "
         "알고 싶은 점을 구체적으로 질문하면 그에 답하는 문헌을 찾아 드립니다.",
-        "undefined": "정의한 문장을 찾지 못해, 이 주제를 다룬 문헌을 개괄적인 것부터 보여 드립니다.",
+        "undefined": "주제를 정의한 문장을 찾지 못해, 이 주제를 다룬 문헌을 개괄적인 것부터 보여 드립니다.",
         "mentions": "제목에 이 주제가 드러난 문헌이 적어, 초록에서 언급한 문헌을 보여 드립니다. "
         "알고 싶은 점을 구체적으로 질문하면 그에 답하는 문헌을 찾아 드립니다.",
-        "comparison": "둘을 함께 비교한 문헌입니다. 두 가지의 비교가 주된 내용이 아닐 수 있습니다.",
+        "comparison": "둘을 비교한 문헌을 보여 드립니다. 비교가 주된 내용이 아닐 수 있습니다.",
         "separate": "둘을 비교한 문헌을 찾지 못해, 각각을 다룬 문헌을 보여 드립니다.",
     },
     "en": {
@@ -185,7 +185,7 @@ _LISTINGS: Mapping[AnswerLanguage, Mapping[ListingKind, str]] = {
         "undefined": "No definition was found. Records about the subject are listed, general ones first.",
         "mentions": "Few titles name the subject of the question: records that mention it are listed. "
         "Ask about a specific aspect for a direct answer.",
-        "comparison": "These records compare the two, perhaps only in passing.",
+        "comparison": "What was found compares the two, perhaps only in passing.",
         "separate": "No record was found that compares the two. Records about each of them are listed.",
     },
 }
@@ -268,7 +268,7 @@ def quotation_lines(answer: Answer) -> list[str]:
 def listing_line(answer: Answer, language: AnswerLanguage) -> str:
     """Return the line that says what the answer lists.
 
-    It is empty where the answer does not list records, and where it certainly has the comparison that was asked for.
+    It is empty where the answer does not list records, and where a comparison is not uncertain.
     """
     if answer.listing == "comparison" and not answer.uncertain:
         return ""

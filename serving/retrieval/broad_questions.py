@@ -1,7 +1,7 @@
 """Recognize questions that name a broad subject only, or compare two (``ESG``, ``CNN vs RNN``), and what serves them.
 
 No single record answers a question about all of a subject. What helps is a list of the records about it, surveys first,
-or for two subjects the records that compare them.
+or for two subjects the records that compare them, or else records about each.
 """
 
 from __future__ import annotations
@@ -46,6 +46,7 @@ _BETWEEN = re.compile(
     r"[,/·]|\b(?:and|or|vs|versus|than|to|with|while|whereas|over|outperform\w*)\b|[와과]\s|보다|및|또는|혹은|에\s비해|대비"
 )
 _FARTHEST = 120
+_HANGUL = re.compile("[\uac00-\ud7a3]")
 _MOST_BETWEEN = 2  # other words of a title between those of a phrase
 _CONTRASTS = re.compile(
     r"\b(?:than|vs|versus|differ\w*|compar\w+|outperform\w*|superior|inferior|whereas|while|unlike"
@@ -88,9 +89,10 @@ _ASPECTS = (
     r"\b(?:problems?|challenges?|issues?|limits?|limitations?|drawbacks?|disadvantages?|weakness\w*|risks?|cons|barriers?"
     r"|obstacles?)\b|문제점?|과제|한계|단점|쟁점|이슈|위험|저해|걸림돌",
     r"\b(?:advantages?|benefits?|strengths?|pros)\b|장점|(?<!차)이점|강점",
-    r"\b(?:applications?|applied|use[ds]?|use\s+cases?)\b|활용|응용|적용|사례",
+    r"\b(?:applications?|applied|use\s+cases?)\b|활용|응용|적용|사례",
 )
 _BOTH_SIDES = re.compile("장단점")
+_USED = re.compile(r"\buse[ds]?\b", re.IGNORECASE)  # which in a question asks for applications
 # A record is shown as if this share of its title's words more were the subject's.
 _FOR_SURVEY = 0.5
 _FOR_LANGUAGE = 0.25
@@ -123,6 +125,10 @@ class BroadQuestion(NamedTuple):
                 self.subject[0], self.subject[1], sentence
             )
         return self.aspect is not None and self.aspect.search(sentence) is not None
+
+    def tells(self, sentence: str) -> bool:
+        """Return whether a sentence compares the two subjects and says how they differ."""
+        return self.compares and _TELLS.search(sentence) is not None and self.is_about(sentence)
 
     def is_named(self, sentence: str) -> bool:
         """Return whether a sentence names all of the subject, in either language."""
@@ -165,6 +171,8 @@ def read_broad_question(
         return None
     asked = " ".join(word.text for word in others)
     aspects = [each for each in _ASPECTS if re.search(each, asked, re.IGNORECASE)]
+    if _USED.search(asked) and _ASPECTS[2] not in aspects:
+        aspects.append(_ASPECTS[2])
     aspect = "|".join(_ASPECTS[:2] if _BOTH_SIDES.search(asked) else aspects)
     pattern = re.compile(aspect, re.IGNORECASE) if aspect else None
     return BroadQuestion(tuple(subject), pattern, compares, tuple(purpose))
@@ -190,7 +198,8 @@ def names_all(analyzed: AnalyzedRecord, subject: Sequence[Phrase]) -> bool:
     terms = [
         term
         for previous, term in pairwise(("", *analyzed.title_terms))
-        if not (previous and term.startswith(previous))  # a compound stands after the first of its parts
+        # A compound stands after the first of its parts: 딥, 딥러닝, 러닝.
+        if not (_HANGUL.match(previous) and term.startswith(previous))
     ]
 
     def is_near(phrase: Phrase) -> bool:
@@ -210,11 +219,11 @@ class Compared(NamedTuple):
 
 
 def compare_subjects(analyzed: AnalyzedRecord, question: BroadQuestion) -> Compared:
-    """Return whether a sentence of a record, or its title, compares the two subjects of a question, and tells more."""
+    """Return whether a sentence or the title of a record compares the two subjects, and whether one says how."""
     title, text = analyzed.record.title, analyzed.record.text
     sentences = (title, *(text[start:end] for start, end in split_sentences(text)))
     about = [each for each in sentences if question.is_about(each)]
-    return Compared(bool(about), any(map(_TELLS.search, about)))
+    return Compared(bool(about), any(map(question.tells, about)))
 
 
 def breadth(analyzed: AnalyzedRecord, question: BroadQuestion, language: AnswerLanguage) -> float:
@@ -258,7 +267,7 @@ def _stand_together(one: Phrase, other: Phrase, sentence: str) -> bool:
 
 def _places(phrase: Phrase, text: str) -> list[tuple[int, int]]:
     """Return where a text has a name of the phrase, in either language."""
-    patterns = (_compiled(rf"(?<![A-Za-z]){name}(?![a-z]{{3}})") for name in _spellings(phrase))
+    patterns = (_compiled(rf"(?<![A-Za-z&]){name}(?![a-z]{{3}}|&)") for name in _spellings(phrase))
     return [match.span() for pattern in patterns for match in pattern.finditer(text)]
 
 

@@ -1,7 +1,7 @@
 """Put records in front that answer a question of a certain kind.
 
 These are records with the definition that is asked for, records that give an overview of a broad subject, and records
-that compare two subjects.
+that compare two subjects or are about one of them.
 """
 
 from __future__ import annotations
@@ -37,8 +37,10 @@ def definitions_first(names: Sequence[str], ranked: list[ScoredRecord]) -> tuple
 
     def defines(each: ScoredRecord) -> bool:
         text = each.record.record.text
-        return each.score >= _LEAST_DEFINING * best and any(
-            defines_plainly(text[span.start : span.end], names) for span in split_sentences(text)
+        return (
+            each.record.record.complete
+            and each.score >= _LEAST_DEFINING * best
+            and any(defines_plainly(text[span.start : span.end], names) for span in split_sentences(text))
         )
 
     defining = [each._replace(score=best + each.score) for each in ranked if defines(each)] if names else []
@@ -102,10 +104,16 @@ def _about_each(
 ) -> list[ScoredRecord]:
     """Return the best overviews of each of two subjects in turn, those in ``language`` first; none if one has none."""
     served = [each for each in ranked if _served(each, question) == len(question.purpose)]
-    of_each = [_overviews(question._replace(subject=(phrase,)), served, language) for phrase in question.subject]
-    pairs = zip(*(found[:_MOST_OF_EACH] for found in of_each), strict=False)
+
+    def overviews(phrase: Phrase) -> list[ScoredRecord]:
+        named = question._replace(subject=(phrase,))
+        found = _overviews(named, served, language)
+        return [each for each in found if named.is_named(each.record.record.title)][:_MOST_OF_EACH]
+
+    pairs = zip(*map(overviews, question.subject), strict=False)
     found = {each.record.record.docid: each for pair in pairs for each in pair}
-    return sorted(found.values(), key=lambda each: each.record.record.language != language)
+    several = list(found.values()) if len(found) > 1 else []
+    return sorted(several, key=lambda each: each.record.record.language != language)
 
 
 def _overviews(question: BroadQuestion, ranked: Sequence[ScoredRecord], language: AnswerLanguage) -> list[ScoredRecord]:

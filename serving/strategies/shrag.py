@@ -151,8 +151,8 @@ def retrieve(
                 plan.queries, index, _hits_per_query(chosen, depth), nearest, complete_only=not by_user
             )
 
-    names = defined_names(question.text, terms)
     broad = read_broad_question(question.text, terms, chosen.keywords) if by_user and not chosen.event.model else None
+    names = _names_to_define(question.text, terms, broad)
     depth, deeper = _depths(chosen, request, defining=bool(names))
     hits, records = search(depth)
     if broad is not None and depth < _KIND_DEPTH and not settings.depth and _wants_more(broad, records):
@@ -174,8 +174,7 @@ def retrieve(
         if request.offset:
             ranked = [each for each in scored if each.candidate_rank <= first]
         # The ranking of a model stays as it is.
-        wants_list = broad is not None and not broad.compares and not asks_for_definition(question.text)
-        kind = _Kind() if reranker.is_model else _Kind(() if wants_list else names, broad)
+        kind = _Kind() if reranker.is_model else _Kind(names, broad)
         ranked, confidence, listing = _best_to_quote_first(question, kind, ranked, request, index)
         shown = page = rank_records(ranked, request._replace(offset=0))
         if request.offset:
@@ -193,6 +192,13 @@ def retrieve(
     return RetrievalResult(
         terms, chosen.event, plan.event, hits, ranking, records, first_page=len(page), listing=listing
     )
+
+
+def _names_to_define(question: str, terms: Sequence[QueryTerm], broad: BroadQuestion | None) -> Sequence[str]:
+    """Return the names of what a question asks to define; none if it compares, or asks to be told about a subject."""
+    if broad is not None and (broad.compares or not asks_for_definition(question)):
+        return ()
+    return defined_names(question, terms)
 
 
 class _Kind(NamedTuple):

@@ -109,13 +109,12 @@ def select_sentences(
 def definition_sentences(sentences: Sequence[QuotableSentence], names: Sequence[str]) -> list[QuotableSentence]:
     """Return the first sentence that defines one of the names, and the next one if it does not name the study.
 
-    All sentences are returned if none defines a name.
+    There are none if none defines a name.
     """
     plain = (index for index, each in enumerate(sentences) if defines_plainly(each.text, names))
-    index = next(plain, None)
-    if index is None:
-        return list(sentences)
-    return [sentences[index], *(each for each in sentences[index + 1 : index + 2] if not names_study(each.text))]
+    index = next(plain, len(sentences))
+    following = [each for each in sentences[index + 1 : index + 2] if not names_study(each.text)]
+    return [*sentences[index : index + 1], *following]
 
 
 def _without_frame(
@@ -131,7 +130,7 @@ def _without_frame(
     if study is None:
         return _without_general_edges(sentences, together)
     if len(sentences) <= _SHORT_ABSTRACT:
-        start = _first_specific(sentences)
+        start = min(start, _first_specific(sentences))
     telling = [index for index, role in enumerate(roles) if role > 0] if result_sentences(sentences) else []
     last_told = max(telling, default=len(sentences))
     kept = {

@@ -46,8 +46,8 @@ def test_a_record_that_does_not_exist_is_the_issue_of_a_sentence_that_another_la
 
 def test_citations_are_numbered_from_one_in_the_order_of_the_sections(record: Record) -> None:
     sections = [
-        Section("record", (Sentence("a", (2,)), Sentence("b", (2,))), cite(2, record)),
-        Section("related", (Sentence("c", (9,)),), cite(9, record)),
+        Section("record", (Sentence("a", (9,)), Sentence("b", (9,))), cite(9, record)),
+        Section("related", (Sentence("c", (2,)),), cite(2, record)),
         Section("related", (), cite(10, record)),
     ]
     cited = tuple(cite(number, record) for number in (2, 9, 10))

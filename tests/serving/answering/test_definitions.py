@@ -188,6 +188,10 @@ def test_long_questions_and_sentences_take_little_time(text: str) -> None:
         ("Explain blockchain", False),
         ("AI 윤리에는 어떤 것들이 있나요?", False),
         ("How is blockchain used?", False),
+        ("설명 가능한 인공지능이란?", True),
+        ("사회 정의에 대해 알려줘", False),
+        ("Explain concept drift", False),
+        ("Please tell me about the meaning in life", False),
     ],
 )
 def test_what_something_is_is_asked_but_not_where_it_is_only_to_be_told_about(question: str, asks: bool) -> None:

@@ -205,6 +205,7 @@ def _titled(title: str, text: str = "It was measured.") -> AnalyzedRecord:
         ("Big questions in sleep research", False),
         ("Big sets of medical data", True),
         ("Big questions in the analysis of sleep data", False),
+        ("Big data for bigger database designs", True),
         ("", False),
     ],
 )

@@ -164,7 +164,7 @@ def test_of_records_about_each_of_two_subjects_those_for_the_purpose_are_listed(
 
 
 @pytest.mark.parametrize(
-    ("text", "listing"), [("그래핀은 얇다.", "undefined"), ("얇은 막 기술인 그래핀을 쓴다.", "subject")]
+    ("text", "listing"), [("그래핀은 얇다.", "undefined"), ("얇게 펼 수 있는 기술인 그래핀을 쓴다.", "subject")]
 )
 def test_a_list_says_that_nothing_defines_the_subject_unless_a_sentence_of_it_does(text: str, listing: str) -> None:
     records = [(f"그래핀 {name}", text) for name in ("필름", "센서", "전극")]
@@ -176,3 +176,25 @@ def test_a_list_says_that_nothing_defines_the_subject_unless_a_sentence_of_it_do
         parse_question("그래핀이란?"), [_word("그래핀")], evidence, listing=Listing(broad, found.docids, found.kind)
     )
     assert answer.listing == listing
+
+
+def test_a_comparison_is_not_taken_for_a_definition_of_one_of_the_two(demo: Engine) -> None:
+    plain, asked = (
+        demo.ask(text).answer for text in ("LSTM vs ARIMA", "What is the difference between LSTM and ARIMA?")
+    )
+    assert plain is not None
+    assert asked is not None
+    assert asked.listing == plain.listing == "comparison"
+    assert [each.docid for each in asked.citations] == [each.docid for each in plain.citations]
+
+
+def test_of_a_record_that_compares_twice_the_sentence_that_tells_the_difference_is_quoted() -> None:
+    texts = ["We compare trees and forests. Trees were better than forests."] * 2
+    ranked = _ranked(("Soil", texts[0]), ("Water", f"Rain fell. {texts[1]}"))
+    broad = BroadQuestion(((_word("trees"),), (_word("forests"),)), compares=True)
+    found = broad_first(broad, ranked, "en")
+    evidence = [each.record for each in found.records]
+    answer = extract_answer(
+        parse_question("trees vs forests"), [_word("trees")], evidence, listing=Listing(broad, found.docids, found.kind)
+    )
+    assert [each.text for each in answer.sections[1].sentences] == ["Trees were better than forests."]

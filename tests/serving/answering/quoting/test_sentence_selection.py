@@ -583,4 +583,5 @@ def test_of_a_definition_the_sentence_is_quoted_and_the_next_unless_it_names_the
     assert quoted("Robots are popular.", definition, more, study) == [definition, more]
     assert quoted(definition, study, more) == [definition]
     assert quoted(more, definition) == [definition]
-    assert quoted(more, study) == [more, study]
+    assert quoted(more, study) == []
+    assert quoted() == []
