@@ -61,6 +61,7 @@ _SHORTEST_FINDING, _LONGEST_FINDING = 20, 450
 _SHARE_WEIGHT = 1.5
 _COVER_TIE = 0.05
 _SHORT_ABSTRACT = 8  # sentences
+_FEWEST_GENERAL = 2  # distinctive words for which a general sentence at the beginning of a short abstract is quoted
 _REPEATED = 0.6  # of a sentence's words
 _LONGEST_FILLER = 80
 _LEAST_NEW = 3  # distinctive words for which a sentence outside the quoted part is quoted too
@@ -123,14 +124,14 @@ def _without_frame(
     """Return the sentences of a usual abstract from ``start`` on, without outlooks and late announcements.
 
     A sentence stays if another one refers to it, or if only it has some of the question's distinctive words. A short
-    abstract is returned from its first sentence that is not general. If only a short text would remain, all sentences
-    are returned.
+    abstract is returned from its first sentence on the question, or from ``start`` if that comes before. If only a
+    short text would remain, all sentences are returned.
     """
     study = study_sentence(sentences)
     if study is None:
         return _without_general_edges(sentences, together)
     if len(sentences) <= _SHORT_ABSTRACT:
-        start = min(start, _first_specific(sentences))
+        start = min(start, _first_on_topic(sentences))
     telling = [index for index, role in enumerate(roles) if role > 0] if result_sentences(sentences) else []
     last_told = max(telling, default=len(sentences))
     kept = {
@@ -158,6 +159,13 @@ def _without_general_edges(sentences: Sequence[QuotableSentence], together: Sequ
     while first < last and looks_ahead(sentences[last - 1].text) and not sentences[last - 1].words:
         last -= 1
     return _unless_short(sentences, together, set(range(first, last)))
+
+
+def _first_on_topic(sentences: Sequence[QuotableSentence]) -> int:
+    """Return the index of the first sentence on the question: a general one has two of its distinctive words."""
+    fewest = (_FEWEST_GENERAL if is_general(each.text) else 1 for each in sentences)
+    on_topic = (index for index, least in enumerate(fewest) if len(sentences[index].words) >= least)
+    return next(on_topic, len(sentences))
 
 
 def _first_specific(sentences: Sequence[QuotableSentence]) -> int:

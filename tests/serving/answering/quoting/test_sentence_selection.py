@@ -96,13 +96,16 @@ def test_what_an_earlier_sentence_announces_is_not_announced_again() -> None:
     assert _selected([times, first, again], "graphene") == [first]
 
 
-def test_of_a_short_abstract_all_is_quoted_but_general_sentences_before_it_and_the_outlook_behind_it() -> None:
+def test_of_a_short_abstract_all_is_quoted_but_what_is_not_on_the_question_before_it_and_the_outlook_behind_it() -> (
+    None
+):
     times = "Recently, shields of copper have become common, and the weight of aircraft has been growing."
     sentences = [BACKGROUND[0], STUDY, *METHODS, *RESULTS]
-    assert _selected(sentences, "graphene") == sentences
-    assert _selected([times, *sentences[1:]], "graphene") == sentences[1:]
-    assert _selected([times, *sentences[1:]], "graphene", "copper") == [times, *sentences[1:]]
-    assert _selected([*sentences[:7], REST[5]], "graphene") == sentences[:7]
+    assert _selected(sentences, "graphene") == sentences[1:]
+    assert _selected(sentences, "graphene", "waves") == sentences
+    assert _selected([times, *sentences[1:]], "graphene", "copper") == sentences[1:]  # it is general
+    assert _selected([times, *sentences[1:]], "graphene", "copper", "weight") == [times, *sentences[1:]]
+    assert _selected([*sentences[1:7], REST[5]], "graphene") == sentences[1:7]
     assert _selected([BACKGROUND[0], *BACKGROUND, STUDY, *METHODS, *RESULTS], "graphene")[0] == STUDY  # nine sentences
 
 
