@@ -103,7 +103,7 @@ def test_topics_and_judgements_of_beir_run_and_evaluate(
     monkeypatch.setenv("SHRAG_HOME", str(demo_home))
     topics, qrels, output = tmp_path / "queries.jsonl", tmp_path / "test.tsv", tmp_path / "run"
     topics.write_text(json.dumps({"_id": "q1", "text": "그래핀 전자파 차폐", "metadata": {}}) + "\n")
-    qrels.write_text("query-id\tcorpus-id\tscore\nq1\tDEMO-MAT-012\t1\n")
+    qrels.write_text("query-id\tcorpus-id\tscore\nq1\tDEMO-MAT-001\t1\n")
     assert run(["run", "demo", "--topics", str(topics), "--output", str(output), "-k", "5"]) == 0
     assert run(["evaluate", "--qrels", str(qrels), "--run", str(output), "--measures", "Success@1"]) == 0
     assert capsys.readouterr().out.splitlines()[1].endswith("\t1.0000")
