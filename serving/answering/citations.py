@@ -184,10 +184,9 @@ def number_in_order(answer: Answer) -> Answer:
         )
         for section in answer.sections
     ]
-    citations = sorted(
-        (replace(each, number=numbers[each.number]) for each in answer.citations), key=lambda each: each.number
-    )
-    return replace(answer, sections=tuple(sections), citations=tuple(citations))
+    cited = {each.number: each for each in answer.citations}
+    citations = tuple(replace(cited[old], number=new) for old, new in numbers.items())
+    return replace(answer, sections=tuple(sections), citations=citations)
 
 
 def citation_precision(answer: Answer) -> float | None:

@@ -31,7 +31,8 @@ _QUESTIONS = (
 )
 # A question to be told about something, which may be its definition.
 _TELL = re.compile(
-    r"^\W*(?:please\s+|can\s+you\s+)*(?:tell|explain|introduce)\b|(?:알려|설명|소개|말해)\s?(?:해|하|줘|주|봐|달|바|부탁)[가-힣\s]{0,12}\W*$"
+    r"^\W*(?:please\s+|can\s+you\s+)*(?:tell|explain|introduce)\b"
+    r"|(?:알려|설명|소개|말해)\s?(?:해|하|줘|주|봐|달|바|부탁)[가-힣\s]{0,12}\W*$"
     r"|어떤\s?것(?:들|이\s)",
     re.IGNORECASE,
 )
@@ -82,15 +83,14 @@ def defined_names(question: str, words: Sequence[QueryTerm]) -> tuple[str, ...]:
         question: The question.
         words: The words of the question.
     """
+    match = _match(question)
+    if match is None:
+        return ()
+    name = next(group for group in match.groups() if group)
     in_parentheses = [found.strip() for found in _PARENTHESES.findall(question)]
-    question = _PARENTHESES.sub("", question)
-    for pattern in _QUESTIONS:
-        if match := pattern.fullmatch(question):
-            name = next(group for group in match.groups() if group)
-            first, *others = [[each.text for each in word.translations] for word in distinctive_words(words)] or [[]]
-            translated = [text for text in first if all(text in texts for texts in others)]
-            return tuple(dict.fromkeys((name, _PARTICLE.sub("", name), *in_parentheses, *translated)))
-    return ()
+    first, *others = [[each.text for each in word.translations] for word in distinctive_words(words)] or [[]]
+    translated = [text for text in first if all(text in texts for texts in others)]
+    return tuple(dict.fromkeys((name, _PARTICLE.sub("", name), *in_parentheses, *translated)))
 
 
 def asks_for_definition(question: str) -> bool:
@@ -99,8 +99,14 @@ def asks_for_definition(question: str) -> bool:
     >>> [asks_for_definition(each) for each in ("What is DNA?", "Tell me about DNA.", "DNA의 정의를 알려줘")]
     [True, False, True]
     """
-    asked = any(pattern.fullmatch(_PARENTHESES.sub("", question)) for pattern in _QUESTIONS)
+    asked = _match(question) is not None
     return asked and (_DEFINITION.search(question) is not None or not _TELL.search(question))
+
+
+def _match(question: str) -> re.Match[str] | None:
+    """Return the match of a question that asks to define or explain a thing, whose name is its only group."""
+    plain = _PARENTHESES.sub("", question)
+    return next((match for pattern in _QUESTIONS if (match := pattern.fullmatch(plain))), None)
 
 
 def defines(sentence: str, names: Iterable[str]) -> bool:

@@ -212,10 +212,13 @@ def _section(part: AnswerPart, quoted: _Quoted, sentences: Sequence[QuotableSent
     return Section(part, cited, source, quoted.text.language)
 
 
-def _described(quoted: _Quoted, question: BroadQuestion, names: Sequence[str]) -> Section:
+def _described(quoted: _Quoted, question: BroadQuestion | None = None, names: Sequence[str] = ()) -> Section:
     """Return the section of a record with its best sentence for a broad question, or on what the record is about."""
-    wanted = _asked_for(quoted, question, names)
-    sentence = describing_sentence(quoted.text.sentences, wanted, question.is_named)
+    if question is None:
+        sentence = describing_sentence(quoted.text.sentences)
+    else:
+        wanted = _asked_for(quoted, question, names)
+        sentence = describing_sentence(quoted.text.sentences, wanted, question.is_named)
     return _section("related", quoted, [sentence] if sentence else [])
 
 
@@ -227,12 +230,6 @@ def _asked_for(quoted: _Quoted, question: BroadQuestion, names: Sequence[str]) -
     tell = any(question.tells(each.text) for each in quoted.text.sentences)
     about = question.tells if tell else question.is_about
     return lambda sentence: defines(sentence, names) or about(sentence)
-
-
-def _related(quoted: _Quoted) -> Section:
-    """Return the section of a record with the sentence that says best what it is about."""
-    sentence = describing_sentence(quoted.text.sentences)
-    return _section("related", quoted, [sentence] if sentence else [])
 
 
 def _gaps(sentences: Sequence[str], text: str) -> list[bool]:
@@ -281,7 +278,7 @@ def _related_sections(
         elif confidence == "low":
             next_best.append(other)
     near.sort(key=lambda other: _LESS_BY_RANK * other.number - other.coverage)
-    instead = [(other.number, _related(other)) for other in [*tied, *near, *next_best][:1]]
+    instead = [(other.number, _described(other)) for other in [*tied, *near, *next_best][:1]]
     chosen = [*instead, *results] if tied else [*results, *instead]
     return [section for _, section in sorted(chosen[:MOST_RELATED], key=lambda each: each[0])]
 

@@ -169,10 +169,8 @@ def read_broad_question(
         )
     ):
         return None
-    asked = " ".join(word.text for word in others)
+    asked = _USED.sub("applied", " ".join(word.text for word in others))
     aspects = [each for each in _ASPECTS if re.search(each, asked, re.IGNORECASE)]
-    if _USED.search(asked) and _ASPECTS[2] not in aspects:
-        aspects.append(_ASPECTS[2])
     aspect = "|".join(_ASPECTS[:2] if _BOTH_SIDES.search(asked) else aspects)
     pattern = re.compile(aspect, re.IGNORECASE) if aspect else None
     return BroadQuestion(tuple(subject), pattern, compares, tuple(purpose))
@@ -223,7 +221,7 @@ def compare_subjects(analyzed: AnalyzedRecord, question: BroadQuestion) -> Compa
     title, text = analyzed.record.title, analyzed.record.text
     sentences = (title, *(text[start:end] for start, end in split_sentences(text)))
     about = [each for each in sentences if question.is_about(each)]
-    return Compared(bool(about), any(map(question.tells, about)))
+    return Compared(bool(about), any(map(_TELLS.search, about)))
 
 
 def breadth(analyzed: AnalyzedRecord, question: BroadQuestion, language: AnswerLanguage) -> float:

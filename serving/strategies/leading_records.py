@@ -6,7 +6,7 @@ that compare two subjects or are about one of them.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
 from shrag.corpora.records import Record
@@ -72,19 +72,16 @@ def broad_first(
     if defines:
         overviews = _titled(question, ranked[1:], language)[: _MOST_TITLES - 1]
         return _led_by([ranked[0], *overviews] if overviews else [], ranked, "definition")
-    kinds: list[tuple[ListingKind, Callable[[], list[ScoredRecord]]]]
+    kind: ListingKind
     if question.compares:
-        kinds = [
-            ("comparison", lambda: _comparing(question, ranked)),
-            ("separate", lambda: _about_each(question, ranked, language)),
-        ]
+        kind, chosen = "comparison", _comparing(question, ranked)
+        if not chosen:
+            kind, chosen = "separate", _about_each(question, ranked, language)
     else:
-        kinds = [
-            ("subject", lambda: _titled(question, ranked, language)),
-            ("mentions", lambda: _mentioning(question, ranked)),
-        ]
-    kind, chosen = next(((kind, found) for kind, find in kinds if (found := find())), ("", []))
-    return _led_by(chosen, ranked, kind)
+        kind, chosen = "subject", _titled(question, ranked, language)
+        if not chosen:
+            kind, chosen = "mentions", _mentioning(question, ranked)
+    return _led_by(chosen, ranked, kind if chosen else "")
 
 
 def _led_by(chosen: Sequence[ScoredRecord], ranked: list[ScoredRecord], kind: ListingKind) -> BroadRecords:
@@ -144,19 +141,14 @@ def _comparing(question: BroadQuestion, ranked: Sequence[ScoredRecord]) -> list[
     Of these, records come first that say how the two differ, and then those with both in the title. If some records
     have all of the purpose, the others are left out.
     """
-    compared = {
-        each.record.record.docid: compare_subjects(each.record, question)
-        for each in ranked
-        if each.record.record.complete
-    }
-    found = [each for each in ranked if (known := compared.get(each.record.record.docid)) and known.compares]
-
-    def place(each: ScoredRecord) -> tuple[int, bool, bool]:
-        tells = compared[each.record.record.docid].tells
-        return -_served(each, question), not tells, not names_all(each.record, question.subject)
-
-    fitting = [each for each in found if _served(each, question) == len(question.purpose)] or found
-    return sorted(fitting, key=place)[:_MOST_COMPARING]
+    found: list[tuple[int, bool, bool, ScoredRecord]] = []
+    for each in ranked:
+        if each.record.record.complete and (compared := compare_subjects(each.record, question)).compares:
+            named = names_all(each.record, question.subject)
+            found.append((-_served(each, question), not compared.tells, not named, each))
+    found.sort(key=lambda place: place[:3])
+    fitting = [place for place in found if -place[0] == len(question.purpose)] or found
+    return [each for *_, each in fitting[:_MOST_COMPARING]]
 
 
 def _served(each: ScoredRecord, question: BroadQuestion) -> int:

@@ -163,8 +163,11 @@ def _without_general_edges(sentences: Sequence[QuotableSentence], together: Sequ
 
 def _first_on_topic(sentences: Sequence[QuotableSentence]) -> int:
     """Return the index of the first sentence on the question: a general one has two of its distinctive words."""
-    fewest = (_FEWEST_GENERAL if is_general(each.text) else 1 for each in sentences)
-    on_topic = (index for index, least in enumerate(fewest) if len(sentences[index].words) >= least)
+    on_topic = (
+        index
+        for index, each in enumerate(sentences)
+        if len(each.words) >= (_FEWEST_GENERAL if is_general(each.text) else 1)
+    )
     return next(on_topic, len(sentences))
 
 
